@@ -1,0 +1,25 @@
+# The environment is .venv/ at the root, made on first use and again when the lock changes.
+PYTHON ?= python3
+VENV := .venv/bin
+
+.PHONY: book test clean
+
+book: .venv/installed
+	$(VENV)/xsquared book
+
+test: .venv/installed
+	$(VENV)/ruff check .
+	$(VENV)/ruff format --check .
+	$(VENV)/mypy
+	$(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env \
+		--nbval-sanitize-with tests/nbval_sanitize.cfg -n 2 --dist loadfile
+
+clean:
+	rm -rf _build .venv
+
+.venv/installed: requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed, {sys.executable} is {v[0]}.{v[1]}; name another with: make PYTHON=...")'
+	$(PYTHON) -m venv .venv
+	$(VENV)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(VENV)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@

@@ -1,0 +1,62 @@
+"""Render the site with Jupyter Book, with every Sphinx warning an error."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+from xsquared.book.project import BookError, Project
+
+
+def check_chapters(project: Project) -> None:
+    """Refuse chapters that are missing, not executed, or hold a traceback.
+
+    Sphinx renders a notebook with a traceback, or with no outputs at all, without a word.
+
+    Raises:
+        BookError: naming each such chapter.
+    """
+    problems = []
+    for source in project.sources():
+        path = project.chapters / f"{source.stem}.ipynb"
+        if not path.is_file():
+            problems.append(f"{path.name} is missing: run `xsquared book --only {source.stem}`")
+            continue
+        cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+        if not any(cell.outputs for cell in cells):
+            problems.append(f"{path.name} has no outputs: run `xsquared book --only {source.stem}`")
+        for index, cell in enumerate(cells, start=1):
+            if any(output.output_type == "error" for output in cell.outputs):
+                problems.append(f"{path.name}: code cell {index} holds a traceback")
+    if problems:
+        raise BookError("\n".join(problems))
+
+
+def render(project: Project, destination: Path | None = None) -> Path:
+    """Build the HTML site from the pages and the executed chapters.
+
+    Args:
+        project: the checkout; its ``_build/proofs.json`` must exist.
+        destination: the folder under which ``_build/html`` appears; the checkout where None.
+
+    Returns:
+        The folder that holds ``index.html``.
+
+    Raises:
+        BookError: a chapter is unfit, or Sphinx warned.
+    """
+    check_chapters(project)
+    out = project.root if destination is None else destination
+    # --all: without it a second build of a broken book exits 0, and text glued elsewhere stays
+    # stale.
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(project.book)]
+    command += ["--config", str(project.root / "_config.yml")]
+    command += ["--toc", str(project.root / "_toc.yml")]
+    command += ["--path-output", str(out), "--all", "-W", "-n", "--keep-going", "-q"]
+    run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        raise BookError(f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}")
+    return out / "_build" / "html"

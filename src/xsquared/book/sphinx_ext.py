@@ -1,0 +1,198 @@
+"""Sphinx directives and roles that print what test runs and chapters found.
+
+- ``{proof}`key` ``: the paper's number, whether the equation holds as printed, and which test says
+so.
+- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances}``: the claims ledger with the
+chapters'
+  verdicts.
+- ``{errata} PAPER``: every slip with its right form and proof.
+- ``{chapter-times}``: the last execution's wall time per chapter.
+
+Nothing here is typed into a page, so nothing on a page can disagree with the runs.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from xsquared.book.project import BookError, Project
+from xsquared.book.proofs import Proof, read_proofs
+from xsquared.book.verdicts import collect, full_table, summary_table, tolerances
+from xsquared.claims import PAPERS
+from xsquared.equations import Equation
+from xsquared.errata import Erratum, errata
+from xsquared.gated_units import equations
+
+if TYPE_CHECKING:
+    from docutils.parsers.rst.states import system_message
+    from sphinx.application import Sphinx
+
+
+def _project(app_source: str) -> Project:
+    """The checkout that the pages lie in: the book's folder is one below its root."""
+    return Project(Path(app_source).parent)
+
+
+def _proof(project: Project, key: str) -> Proof:
+    proofs = read_proofs(project.proofs)
+    if key not in proofs:
+        raise BookError(f"no test proves {key!r}; proved are {', '.join(sorted(proofs))}")
+    return proofs[key]
+
+
+def _by_key() -> dict[str, Equation]:
+    return {equation.key: equation for equation in equations()}
+
+
+def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
+    """The words of a mark and its CSS class.
+
+    Args:
+        proof: what the test run says.
+        in_errata: whether the key names a slip of a paper; a passed proof is then of the right
+            form. An equation of our own has no printed form and is just ``proved``.
+    """
+    if not proof.passed:
+        return "✘ its proof fails", "fails"
+    if in_errata:
+        return "✘ not as printed; the right form is proved", "amended"
+    if proof.as_printed is None:
+        return "✔ proved", "holds"
+    return "✔ holds as printed", "holds"
+
+
+class ProofRole(SphinxRole):
+    """``{proof}`key` ``: see the module's docstring."""
+
+    def run(self) -> tuple[list[nodes.Node], list[system_message]]:
+        """Make the mark's nodes."""
+        try:
+            proof = _proof(_project(str(self.env.srcdir)), self.text)
+        except BookError as error:
+            message = self.inliner.reporter.error(str(error), line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        words, kind = mark(proof, self.text in {slip.key for slip in errata()})
+        equation = _by_key().get(self.text)
+        number = f"Eq. {equation.number} " if equation and equation.number[:1].isdigit() else ""
+        node = nodes.inline(classes=["proof", f"proof-{kind}"])
+        node += nodes.Text(f"{number}{words} · ")
+        node += nodes.literal("", f"{proof.test_name}")
+        node += nodes.Text(f" ({len(proof.tests)} checks)")
+        return [node], []
+
+
+class _TableDirective(SphinxDirective):
+    """A directive that writes Markdown made from the project's results."""
+
+    def markdown(self, project: Project) -> str:
+        raise NotImplementedError  # pragma: no cover
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the generated Markdown in place."""
+        try:
+            text = self.markdown(_project(str(self.env.srcdir)))
+        except BookError as error:
+            raise self.error(str(error)) from error
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+    def paper(self) -> str:
+        """The directive's argument, checked."""
+        if self.arguments[0] not in PAPERS:
+            raise self.error(f"expected one of {', '.join(PAPERS)}, got {self.arguments[0]}")
+        return str(self.arguments[0])
+
+
+class VerdictSummary(_TableDirective):
+    """``{verdict-summary}``."""
+
+    def markdown(self, project: Project) -> str:
+        """Counts per paper."""
+        return summary_table(collect(project.chapters))
+
+
+class Verdicts(_TableDirective):
+    """``{verdicts} PAPER``."""
+
+    required_arguments = 1
+
+    def markdown(self, project: Project) -> str:
+        """Every claim of one paper."""
+        return full_table(collect(project.chapters), self.paper())
+
+
+class Tolerances(_TableDirective):
+    """``{tolerances} PAPER``."""
+
+    required_arguments = 1
+
+    def markdown(self, project: Project) -> str:
+        """The reason for each tolerance."""
+        paper = self.paper()
+        return tolerances([e for e in collect(project.chapters) if e.claim.paper == paper])
+
+
+class Errata(_TableDirective):
+    """``{errata} PAPER``."""
+
+    required_arguments = 1
+
+    def markdown(self, project: Project) -> str:
+        """Every slip of one paper with its right form and its proof or evidence."""
+        paper = self.paper()
+        proofs = read_proofs(project.proofs)
+        return "\n\n".join(_entry(slip, proofs) for slip in errata() if slip.paper == paper)
+
+
+def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
+    """One erratum in Markdown."""
+    if slip.evidence:
+        shown = f"*Evidence:* {slip.evidence}"
+    elif slip.key in proofs:
+        proof = proofs[slip.key]
+        state = "pass" if proof.passed else "FAIL"
+        shown = f"*Proof:* `{proof.test_name}`, {len(proof.tests)} checks, which {state}."
+    else:
+        raise BookError(f"no test proves the erratum {slip.key}")
+    return f"**{slip.where}.** {slip.printed}\n\n: {slip.right}\n\n  {shown}"
+
+
+class ChapterTimes(_TableDirective):
+    """``{chapter-times}``."""
+
+    option_spec: ClassVar[dict[str, Any]] = {}
+
+    def markdown(self, project: Project) -> str:
+        """A table of the last execution, or how to get one."""
+        if not project.times.is_file():
+            return (
+                "Not executed on this machine yet: `make book` measures and prints the times here."
+            )
+        record = json.loads(project.times.read_text(encoding="utf-8"))
+        rows = ["| Chapter | seconds |", "| --- | ---: |"]
+        rows += [f"| {name} | {seconds:.1f} |" for name, seconds in record["chapters"].items()]
+        return f"Machine: {record['machine']}; one thread per chapter.\n\n" + "\n".join(rows)
+
+
+def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Refuse a picture without a text for those who cannot see it."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt", "").strip():
+            raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything with Sphinx."""
+    app.add_role("proof", ProofRole())
+    app.add_directive("verdict-summary", VerdictSummary)
+    app.add_directive("verdicts", Verdicts)
+    app.add_directive("tolerances", Tolerances)
+    app.add_directive("errata", Errata)
+    app.add_directive("chapter-times", ChapterTimes)
+    app.connect("doctree-resolved", check_alt_texts)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,116 @@
+"""What the executed chapters settled, and the tables made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from xsquared.book.project import BookError
+from xsquared.claims import PAPERS, VERDICT_MIME, Claim, ledger
+
+TITLES = {
+    "gated-units": "Gated units",
+    "gelu-linearization": "GELU layers as feature maps",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim and what became of it.
+
+    Attributes:
+        claim: the ledger's entry.
+        verdict: ``"holds"``, ``"fails"`` or ``"open"``.
+        measured: the measurement as the chapter printed it; empty while open.
+        note: the chapter's remark.
+    """
+
+    claim: Claim
+    verdict: str
+    measured: str = ""
+    note: str = ""
+
+
+def collect(chapters: Path) -> list[Entry]:
+    """Every claim of the ledger, with the verdict that its chapter's outputs hold.
+
+    Args:
+        chapters: the folder of executed notebooks.
+
+    Raises:
+        BookError: a chapter settles an unknown claim, one that another chapter has settled or one
+            that the ledger gives to another chapter.
+    """
+    claims = ledger()
+    settled: dict[str, Entry] = {}
+    for path in sorted(chapters.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            for output in cell.get("outputs", []):
+                record = output.get("data", {}).get(VERDICT_MIME)
+                if record is None:
+                    continue
+                claim = claims.get(record["claim"])
+                if claim is None:
+                    raise BookError(f"{path.name} settles {record['claim']}, not in the ledger")
+                if claim.chapter != path.stem:
+                    raise BookError(
+                        f"{path.name} settles {claim.id}, which the ledger gives to {claim.chapter}"
+                    )
+                if claim.id in settled:
+                    raise BookError(f"{path.name} settles {claim.id} twice")
+                word = "holds" if record["holds"] else "fails"
+                settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
+    return [settled.get(claim.id, Entry(claim, "open")) for claim in claims.values()]
+
+
+def summary_table(entries: list[Entry]) -> str:
+    """A Markdown table: how many claims of each paper hold, fail and are open."""
+    rows = ["| Paper | claims | hold | fail | open |", "| --- | ---: | ---: | ---: | ---: |"]
+    for paper in PAPERS:
+        words = [entry.verdict for entry in entries if entry.claim.paper == paper]
+        counts = [len(words), *(words.count(word) for word in ("holds", "fails", "open"))]
+        rows.append(f"| {TITLES[paper]} | " + " | ".join(map(str, counts)) + " |")
+    return "\n".join(rows)
+
+
+def full_table(entries: list[Entry], paper: str) -> str:
+    """A Markdown table of every claim of one paper; chapter names are links between pages."""
+    rows = [
+        "| Claim | Where | Paper | Measured | Verdict | Chapter |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for entry in entries:
+        claim = entry.claim
+        if claim.paper != paper:
+            continue
+        value = "" if claim.value is None else f"{claim.value:g} ± {claim.tolerance:g}"
+        mark = {"holds": "✔ holds", "fails": "✘ fails", "open": "○ open"}[entry.verdict]
+        statement = _cell(claim.statement)
+        if entry.verdict != "open":
+            if claim.refuted:
+                statement += f" **Why it fails:** {_cell(claim.refuted)}"
+            if entry.note:
+                statement += f" *({_cell(entry.note)})*"
+        chapter = (
+            claim.chapter.partition("_")[0]
+            if entry.verdict == "open"
+            else f"{{doc}}`{claim.chapter[:2]} <chapters/{claim.chapter}>`"
+        )
+        rows.append(
+            f"| {statement} <br>`{claim.id}` | {_cell(claim.where)} | {value} "
+            f"| {entry.measured} | {mark} | {chapter} |"
+        )
+    return "\n".join(rows)
+
+
+def tolerances(entries: list[Entry]) -> str:
+    """A Markdown list: the reason for each tolerance."""
+    return "\n".join(f"- `{entry.claim.id}`: {entry.claim.why}" for entry in entries)
+
+
+def _cell(text: str) -> str:
+    """Text made safe for a Markdown table's cell."""
+    return text.replace("|", "\\|").replace("\n", " ").strip()

@@ -1,0 +1,101 @@
+"""Figures: one house style, one look per unit, and the drawings that several chapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from xsquared.networks import GatedNetwork, hinge_segments
+
+#: Look of each unit's lines in every figure; colour, marker and dashes say the same.
+LOOK: dict[str, dict[str, Any]] = {
+    "target": {"color": "#555555", "linestyle": "--"},
+    "mlp": {"color": "#2a78b5", "marker": "o"},
+    "glu": {"color": "#c8541b", "marker": "s"},
+    "gqu": {"color": "#3c8d40", "marker": "^"},
+}
+
+#: Look of the four closed-form constructions, their unit's colour and a marker each.
+CONSTRUCTION_LOOK: dict[str, dict[str, Any]] = {
+    "interpolating_mlp": LOOK["mlp"],
+    "left_curvature_glu": LOOK["glu"],
+    "midpoint_curvature_glu": {"color": "#8a5cb8", "marker": "D"},
+    "hermite_gqu": LOOK["gqu"],
+}
+
+
+def use_style() -> None:
+    """Apply the house style to every figure that follows."""
+    with as_file(files("xsquared") / "xsquared.mplstyle") as path:
+        plt.style.use(path)
+
+
+def line_look(name: str) -> dict[str, Any]:
+    """The look of a unit or target as a continuous line, without markers.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name not in LOOK:
+        raise ValueError(f"no look for {name!r}; known are {', '.join(LOOK)}")
+    return {key: value for key, value in LOOK[name].items() if key != "marker"}
+
+
+def draw_knots(ax: Axes, knots: np.ndarray) -> None:
+    """Thin vertical lines where cells meet.
+
+    Args:
+        ax: the axes.
+        knots: (n,) places.
+
+    Raises:
+        ValueError: knots that are no vector.
+    """
+    places = np.asarray(knots, dtype=np.float64)
+    if places.ndim != 1:
+        raise ValueError(f"expected a vector of knots, got shape {places.shape}")
+    for place in places:
+        ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0)
+
+
+def draw_hinges(
+    ax: Axes, network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]
+) -> None:
+    """The hinge lines of a network on the plane, exact to the edge of the box.
+
+    Raises:
+        ValueError: as for :func:`xsquared.networks.hinge_segments`.
+    """
+    for hinge in hinge_segments(network, box):
+        (x0, y0), (x1, y1) = hinge.start, hinge.end
+        ax.plot([x0, x1], [y0, y1], color="black", linewidth=1.4)
+    ax.set_xlim(*box[0])
+    ax.set_ylim(*box[1])
+    ax.set_aspect("equal")
+
+
+def draw_slope(ax: Axes, x: Sequence[float], start: float, slope: float) -> None:
+    """A grey reference line of that slope on log-log axes, through (x[0], start), labelled.
+
+    Args:
+        ax: axes with logarithmic scales.
+        x: two abscissas, the line's ends, both positive.
+        start: ordinate at x[0], positive.
+        slope: the exponent.
+
+    Raises:
+        ValueError: a value that is not positive, or other than two abscissas.
+    """
+    if len(x) != 2 or min(x) <= 0 or start <= 0:
+        raise ValueError(f"expected two positive abscissas and start > 0, got {x} and {start}")
+    end = start * (x[1] / x[0]) ** slope
+    ax.plot(x, [start, end], color="0.45", linewidth=1.0, linestyle="-.")
+    ax.annotate(
+        f"{slope:g}", (x[1], end), xytext=(3, 0), textcoords="offset points", color="0.35",
+        va="center", fontsize=9,
+    )  # fmt: skip

@@ -1,0 +1,155 @@
+"""Truncation errors of the closed-form networks and their leading constants, derived.
+
+A construction replaces the target on a cell [0, h] by a polynomial that it reads off the target.
+Here the target is a Taylor polynomial with symbolic derivatives f0, f1, ..., at the cell's left
+end, the construction is carried out on it literally, and the error and its root mean square follow.
+Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import sympy as sp
+
+#: Place in the cell and width of the cell.
+x, h = sp.symbols("x h", positive=True)
+#: Derivatives of the target at the cell's left end, f0 to f5.
+f = sp.symbols("f0:6", real=True)
+
+_epsilon = sp.Symbol("epsilon", positive=True)
+
+
+def target(at: sp.Expr) -> sp.Expr:
+    """The target's Taylor polynomial of degree 5 about the cell's left end, at one place."""
+    return sum((f[j] * at**j / sp.factorial(j) for j in range(len(f))), sp.Integer(0))
+
+
+def target_derivative(order: int, at: sp.Expr) -> sp.Expr:
+    """The derivative of :func:`target` of that order, at one place."""
+    return sp.diff(target(x), x, order).subs(x, at)
+
+
+def linear_piece() -> sp.Expr:
+    """The line through both end values: the MLP construction on its first cell."""
+    slope = (target(h) - target(sp.Integer(0))) / h
+    return target(sp.Integer(0)) + slope * x
+
+
+def quadratic_piece(theta: sp.Expr) -> sp.Expr:
+    """Both end values, and the target's curvature at ``theta h``: the GLU construction.
+
+    Args:
+        theta: where in the cell the curvature is taken, 0 for its left end, 1 for its right.
+    """
+    half_curvature = target_derivative(2, theta * h) / 2
+    slope = (target(h) - target(sp.Integer(0))) / h - half_curvature * h
+    return target(sp.Integer(0)) + slope * x + half_curvature * x**2
+
+
+def hermite_piece() -> sp.Expr:
+    """Both end values and both end slopes: the GQU construction."""
+    c2, c3 = sp.symbols("c2 c3")
+    start = target(sp.Integer(0)) + target_derivative(1, sp.Integer(0)) * x
+    cubic = start + c2 * x**2 + c3 * x**3
+    conditions = [
+        cubic.subs(x, h) - target(h),
+        sp.diff(cubic, x).subs(x, h) - target_derivative(1, h),
+    ]
+    (solution,) = sp.solve(conditions, [c2, c3], dict=True)
+    return sp.expand(cubic.subs(solution))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What a construction puts on one cell.
+
+    Attributes:
+        polynomial: makes the polynomial in x, from h and the target's derivatives.
+        order: order of convergence k: the error's leading term is of degree k in x and h.
+    """
+
+    polynomial: Callable[[], sp.Expr]
+    order: int
+
+
+#: The pieces by the name of their construction in :mod:`xsquared.constructions`.
+PIECES: dict[str, Piece] = {
+    "interpolating_mlp": Piece(linear_piece, 2),
+    "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), 3),
+    "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), 3),
+    "hermite_gqu": Piece(hermite_piece, 4),
+}
+
+
+@cache
+def truncation_error(name: str) -> sp.Expr:
+    """tau = y - f on the cell [0, h], in x, h and the derivatives f0, f1, ....
+
+    Args:
+        name: a key of :data:`PIECES`.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name not in PIECES:
+        raise ValueError(f"unknown construction {name!r}; known are {', '.join(PIECES)}")
+    return sp.expand(PIECES[name].polynomial() - target(x))
+
+
+def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
+    """The part of an error whose total degree in x and h is ``degree``.
+
+    Raises:
+        ValueError: a negative degree.
+    """
+    if degree < 0:
+        raise ValueError(f"expected a degree >= 0, got {degree}")
+    scaled = sp.expand(expression.subs({x: _epsilon * x, h: _epsilon * h}, simultaneous=True))
+    return sp.expand(scaled.coeff(_epsilon, degree))
+
+
+def terms_up_to(expression: sp.Expr, degree: int) -> sp.Expr:
+    """The part of an error whose total degree in x and h is at most ``degree``.
+
+    Raises:
+        ValueError: a negative degree.
+    """
+    if degree < 0:
+        raise ValueError(f"expected a degree >= 0, got {degree}")
+    return sum((terms_of_degree(expression, k) for k in range(degree + 1)), sp.Integer(0))
+
+
+def leading_term(name: str) -> sp.Expr:
+    """The part of :func:`truncation_error` that dominates as h goes to 0.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    error = truncation_error(name)
+    return terms_of_degree(error, PIECES[name].order)
+
+
+def root_mean_square(error: sp.Expr) -> sp.Expr:
+    """Root mean square of an error over the cell [0, h] (the representative cell of Eq. 8)."""
+    return sp.sqrt(sp.factor(sp.integrate(sp.expand(error**2), (x, 0, h)) / h))
+
+
+@cache
+def leading_constant(name: str) -> sp.Expr:
+    """The constant C in RMSE = C h^k rms(f^(k)) + o(h^k), from the integral of the leading term.
+
+    Args:
+        name: a key of :data:`PIECES`.
+
+    Returns:
+        An exact sympy number, 1/sqrt(120), sqrt(2/945), 1/sqrt(30240) or 1/sqrt(9!).
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    error = leading_term(name)
+    order = PIECES[name].order
+    return sp.simplify(root_mean_square(error / f[order]) / h**order)

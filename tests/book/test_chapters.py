@@ -1,0 +1,135 @@
+"""The committed book: every chapter executed, every picture described, every page in its place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+import yaml
+
+from xsquared.book.project import Project
+from xsquared.book.readme import current_figure, current_table, table_in
+from xsquared.book.render import check_chapters
+from xsquared.book.verdicts import collect
+from xsquared.claims import ledger
+
+PROJECT = Project(Path(__file__).parents[2])
+SOURCES = PROJECT.sources()
+NAMES = [source.stem for source in SOURCES]
+
+
+def chapter(name: str) -> nbformat.NotebookNode:
+    return nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4)
+
+
+def undescribed_pictures(notebook: nbformat.NotebookNode) -> list[str]:
+    """Code cells that show a picture without alt text or caption."""
+    found = []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        pictures = [o for o in cell.outputs if "image/png" in o.get("data", {})]
+        settings = cell.metadata.get("mystnb", {})
+        described = settings.get("image", {}).get("alt") and settings.get("figure", {}).get(
+            "caption"
+        )
+        if pictures and not described:
+            found.append(cell.source.splitlines()[0])
+    return found
+
+
+def test_every_source_has_its_chapter_and_none_is_left_over() -> None:
+    assert sorted(path.stem for path in PROJECT.chapters.glob("*.ipynb")) == NAMES
+
+
+def test_chapters_are_executed_and_hold_no_traceback() -> None:
+    check_chapters(PROJECT)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chapter_was_executed_from_its_present_source(name: str) -> None:
+    source = jupytext.read(PROJECT.notebooks / f"{name}.md")
+    assert [c.source for c in chapter(name).cells] == [c.source for c in source.cells]
+    assert [c.get("metadata", {}).get("mystnb") for c in chapter(name).cells] == [
+        c.metadata.get("mystnb") for c in source.cells
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_code_cell_ran_in_order(name: str) -> None:
+    counts = [c.execution_count for c in chapter(name).cells if c.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_picture_has_alt_text_and_caption(name: str) -> None:
+    assert undescribed_pictures(chapter(name)) == []
+
+
+def test_picture_without_alt_text_is_found() -> None:
+    cell = nbformat.v4.new_code_cell(
+        "draw()",
+        outputs=[nbformat.v4.new_output("display_data", data={"image/png": "aGk="})],
+        metadata={"mystnb": {"figure": {"caption": "A line."}}},
+    )
+    assert undescribed_pictures(nbformat.v4.new_notebook(cells=[cell])) == ["draw()"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chapter_has_one_parameters_cell_and_opens_by_saying_what_it_recomputes(name: str) -> None:
+    cells = chapter(name).cells
+    tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
+    assert len(tagged) == 1
+    assert cells[0].cell_type == "markdown"
+    assert cells[0].source.startswith("# ")
+    opening = cells[0].source.partition("\n")[2].strip()
+    assert opening, "the line after the title says which sections and figures it recomputes"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
+    skipped = [
+        c for c in chapter(name).cells if "nbval-ignore-output" in c.metadata.get("tags", [])
+    ]
+    assert len(skipped) <= 2
+    for cell in skipped:
+        assert cell.source.startswith("# Volatile:"), "its first line says why"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_chapter_settles_every_claim_that_the_ledger_gives_it(name: str) -> None:
+    given = {claim.id for claim in ledger().values() if claim.chapter == name}
+    settled = {
+        entry.claim.id
+        for entry in collect(PROJECT.chapters)
+        if entry.verdict != "open" and entry.claim.chapter == name
+    }
+    assert settled == given
+
+
+def test_contents_list_every_page_once() -> None:
+    toc = yaml.safe_load((PROJECT.root / "_toc.yml").read_text())
+    listed = [toc["root"]]
+
+    def walk(entries: list[dict]) -> None:
+        for entry in entries:
+            listed.append(entry["file"])
+            walk(entry.get("sections", []))
+
+    for part in toc["parts"]:
+        walk(part["chapters"])
+    pages = [path.stem for path in PROJECT.book.glob("*.md")]
+    assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
+
+
+def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
+    assert table_in(PROJECT) == current_table(PROJECT)
+    assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
+
+
+def test_committed_files_name_no_path_of_one_machine() -> None:
+    for path in [*SOURCES, *PROJECT.chapters.glob("*.ipynb"), *PROJECT.book.glob("*.md")]:
+        assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/\w", path.read_text()), path

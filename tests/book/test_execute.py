@@ -1,0 +1,109 @@
+"""Execution: what succeeds replaces, what fails is kept aside and named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from tests.small_project import notebook_text
+from xsquared.book.execute import execute, parameter_names, select, tidy
+from xsquared.book.project import BookError, Project, find_project
+
+
+def outputs(path: Path) -> str:
+    """All text printed in a notebook."""
+    cells = nbformat.read(path, as_version=4).cells
+    found = [o for c in cells if c.cell_type == "code" for o in c.outputs]
+    return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in found)
+
+
+def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
+    (first,) = execute(small_project, jobs=1)
+    committed = first.output.read_bytes()
+    assert first.output == small_project.chapters / "01_good.ipynb"
+    assert "n is 2\nsquared 4" in outputs(first.output)
+    (second,) = execute(small_project, jobs=1)
+    assert second.output.read_bytes() == committed
+    times = json.loads(small_project.times.read_text())
+    assert list(times["chapters"]) == ["01_good"]
+
+
+def test_parameters_write_under_build_only(small_project: Project) -> None:
+    (run,) = execute(small_project, parameters={"n": 5}, jobs=1)
+    assert run.output == small_project.runs / "01_good.ipynb"
+    assert "squared 25" in outputs(run.output)
+    assert list(small_project.chapters.iterdir()) == []
+    injected = [
+        cell
+        for cell in nbformat.read(run.output, as_version=4).cells
+        if "injected-parameters" in cell.metadata.get("tags", [])
+    ]
+    assert ["hide-input" in cell.metadata.tags for cell in injected] == [True]
+
+
+def test_unknown_parameter_is_named_with_the_known_ones(small_project: Project) -> None:
+    with pytest.raises(BookError, match=r"parameter 'm'; they have n"):
+        execute(small_project, parameters={"m": 5})
+
+
+def test_unknown_chapter_is_named_with_the_known_ones(small_project: Project) -> None:
+    with pytest.raises(BookError, match=r"no chapter named 9_x; the chapters are 01_good"):
+        execute(small_project, only=["9_x"])
+
+
+def test_jobs_below_one_is_an_error(small_project: Project) -> None:
+    with pytest.raises(BookError, match="at least 1, got 0"):
+        execute(small_project, jobs=0)
+
+
+def test_failing_cell_is_named_and_the_committed_chapter_stays(small_project: Project) -> None:
+    bad = small_project.notebooks / "02_bad.md"
+    bad.write_text(notebook_text("a = 1", "raise KeyError('lost')", "print('never')"))
+    committed = small_project.chapters / "02_bad.ipynb"
+    committed.write_text("as it was")
+    with pytest.raises(BookError, match=r"02_bad\.md, cell \d+ \(In \[3\]\): KeyError: 'lost'"):
+        execute(small_project, jobs=2)
+    assert committed.read_text() == "as it was"
+    assert "KeyError" in (small_project.failed / "02_bad.ipynb").read_text()
+    assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
+
+
+def test_select_and_parameter_names(small_project: Project) -> None:
+    assert [source.stem for source in select(small_project)] == ["01_good"]
+    assert parameter_names(small_project.notebooks / "01_good.md") == {"n": "2"}
+
+
+def test_no_notebooks_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    with pytest.raises(BookError, match=r"no notebook NN_topic\.md"):
+        select(Project(tmp_path))
+
+
+def test_find_project_walks_up_and_names_what_is_missing(
+    small_project: Project, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    assert find_project(small_project.chapters) == small_project
+    with pytest.raises(BookError, match=r"no _config\.yml and _toc\.yml"):
+        find_project(tmp_path_factory.mktemp("elsewhere"))
+
+
+def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:
+    def notebook(extra: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
+        chunks = [new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")]
+        cell = new_code_cell("print('a'); print('b')", outputs=chunks)
+        cell.metadata["execution"] = {"iopub.execute_input": "2020-01-01T00:00:00Z"}
+        twin = new_code_cell("print('a'); print('b')")
+        return new_notebook(cells=[*extra, cell, twin], metadata={"papermill": {"duration": 3.1}})
+
+    short, long = notebook([]), notebook([new_code_cell("1 + 1")])
+    tidy(short)
+    tidy(long)
+    assert short.metadata.get("papermill") is None
+    assert [o.text for o in short.cells[0].outputs] == ["a\nb\n"]
+    assert "execution" not in short.cells[0].metadata
+    assert [c.id for c in short.cells] == [c.id for c in long.cells[1:]]
+    assert len({c.id for c in long.cells}) == 3

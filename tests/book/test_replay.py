@@ -1,0 +1,34 @@
+"""The replay is strict: nbval fails on one changed digit and names the cell."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from xsquared.book.execute import execute
+from xsquared.book.project import Project
+
+ROOT = Path(__file__).parents[2]
+
+
+def replay(path: Path) -> subprocess.CompletedProcess[str]:
+    """Run nbval as ``make test`` does."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval"]
+    command += ["--nbval-current-env", "--nbval-sanitize-with"]
+    command += [str(ROOT / "tests" / "nbval_sanitize.cfg"), "-c", str(ROOT / "pyproject.toml")]
+    command += ["--rootdir", str(path.parents[2])]
+    return subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+
+
+def test_changed_digit_fails_and_names_the_cell(small_project: Project) -> None:
+    (run,) = execute(small_project, jobs=1)
+    good = replay(run.output)
+    assert good.returncode == 0, good.stdout + good.stderr
+    text = run.output.read_text()
+    assert text.count("squared 4") == 1
+    run.output.write_text(text.replace("squared 4", "squared 5"))
+    bad = replay(run.output)
+    assert bad.returncode == 1
+    assert "book/chapters/01_good.ipynb::Cell 1" in bad.stdout
+    assert "squared 5" in bad.stdout

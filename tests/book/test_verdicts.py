@@ -1,0 +1,75 @@
+"""Verdicts are read from executed chapters, and from nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from xsquared.book import verdicts
+from xsquared.book.project import BookError
+from xsquared.claims import VERDICT_MIME, Claim
+
+CLAIMS = {
+    "gu-a": Claim(
+        "gu-a", "gated-units", "Eq. 1", "a | b", "01_good", "exact", 2.0, 0.5, refuted="a slip"
+    ),
+    "gu-b": Claim("gu-b", "gated-units", "Fig. 1", "b", "01_good", "true or false"),
+    "gl-c": Claim("gl-c", "gelu-linearization", "Tab. 1", "c", "09_later", "true or false"),
+}
+
+
+@pytest.fixture(autouse=True)
+def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "ledger", lambda: CLAIMS)
+
+
+def write(folder: Path, name: str, *records: dict) -> None:
+    """A notebook whose cells' outputs hold these verdicts."""
+    cells = [
+        new_code_cell(
+            "settle(...)", outputs=[new_output("display_data", data={VERDICT_MIME: record})]
+        )
+        for record in records
+    ]
+    nbformat.write(new_notebook(cells=[new_code_cell("1"), *cells]), folder / f"{name}.ipynb")
+
+
+def record(claim: str, holds: bool = True) -> dict:
+    return {"claim": claim, "holds": holds, "measured": "3", "note": "n"}
+
+
+def test_settled_and_open_claims_in_the_ledgers_order(tmp_path: Path) -> None:
+    write(tmp_path, "01_good", record("gu-b"), record("gu-a", holds=False))
+    entries = verdicts.collect(tmp_path)
+    assert [(e.claim.id, e.verdict) for e in entries] == [
+        ("gu-a", "fails"),
+        ("gu-b", "holds"),
+        ("gl-c", "open"),
+    ]
+    assert "| Gated units | 2 | 1 | 1 | 0 |" in verdicts.summary_table(entries)
+    assert "| GELU layers as feature maps | 1 | 0 | 0 | 1 |" in verdicts.summary_table(entries)
+    table = verdicts.full_table(entries, "gated-units")
+    assert "a \\| b **Why it fails:** a slip" in table
+    assert "2 ± 0.5 | 3 | ✘ fails | {doc}`01 <chapters/01_good>`" in table
+    assert "c" not in verdicts.full_table(entries, "gelu-linearization").splitlines()[-1].split("|")
+    assert "○ open" in verdicts.full_table(entries, "gelu-linearization")
+    assert "`gl-c`: true or false" in verdicts.tolerances(entries)
+
+
+@pytest.mark.parametrize(
+    ("records", "message"),
+    [
+        ([record("gu-x")], r"settles gu-x, not in the ledger"),
+        ([record("gl-c")], r"settles gl-c, which the ledger gives to 09_later"),
+        ([record("gu-b"), record("gu-b")], r"settles gu-b twice"),
+    ],
+)
+def test_disagreement_with_the_ledger_stops_the_book(
+    tmp_path: Path, records: list[dict], message: str
+) -> None:
+    write(tmp_path, "01_good", *records)
+    with pytest.raises(BookError, match=message):
+        verdicts.collect(tmp_path)

@@ -1,0 +1,61 @@
+"""What the proving tests found, written for the book."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.small_project import small_project
+
+__all__ = ["small_project"]  # the fixture, for every test
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--proofs-to", type=Path, help="write the outcome of tests marked `proves` to this file"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[PROOFS] = {}
+
+
+PROOFS = pytest.StashKey[dict[str, dict]]()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for marker in item.iter_markers("proves"):
+            item.user_properties.append(("proves", marker.args[0]))
+
+
+class Recorder:
+    """Collects outcomes; with xdist this runs in the controlling process."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and report.outcome == "passed":
+            return
+        proofs = self.config.stash[PROOFS]
+        properties = dict(report.user_properties)
+        if (key := properties.get("proves")) is None:
+            return
+        row = proofs.setdefault(key, {"tests": {}, "as_printed": None})
+        row["tests"][report.nodeid] = report.outcome
+        if "as_printed" in properties:
+            row["as_printed"] = properties["as_printed"]
+
+    def pytest_sessionfinish(self) -> None:
+        path: Path = self.config.getoption("--proofs-to")
+        text = json.dumps(self.config.stash[PROOFS], indent=1, sort_keys=True, ensure_ascii=False)
+        path.write_text(text + "\n", encoding="utf-8")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    if session.config.getoption("--proofs-to") and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Recorder(session.config))

@@ -1,0 +1,51 @@
+"""A small project of its own for the tests of the book's machinery."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from xsquared.book.project import Project
+
+HEADER = dedent(
+    """\
+    ---
+    jupytext:
+      text_representation:
+        extension: .md
+        format_name: myst
+        format_version: 0.13
+    kernelspec:
+      display_name: Python 3
+      language: python
+      name: python3
+    ---
+
+    """
+)
+
+
+def notebook_text(*cells: str, parameters: str = "n = 2") -> str:
+    """A MyST notebook: a title, a parameters cell, then one code cell per string."""
+    parts = [
+        HEADER,
+        "# A chapter\n",
+        f"```{{code-cell}} ipython3\n:tags: [parameters]\n\n{parameters}\n```\n",
+    ]
+    parts += [f"```{{code-cell}} ipython3\n{cell}\n```\n" for cell in cells]
+    return "\n".join(parts)
+
+
+@pytest.fixture
+def small_project(tmp_path: Path) -> Project:
+    """A checkout with one good chapter and a README."""
+    (tmp_path / "_config.yml").write_text("title: small\n")
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "book" / "chapters").mkdir(parents=True)
+    (tmp_path / "notebooks" / "01_good.md").write_text(
+        notebook_text("print('n is', n)\nprint('squared', n**2)", "n + 1")
+    )
+    return Project(tmp_path)

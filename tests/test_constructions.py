@@ -1,0 +1,183 @@
+"""The closed-form networks: exactness, orders, constants, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.interpolate import CubicHermiteSpline
+
+from xsquared.constructions import (
+    CONSTRUCTIONS,
+    construction,
+    fitted_order,
+    hermite_gqu,
+    interpolating_mlp,
+    left_curvature_glu,
+    measured_rmse,
+    midpoint_curvature_glu,
+    predicted_rmse,
+    sampled_rmse,
+)
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.networks import UNITS, build, knots, predict
+
+NAMES = list(CONSTRUCTIONS)
+WIDTHS = np.array([25, 50, 100, 200, 400])
+BUILDERS = [made.build for made in CONSTRUCTIONS.values()]
+intervals = st.tuples(st.floats(-3, 2), st.floats(0.1, 3)).map(lambda t: (t[0], t[0] + t[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ratio_to_the_prediction_is_one(name: str) -> None:
+    network = CONSTRUCTIONS[name].build(PAPER_TARGET, 400)
+    ratio = measured_rmse(network, PAPER_TARGET) / predicted_rmse(name, PAPER_TARGET, 400)
+    assert abs(ratio - 1) < 0.002
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_fitted_order_is_the_predicted_one(name: str) -> None:
+    made = CONSTRUCTIONS[name]
+    errors = [measured_rmse(made.build(PAPER_TARGET, int(n)), PAPER_TARGET) for n in WIDTHS]
+    assert abs(fitted_order(WIDTHS, np.array(errors)) - made.order) < 0.03
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("text", ["exp(x)", "sin(3*x) + x**2", "1/(2 + x)"])
+def test_prediction_holds_on_other_targets_and_intervals(name: str, text: str) -> None:
+    f = target(text, (0.0, 2.5))
+    network = CONSTRUCTIONS[name].build(f, 120)
+    ratio = measured_rmse(network, f) / predicted_rmse(name, f, 120)
+    assert abs(ratio - 1) < 0.02
+
+
+@given(n=st.integers(1, 60), domain=intervals, builder=st.sampled_from(BUILDERS[1:3]))
+@settings(max_examples=30, deadline=None)
+def test_glus_reproduce_quadratics(n: int, domain: tuple[float, float], builder) -> None:
+    f = target("3*x**2 - x + 1", domain)
+    x = np.linspace(*domain, 301)
+    np.testing.assert_allclose(predict(builder(f, n), x), f(x), atol=1e-11)
+
+
+@given(n=st.integers(1, 60), domain=intervals)
+@settings(max_examples=30, deadline=None)
+def test_gqu_reproduces_cubics(n: int, domain: tuple[float, float]) -> None:
+    f = target("x**3 - 2*x**2 + x - 3", domain)
+    x = np.linspace(*domain, 301)
+    np.testing.assert_allclose(predict(hermite_gqu(f, n), x), f(x), atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 111, 400])
+def test_powers_are_exact_to_1e_12(n: int) -> None:
+    x = np.linspace(-1, 1, 2001)
+    square, cube = target("x**2"), target("x**3")
+    for builder in (left_curvature_glu, midpoint_curvature_glu):
+        assert np.abs(predict(builder(square, n), x) - x**2).max() < 1e-12
+    assert np.abs(predict(hermite_gqu(cube, n), x) - x**3).max() < 1e-12
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 100])
+def test_mlp_is_numpys_interpolant(n: int) -> None:
+    nodes, x = np.linspace(-1, 1, n + 1), np.linspace(-1, 1, 777)
+    expected = np.interp(x, nodes, PAPER_TARGET(nodes))
+    np.testing.assert_allclose(predict(interpolating_mlp(PAPER_TARGET, n), x), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 100])
+def test_gqu_is_scipys_hermite_interpolant(n: int) -> None:
+    nodes, x = np.linspace(-1, 1, n + 1), np.linspace(-1, 1, 777)
+    expected = CubicHermiteSpline(nodes, PAPER_TARGET(nodes), PAPER_TARGET.numpy(1)(nodes))(x)
+    np.testing.assert_allclose(predict(hermite_gqu(PAPER_TARGET, n), x), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.5])
+def test_glu_cells_have_the_curvature_of_their_place(theta: float) -> None:
+    n, builder = 8, left_curvature_glu if theta == 0 else midpoint_curvature_glu
+    network = builder(PAPER_TARGET, n)
+    left = np.linspace(-1, 1, n + 1)[:-1]
+    h = 2 / n
+    y = [predict(network, left + place * h) for place in (0.25, 0.5, 0.75)]
+    curvature = (y[0] - 2 * y[1] + y[2]) / (h / 4) ** 2
+    np.testing.assert_allclose(curvature, PAPER_TARGET.numpy(2)(left + theta * h), rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n", [1, 5])
+def test_knots_are_the_left_ends_of_the_cells(name: str, n: int) -> None:
+    network = CONSTRUCTIONS[name].build(PAPER_TARGET, n)
+    np.testing.assert_allclose(np.unique(knots(network)), np.linspace(-1, 1, n + 1)[:-1])
+    assert isinstance(network, UNITS[CONSTRUCTIONS[name].unit])
+
+
+def test_constants_are_the_derived_ones() -> None:
+    constants = [CONSTRUCTIONS[name].constant() for name in NAMES]
+    expected = [120, 945 / 2, 30240, math.factorial(9)]
+    np.testing.assert_allclose(constants, 1 / np.sqrt(expected), rtol=1e-14)
+
+
+def test_measured_error_is_the_exact_integral() -> None:
+    """The line through the ends of x^2 on [0, 1] errs by x - x^2, whose square has mean 1/30."""
+    f = target("x**2", (0.0, 1.0))
+    assert math.isclose(measured_rmse(interpolating_mlp(f, 1), f), math.sqrt(1 / 30))
+    assert math.isclose(
+        sampled_rmse(interpolating_mlp(f, 1), f, 200_001), math.sqrt(1 / 30), rel_tol=1e-4
+    )
+
+
+def test_fitted_order_of_a_pure_power() -> None:
+    n = np.array([3.0, 10.0, 50.0])
+    assert math.isclose(fitted_order(n, 7 * n**-2.5), 2.5)
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+@pytest.mark.parametrize("n", [0, -1, 2.5, "3"])
+def test_fewer_than_one_cell_is_refused(builder, n) -> None:
+    with pytest.raises(ValueError, match="n_cells must be an integer of at least 1"):
+        builder(PAPER_TARGET, n)
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_targets_of_two_variables_are_refused(builder) -> None:
+    with pytest.raises(ValueError, match="target of one variable, x\\*y has 2"):
+        builder(target("x*y"), 3)
+
+
+@pytest.mark.parametrize("builder", BUILDERS[1:])
+def test_targets_without_derivatives_are_refused(builder) -> None:
+    with pytest.raises(ValueError, match="has no derivative"):
+        builder(target("abs(x)"), 3)
+
+
+def test_unknown_construction_names_the_known_ones() -> None:
+    for call in (construction, lambda name: predicted_rmse(name, PAPER_TARGET, 3)):
+        with pytest.raises(ValueError, match="unknown construction 'cubic'; known are"):
+            call("cubic")
+
+
+def test_measuring_refuses_what_it_cannot_measure() -> None:
+    network = interpolating_mlp(PAPER_TARGET, 3)
+    for measure in (measured_rmse, sampled_rmse):
+        with pytest.raises(ValueError, match="target of one variable"):
+            measure(network, target("x*y"))
+        with pytest.raises(ValueError, match="one output, got 2"):
+            measure(build("mlp", 1, 3, 2), PAPER_TARGET)
+    with pytest.raises(ValueError, match="at least 2 points, got 1"):
+        sampled_rmse(network, PAPER_TARGET, 1)
+
+
+@pytest.mark.parametrize(
+    ("cells", "errors", "message"),
+    [
+        ([1, 2], [1.0], "two vectors of one length"),
+        ([1], [1.0], "two vectors of one length"),
+        ([1, 2], [1.0, 0.0], "positive, finite"),
+        ([0, 2], [1.0, 1.0], "positive, finite"),
+        ([1, 2], [1.0, np.nan], "positive, finite"),
+    ],
+)
+def test_bad_errors_are_refused(cells: list, errors: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fitted_order(np.array(cells), np.array(errors))

@@ -1,0 +1,109 @@
+"""Truncation errors against independent computations."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+from xsquared.truncation import (
+    PIECES,
+    f,
+    h,
+    hermite_piece,
+    leading_constant,
+    leading_term,
+    linear_piece,
+    quadratic_piece,
+    root_mean_square,
+    target,
+    target_derivative,
+    terms_of_degree,
+    terms_up_to,
+    truncation_error,
+    x,
+)
+
+# The squares of the reciprocal constants as the literature has them; the code never sees these.
+KNOWN = {
+    "interpolating_mlp": sp.Integer(120),
+    "left_curvature_glu": sp.Rational(945, 2),
+    "midpoint_curvature_glu": sp.Integer(30240),
+    "hermite_gqu": sp.factorial(9),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_constant_is_the_known_one(name: str) -> None:
+    assert sp.simplify(1 / leading_constant(name) ** 2 - KNOWN[name]) == 0
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_nothing_of_lower_degree_is_left(name: str) -> None:
+    error = truncation_error(name)
+    for degree in range(PIECES[name].order):
+        assert terms_of_degree(error, degree) == 0
+    assert leading_term(name) != 0
+    assert leading_term(name).free_symbols == {x, h, f[PIECES[name].order]}
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_meet_the_target_at_both_ends(name: str) -> None:
+    error = truncation_error(name)
+    assert sp.expand(error.subs(x, 0)) == 0
+    assert sp.expand(error.subs(x, h)) == 0
+
+
+def test_hermite_piece_meets_the_slopes() -> None:
+    slope = sp.diff(hermite_piece() - target(x), x)
+    assert sp.expand(slope.subs(x, 0)) == 0
+    assert sp.expand(slope.subs(x, h)) == 0
+
+
+@pytest.mark.parametrize("theta", [sp.Integer(0), sp.Rational(1, 3), sp.Integer(1)])
+def test_quadratic_piece_has_the_curvature_of_its_place(theta: sp.Expr) -> None:
+    difference = sp.diff(quadratic_piece(theta), x, 2) - target_derivative(2, theta * h)
+    assert sp.expand(difference) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "degree"), [("interpolating_mlp", 1), ("left_curvature_glu", 2), ("hermite_gqu", 3)]
+)
+def test_polynomials_of_the_units_degree_have_no_error(name: str, degree: int) -> None:
+    higher = {f[k]: 0 for k in range(degree + 1, len(f))}
+    assert sp.expand(truncation_error(name).subs(higher)) == 0
+
+
+def test_error_of_a_known_function_agrees_with_quadrature() -> None:
+    """exp on [0, 1/50]: the whole error's root mean square is C h^2 to a per cent or two."""
+    width = sp.Rational(1, 50)
+    line = 1 + (sp.exp(width) - 1) / width * x
+    exact = sp.sqrt(sp.integrate(sp.expand((line - sp.exp(x)) ** 2), (x, 0, width)) / width)
+    ratio = sp.N(exact / (leading_constant("interpolating_mlp") * width**2), 15)
+    assert abs(ratio - 1) < 0.02
+
+
+def test_linear_piece_is_linear() -> None:
+    assert sp.diff(linear_piece(), x, 2) == 0
+
+
+def test_terms_split_an_expression_by_degree() -> None:
+    expression = 3 * x * h + x**3 - 2 * h
+    assert terms_of_degree(expression, 2) == 3 * x * h
+    assert terms_up_to(expression, 2) == sp.expand(3 * x * h - 2 * h)
+    assert terms_up_to(expression, 3) == sp.expand(expression)
+
+
+def test_root_mean_square_of_a_constant_is_its_size() -> None:
+    assert root_mean_square(sp.Integer(-3)) == 3
+
+
+@pytest.mark.parametrize("function", [truncation_error, leading_term, leading_constant])
+def test_unknown_construction_names_the_known_ones(function) -> None:
+    with pytest.raises(ValueError, match=r"unknown construction 'spline'; known are interp"):
+        function("spline")
+
+
+@pytest.mark.parametrize("function", [terms_of_degree, terms_up_to])
+def test_negative_degree_is_refused(function) -> None:
+    with pytest.raises(ValueError, match="degree >= 0, got -1"):
+        function(x, -1)
