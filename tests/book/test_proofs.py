@@ -17,7 +17,7 @@ TESTS = """
 import pytest
 
 @pytest.mark.proves("gu-eq1")
-@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("k", [2, 3], ids=["gu-eq1-two", "gu-eq1-three"])
 def test_step(k):
     assert k * 1 == k
 
@@ -53,7 +53,7 @@ def test_outcomes_are_recorded_per_key(proving_project: Project) -> None:
     eq1 = proofs["gu-eq1"]
     assert eq1.passed
     assert eq1.as_printed is False
-    assert eq1.test_name == "test_a.py::test_printed, test_a.py::test_step"
+    assert eq1.test_name == "test_a.py::test_printed, test_a.py[gu-eq1]"
     assert len(eq1.tests) == 3
     assert proofs["xs-ours"].as_printed is None
 

@@ -33,9 +33,14 @@ class Proof:
 
     @property
     def test_name(self) -> str:
-        """Names of the proving test functions without their parameters."""
-        names = sorted({test.partition("[")[0].removeprefix("tests/") for test in self.tests})
-        return ", ".join(names)
+        """Where the tests stand, file and key or file and function."""
+        names = set()
+        for test in self.tests:
+            place = test.removeprefix("tests/")
+            file, _, function = place.partition("::")
+            parametrised = f"[{self.key}" in function
+            names.add(f"{file}[{self.key}]" if parametrised else place.partition("[")[0])
+        return ", ".join(sorted(names))
 
 
 def run_proofs(project: Project) -> dict[str, Proof]:

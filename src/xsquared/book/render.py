@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,6 +51,9 @@ def render(project: Project, destination: Path | None = None) -> Path:
     """
     check_chapters(project)
     out = project.root if destination is None else destination
+    html = out / "_build" / "html"
+    if html.exists():
+        shutil.rmtree(html)  # Jupyter Book leaves what earlier builds put there
     # --all: without it a second build of a broken book exits 0, and text glued elsewhere stays
     # stale.
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(project.book)]
@@ -59,4 +63,4 @@ def render(project: Project, destination: Path | None = None) -> Path:
     run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         raise BookError(f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}")
-    return out / "_build" / "html"
+    return html

@@ -146,7 +146,7 @@ class Errata(_TableDirective):
         """Every slip of one paper with its right form and its proof or evidence."""
         paper = self.paper()
         proofs = read_proofs(project.proofs)
-        return "\n\n".join(_entry(slip, proofs) for slip in errata() if slip.paper == paper)
+        return "\n\n---\n\n".join(_entry(slip, proofs) for slip in errata() if slip.paper == paper)
 
 
 def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
@@ -159,7 +159,7 @@ def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
         shown = f"*Proof:* `{proof.test_name}`, {len(proof.tests)} checks, which {state}."
     else:
         raise BookError(f"no test proves the erratum {slip.key}")
-    return f"**{slip.where}.** {slip.printed}\n\n: {slip.right}\n\n  {shown}"
+    return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right}\n\n{shown}"
 
 
 class ChapterTimes(_TableDirective):
@@ -186,6 +186,22 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
             raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
 
 
+def drop_thebe(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Take the live-code scripts out of the page.
+
+    Jupyter Book loads them even where live code is off, and twice, which is an error in the
+    browser's console; their address lies outside the site.
+    """
+
+    def is_thebe(script: Any) -> bool:
+        body = getattr(script, "attributes", {}).get("body") or ""
+        return "THEBE_JS_URL" in body or "sphinx-thebe" in str(script)
+
+    context["script_files"] = [s for s in context["script_files"] if not is_thebe(s)]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
@@ -195,4 +211,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("errata", Errata)
     app.add_directive("chapter-times", ChapterTimes)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
