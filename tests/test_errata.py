@@ -17,7 +17,7 @@ x, h = sp.symbols("x h", positive=True)
 
 @pytest.mark.proves("gu-linspace")
 @pytest.mark.parametrize("n", [2, 3, 10, 51])
-def test_linspace_of_n_points_has_spacing_one_over_n_minus_one(n: int) -> None:
+def test_linspace_spacing(n: int) -> None:
     _, g = spline_gates(n, (0.0, 1.0), "one-way")
     np.testing.assert_allclose(np.diff(-g), 1 / (n - 1), rtol=1e-12)
     assert abs((-g)[1] - 1 / n) > 1e-4
@@ -25,7 +25,7 @@ def test_linspace_of_n_points_has_spacing_one_over_n_minus_one(n: int) -> None:
 
 @pytest.mark.proves("gu-neuron-count")
 @pytest.mark.parametrize("n", [1, 4, 50])
-def test_sum_from_zero_to_n_counts_one_neuron_more_than_the_formula(n: int) -> None:
+def test_neuron_count(n: int) -> None:
     neurons = len(range(n + 1))
     assert neurons == n + 1
     own_count = sum(p.numel() for p in GLU(1, neurons).parameters())
@@ -34,7 +34,7 @@ def test_sum_from_zero_to_n_counts_one_neuron_more_than_the_formula(n: int) -> N
 
 
 @pytest.mark.proves("gu-lineup")
-def test_condition_at_the_hinge_says_nothing_about_u() -> None:
+def test_condition_at_hinge() -> None:
     i, D, U, u = sp.symbols("i D U u", real=True)
     neuron = D * (x - i * h) * (U * x + u)
     assert sp.expand(neuron.subs(x, i * h)) == 0
@@ -43,7 +43,7 @@ def test_condition_at_the_hinge_says_nothing_about_u() -> None:
 
 @pytest.mark.proves("gu-curvature-increment")
 @pytest.mark.parametrize("cell", [0, 1, 2, 3])
-def test_curvature_piles_up_unless_neurons_add_the_change(cell: int) -> None:
+def test_curvature_increment(cell: int) -> None:
     second = sp.Function("c")
     printed = sum(2 * second(k * h) / 2 for k in range(cell + 1))
     mended = second(0 * h) + sum(second(k * h) - second((k - 1) * h) for k in range(1, cell + 1))
@@ -52,7 +52,7 @@ def test_curvature_piles_up_unless_neurons_add_the_change(cell: int) -> None:
 
 
 @pytest.mark.proves("gu-table1-target")
-def test_printed_target_is_infinite_at_the_ends() -> None:
+def test_table1_target() -> None:
     t = sp.Symbol("t", real=True)
     printed, meant = 1 / (1 + sp.cos(sp.pi * t)) ** 2, 1 / (1 + sp.cos(sp.pi * t) ** 2)
     for end, side in ((1, "-"), (-1, "+")):
@@ -61,7 +61,7 @@ def test_printed_target_is_infinite_at_the_ends() -> None:
 
 
 @pytest.mark.proves("gl-eq1")
-def test_printed_integral_is_minus_the_density() -> None:
+def test_gelu_integral() -> None:
     t, z = sp.symbols("t z", real=True)
     density = sp.exp(-(t**2) / 2) / sp.sqrt(2 * sp.pi)
     printed = z * sp.integrate(t * density, (t, -sp.oo, z))
@@ -74,7 +74,7 @@ def test_printed_integral_is_minus_the_density() -> None:
 
 @pytest.mark.proves("gl-antiderivative")
 @pytest.mark.parametrize("n", range(6))
-def test_printed_antiderivative_is_of_another_integrand(n: int) -> None:
+def test_antiderivative(n: int) -> None:
     density_term = (-1) ** n * x ** (2 * n) / (2**n * sp.factorial(n))
     printed = (-1) ** n * x ** (2 * n + 2) / (2**n * sp.factorial(n) * (2 * n + 2))
     right = (-1) ** n * x ** (2 * n + 1) / (2**n * sp.factorial(n) * (2 * n + 1))
@@ -84,7 +84,7 @@ def test_printed_antiderivative_is_of_another_integrand(n: int) -> None:
 
 
 @pytest.mark.proves("gl-bmm")
-def test_printed_operands_cannot_be_multiplied() -> None:
+def test_bmm_operands() -> None:
     batch, d, m = 5, 2, 16
     w_prime, x_prime = torch.randn(batch, d, m), torch.randn(batch, m)
     with pytest.raises(RuntimeError):

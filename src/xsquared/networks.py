@@ -324,7 +324,7 @@ def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[flo
         if np.linalg.matrix_rank(weights[rows]) < 2:
             continue
         x, y = np.linalg.solve(weights[rows], -biases[rows])
-        crossings += box[0][0] < x < box[0][1] and box[1][0] < y < box[1][1]
+        crossings += int(box[0][0] < x < box[0][1] and box[1][0] < y < box[1][1])
     return 1 + len(hinges) + crossings
 
 

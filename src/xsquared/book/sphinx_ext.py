@@ -159,7 +159,7 @@ def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
         shown = f"*Proof:* `{proof.test_name}`, {len(proof.tests)} checks, which {state}."
     else:
         raise BookError(f"no test proves the erratum {slip.key}")
-    return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right}\n\n{shown}"
+    return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right.strip()}\n\n{shown}"
 
 
 class ChapterTimes(_TableDirective):

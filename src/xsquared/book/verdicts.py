@@ -79,7 +79,7 @@ def summary_table(entries: list[Entry]) -> str:
 def full_table(entries: list[Entry], paper: str) -> str:
     """A Markdown table of every claim of one paper; chapter names are links between pages."""
     rows = [
-        "| Claim | Where | Paper | Measured | Verdict | Chapter |",
+        "| Verdict | Claim | Where | Paper | Measured | Chapter |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for entry in entries:
@@ -87,7 +87,9 @@ def full_table(entries: list[Entry], paper: str) -> str:
         if claim.paper != paper:
             continue
         value = "" if claim.value is None else f"{claim.value:g} ± {claim.tolerance:g}"
-        mark = {"holds": "✔ holds", "fails": "✘ fails", "open": "○ open"}[entry.verdict]
+        mark = {"holds": "✔\u00a0holds", "fails": "✘\u00a0fails", "open": "○\u00a0open"}[
+            entry.verdict
+        ]
         statement = _cell(claim.statement)
         if entry.verdict != "open":
             if claim.refuted:
@@ -100,8 +102,8 @@ def full_table(entries: list[Entry], paper: str) -> str:
             else f"{{doc}}`{claim.chapter[:2]} <chapters/{claim.chapter}>`"
         )
         rows.append(
-            f"| {statement} <br>`{claim.id}` | {_cell(claim.where)} | {value} "
-            f"| {entry.measured} | {mark} | {chapter} |"
+            f"| {mark} | {statement} <br>`{claim.id}` | {_cell(claim.where)} | {value} "
+            f"| {entry.measured} | {chapter} |"
         )
     return "\n".join(rows)
 
