@@ -11,8 +11,7 @@ test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	$(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env \
-		--nbval-sanitize-with tests/nbval_sanitize.cfg -n 2 --dist loadfile
+	$(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env -n 2 --dist loadfile
 
 clean:
 	rm -rf _build .venv

@@ -19,6 +19,7 @@ from xsquared.constructions import (
     left_curvature_glu,
     measured_rmse,
     midpoint_curvature_glu,
+    network_from_pieces,
     predicted_rmse,
     sampled_rmse,
 )
@@ -181,3 +182,38 @@ def test_measuring_refuses_what_it_cannot_measure() -> None:
 def test_bad_errors_are_refused(cells: list, errors: list, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         fitted_order(np.array(cells), np.array(errors))
+
+
+@pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])
+def test_network_from_pieces_is_the_spline(unit: str) -> None:
+    degree, rng = {"mlp": 1, "glu": 2, "gqu": 3}[unit], np.random.default_rng(4)
+    t = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
+    pieces = rng.normal(size=(4, degree + 1))
+    for k in range(1, 4):  # value, and for the cubic the slope, continue from the left
+        s = t[k] - t[k - 1]
+        left = np.polynomial.Polynomial(pieces[k - 1])
+        pieces[k, 0] = left(s)
+        if unit == "gqu":
+            pieces[k, 1] = left.deriv()(s)
+    network = network_from_pieces(unit, t, pieces)
+    assert network.n_hidden == len(pieces) + (unit == "gqu")
+    for k in range(4):
+        x = np.linspace(t[k], t[k + 1], 9)
+        expected = np.polynomial.polynomial.polyval(x - t[k], pieces[k])
+        np.testing.assert_allclose(predict(network, x), expected, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("unit", "knots", "pieces", "message"),
+    [
+        ("rnn", [0, 1], [[0, 1]], "unknown unit 'rnn'"),
+        ("mlp", [0, 0], [[0, 1]], "strictly ascending knots"),
+        ("mlp", [0], [], "at least 2 strictly ascending"),
+        ("mlp", [0, 1], [[0, 1, 2]], r"pieces must have shape \(1, 2\), got \(1, 3\)"),
+        ("mlp", [0, 1, 2], [[0, 1], [2, 0]], "do not meet at the knots as a mlp needs"),
+        ("gqu", [0, 1, 2], [[0, 1, 0, 0], [1, 0, 0, 0]], "as a gqu needs"),
+    ],
+)
+def test_bad_pieces_are_refused(unit: str, knots: list, pieces: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        network_from_pieces(unit, np.array(knots, float), np.array(pieces, float))

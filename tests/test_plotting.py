@@ -18,7 +18,6 @@ from xsquared.plotting import (
     LOOK,
     draw_hinges,
     draw_knots,
-    draw_slope,
     line_look,
     use_style,
 )
@@ -82,11 +81,3 @@ def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
     drawn = [list(zip(*line.get_data(), strict=True)) for line in ax.lines]
     assert drawn == [[hinge.start, hinge.end] for hinge in hinges]
     assert ax.get_xlim() == (-1.0, 1.0)
-
-
-def test_slope_line_has_its_slope(ax: Axes) -> None:
-    draw_slope(ax, (10, 100), 1.0, -3.0)
-    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1.0, 1e-3])
-    for bad in (((0, 1), 1.0), ((1, 2), -1.0), ((1, 2, 3), 1.0)):
-        with pytest.raises(ValueError, match="two positive abscissas"):
-            draw_slope(ax, *bad, -2.0)

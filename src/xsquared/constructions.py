@@ -26,15 +26,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from xsquared.functions import Target
-from xsquared.networks import GLU, GQU, MLP, GatedNetwork, knots, predict, set_parameters
+from xsquared.networks import GatedNetwork, knots, predict, set_parameters, unit_class
 from xsquared.truncation import leading_constant
 
 #: Nodes of the Gauss-Legendre rule on each cell: exact to degree 15, so the square of a quartic
 #: error is integrated without error and smooth remainders to rounding.
 _GAUSS_NODES = 8
+#: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
+_JUMP = 1e-9
 
 
-def interpolating_mlp(target: Target, n_cells: int) -> MLP:
+def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
     """The MLP that interpolates the target linearly at n_cells + 1 equidistant points.
 
     The paper's Eq. (6) with its slip mended: what neuron i must add is the whole mismatch at the
@@ -48,13 +50,11 @@ def interpolating_mlp(target: Target, n_cells: int) -> MLP:
         ValueError: a target of several variables, or fewer than one cell.
     """
     t, h = _cells(target, n_cells)
-    slopes = np.diff(target(t)) / h
-    network = MLP(1, n_cells)
-    _place(network, t[:-1], target, D=np.diff(slopes, prepend=0.0)[None, :])
-    return network
+    values = target(t)
+    return network_from_pieces("mlp", t, np.stack([values[:-1], np.diff(values) / h], axis=1))
 
 
-def left_curvature_glu(target: Target, n_cells: int) -> GLU:
+def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """The paper's GLU construction (Eqs. 10-12): curvature taken at each cell's left end.
 
     Arguments and errors as for :func:`interpolating_mlp`; the target needs a second derivative.
@@ -63,7 +63,7 @@ def left_curvature_glu(target: Target, n_cells: int) -> GLU:
     return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1]))
 
 
-def midpoint_curvature_glu(target: Target, n_cells: int) -> GLU:
+def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """The same GLU with each cell's curvature taken at its midpoint: eight times more accurate.
 
     Arguments and errors as for :func:`left_curvature_glu`.
@@ -72,25 +72,15 @@ def midpoint_curvature_glu(target: Target, n_cells: int) -> GLU:
     return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1] + h / 2))
 
 
-def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarray) -> GLU:
-    """The GLU that interpolates at t and has the given second derivative on each cell.
-
-    Cell k carries f_k + b_k s + c_k s^2 with s = x - t_k. Its neuron adds s (dc s + db), where dc
-    is the change of c at the knot (f''/2 of this cell minus that of the last, not f''/2 itself) and
-    db the kink. The scale D_k is free: only D_k U_k and D_k u_k matter. It is 1 here.
-    """
+def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarray) -> GatedNetwork:
+    """The GLU that interpolates at t and has the given second derivative on each cell."""
+    values = target(t)
     c = curvature / 2
-    b = np.diff(target(t)) / h - c * h
-    dc = np.diff(c, prepend=0.0)
-    db = b - np.concatenate([[0.0], b[:-1] + 2 * c[:-1] * h])
-    n_cells = len(c)
-    network = GLU(1, n_cells)
-    left = t[:-1]
-    _place(network, left, target, U=dc[:, None], u=db - dc * left, D=np.ones((1, n_cells)))
-    return network
+    b = np.diff(values) / h - c * h
+    return network_from_pieces("glu", t, np.stack([values[:-1], b, c], axis=1))
 
 
-def hermite_gqu(target: Target, n_cells: int) -> GQU:
+def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     """A GQU that is the C1 cubic Hermite interpolant: the slope -4 that the paper hoped for.
 
     Two cubics that share value and slope at a knot differ by s^2 (a s + b), and that is
@@ -106,24 +96,71 @@ def hermite_gqu(target: Target, n_cells: int) -> GQU:
     """
     t, h = _cells(target, n_cells)
     f, m = target(t), target.numpy(1)(t)
-    slope = np.diff(f) / h
-    c2 = (3 * slope - 2 * m[:-1] - m[1:]) / h
-    c3 = (m[:-1] + m[1:] - 2 * slope) / h**2
-    a = np.diff(c3, prepend=0.0)
-    b = c2 - np.concatenate([[0.0], c2[:-1] + 3 * c3[:-1] * h])
-    left = t[:-1]
-    network = GQU(1, n_cells + 1)
-    _place(
-        network,
-        np.concatenate([left[:1], left]),
-        target,
-        U=np.concatenate([[0.0], np.ones(n_cells)])[:, None],
-        u=np.concatenate([[1.0], -left]),
-        Q=np.concatenate([[0.0], a])[:, None],
-        q=np.concatenate([m[:1], b - a * left]),
-        D=np.ones((1, n_cells + 1)),
-    )
+    secant = np.diff(f) / h
+    c2 = (3 * secant - 2 * m[:-1] - m[1:]) / h
+    c3 = (m[:-1] + m[1:] - 2 * secant) / h**2
+    return network_from_pieces("gqu", t, np.stack([f[:-1], m[:-1], c2, c3], axis=1))
+
+
+def network_from_pieces(unit: str, knots: np.ndarray, pieces: np.ndarray) -> GatedNetwork:
+    """The network that is a given spline: one neuron per cell, a second one for a GQU's first.
+
+    Neuron k adds the difference between piece k and piece k - 1 continued, a polynomial in
+    s = x - t_k without constant term (for the GQU without linear term either, its slope being
+    continuous). For the MLP that is D_k s. For the GLU it is s (dc s + db), with dc the change of
+    half the curvature and db the kink; the scale D_k is free, as only D_k U_k and D_k u_k matter,
+    and is 1 here. For the GQU it is s * s * (a s + b), and the first cell's slope takes a neuron
+    of its own.
+
+    Args:
+        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        knots: (n + 1,) strictly ascending ends of the cells.
+        pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
+
+    Raises:
+        ValueError: an unknown unit, knots that do not ascend, pieces of another shape, or pieces
+            that jump at a knot (for the GQU: or bend there).
+    """
+    network_class = unit_class(unit)
+    degree = 1 + len(network_class.factors)
+    t, c = np.asarray(knots, dtype=np.float64), np.asarray(pieces, dtype=np.float64)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
+        raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
+    if c.shape != (len(t) - 1, degree + 1):
+        raise ValueError(f"pieces must have shape {(len(t) - 1, degree + 1)}, got {c.shape}")
+    left, changes = t[:-1], _changes(t, c)
+    smooth = 2 if unit == "gqu" else 1
+    scale = np.abs(c[:, :smooth]).max(initial=1.0)
+    if np.abs(changes[1:, :smooth]).max(initial=0.0) > _JUMP * scale:
+        raise ValueError(f"the pieces do not meet at the knots as a {unit} needs")
+    weights: dict[str, np.ndarray]
+    if unit == "mlp":
+        weights = {"D": changes[:, 1][None]}
+    elif unit == "glu":
+        weights = {"U": changes[:, 2:], "u": changes[:, 1] - changes[:, 2] * left}
+    else:
+        a, b = changes[:, 3], changes[:, 2]
+        weights = {
+            "U": np.append(0.0, np.ones_like(left))[:, None],
+            "u": np.append(1.0, -left),
+            "Q": np.append(0.0, a)[:, None],
+            "q": np.append(c[0, 1], b - a * left),
+        }
+        left = np.append(left[0], left)
+    network = network_class(1, len(left))
+    weights.setdefault("D", np.ones((1, len(left))))
+    set_parameters(network, G=np.ones((len(left), 1)), g=-left, d=c[0, :1], **weights)
     return network
+
+
+def _changes(t: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """What piece k has more than piece k - 1 continued, in powers of x - t_k; piece 0 whole."""
+    h, (n, size) = np.diff(t), c.shape
+    continued = np.zeros((n, size))
+    for i in range(size):
+        for j in range(i, size):
+            continued[1:, i] += math.comb(j, i) * c[:-1, j] * h[:-1] ** (j - i)
+    return c - continued
 
 
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
@@ -134,14 +171,6 @@ def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
         raise ValueError(f"n_cells must be an integer of at least 1, got {n_cells!r}")
     ((a, b),) = target.domain
     return np.linspace(a, b, n_cells + 1), (b - a) / n_cells
-
-
-def _place(
-    network: GatedNetwork, hinges: np.ndarray, target: Target, **weights: np.ndarray
-) -> None:
-    """Gates opening to the right at the hinges, output bias f(a), and the given weights."""
-    start = target(np.array([target.domain[0][0]]))
-    set_parameters(network, G=np.ones((len(hinges), 1)), g=-hinges, d=start, **weights)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.resources import as_file, files
 from typing import Any
 
@@ -77,25 +76,3 @@ def draw_hinges(
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
     ax.set_aspect("equal")
-
-
-def draw_slope(ax: Axes, x: Sequence[float], start: float, slope: float) -> None:
-    """A grey reference line of that slope on log-log axes, through (x[0], start), labelled.
-
-    Args:
-        ax: axes with logarithmic scales.
-        x: two abscissas, the line's ends, both positive.
-        start: ordinate at x[0], positive.
-        slope: the exponent.
-
-    Raises:
-        ValueError: a value that is not positive, or other than two abscissas.
-    """
-    if len(x) != 2 or min(x) <= 0 or start <= 0:
-        raise ValueError(f"expected two positive abscissas and start > 0, got {x} and {start}")
-    end = start * (x[1] / x[0]) ** slope
-    ax.plot(x, [start, end], color="0.45", linewidth=1.0, linestyle="-.")
-    ax.annotate(
-        f"{slope:g}", (x[1], end), xytext=(3, 0), textcoords="offset points", color="0.35",
-        va="center", fontsize=9,
-    )  # fmt: skip

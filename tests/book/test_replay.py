@@ -15,8 +15,7 @@ ROOT = Path(__file__).parents[2]
 def replay(path: Path) -> subprocess.CompletedProcess[str]:
     """Run nbval as ``make test`` does."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval"]
-    command += ["--nbval-current-env", "--nbval-sanitize-with"]
-    command += [str(ROOT / "tests" / "nbval_sanitize.cfg"), "-c", str(ROOT / "pyproject.toml")]
+    command += ["--nbval-current-env", "-c", str(ROOT / "pyproject.toml")]
     command += ["--rootdir", str(path.parents[2])]
     return subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
 

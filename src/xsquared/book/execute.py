@@ -55,6 +55,13 @@ class Execution:
     failure: str = ""
 
 
+def usable_cores() -> int:
+    """Cores that this process may use, where the system says, else those it has."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def parameter_names(source: Path) -> dict[str, str]:
     """The parameters a notebook declares and their defaults, as source text."""
     notebook = jupytext.read(source)
@@ -107,7 +114,7 @@ def execute(
     """
     sources = select(project, only)
     given = dict(parameters or {})
-    jobs = len(os.sched_getaffinity(0)) if jobs is None else jobs
+    jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
     declared = {source: parameter_names(source) for source in sources} if given else {}

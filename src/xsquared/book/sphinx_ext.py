@@ -2,7 +2,7 @@
 
 - ``{proof}`key` ``: the paper's number, whether the equation holds as printed, and which test says
 so.
-- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances}``: the claims ledger with the
+- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances} PAPER``: the claims ledger with the
 chapters'
   verdicts.
 - ``{errata} PAPER``: every slip with its right form and proof.
@@ -14,8 +14,9 @@ Nothing here is typed into a page, so nothing on a page can disagree with the ru
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.errors import ExtensionError
@@ -87,11 +88,12 @@ class ProofRole(SphinxRole):
         return [node], []
 
 
-class _TableDirective(SphinxDirective):
+class _TableDirective(SphinxDirective, ABC):
     """A directive that writes Markdown made from the project's results."""
 
+    @abstractmethod
     def markdown(self, project: Project) -> str:
-        raise NotImplementedError  # pragma: no cover
+        """The text to parse in the directive's place."""
 
     def run(self) -> list[nodes.Node]:
         """Parse the generated Markdown in place."""
@@ -164,8 +166,6 @@ def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
 
 class ChapterTimes(_TableDirective):
     """``{chapter-times}``."""
-
-    option_spec: ClassVar[dict[str, Any]] = {}
 
     def markdown(self, project: Project) -> str:
         """A table of the last execution, or how to get one."""

@@ -1,0 +1,1 @@
+"""Training: fits of networks to targets."""

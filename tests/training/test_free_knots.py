@@ -1,0 +1,183 @@
+"""Free-knot fits against dense least squares, finite differences and known optima."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from xsquared.constructions import measured_rmse, network_from_pieces
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.networks import predict
+from xsquared.training import free_knots as module
+from xsquared.training.free_knots import (
+    SPACES,
+    equidistributed_knots,
+    fit_free_knots,
+    space,
+)
+
+UNITS = list(SPACES)
+
+
+def evaluate(fit, x: np.ndarray) -> np.ndarray:
+    """The fitted spline, piece by piece."""
+    cell = np.clip(np.searchsorted(fit.knots, x, side="right") - 1, 0, len(fit.pieces) - 1)
+    s = x - fit.knots[cell]
+    return sum(fit.pieces[cell, j] * s**j for j in range(fit.pieces.shape[1]))
+
+
+def dense_fit(unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Best spline by truncated powers and dense least squares: the naive way."""
+    degree, start = SPACES[unit].degree, SPACES[unit].smoothness + 1
+    columns = [(x - knots[0]) ** j for j in range(degree + 1)]
+    columns += [np.maximum(x - t, 0) ** j for t in knots[1:-1] for j in range(start, degree + 1)]
+    matrix, root = np.stack(columns, axis=1), np.sqrt(weights)
+    c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=None)
+    return matrix @ c
+
+
+@given(st.sampled_from(UNITS), st.integers(1, 8), st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None:
+    gaps = np.random.default_rng(seed).uniform(0.3, 1, n)
+    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
+    knots[-1] = 1.0
+    fit = fit_free_knots(PAPER_TARGET, unit, knots, max_iterations=0)
+    np.testing.assert_array_equal(fit.knots, knots)
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    half = np.diff(knots)[:, None] / 2
+    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    expected = dense_fit(unit, knots, x, w)
+    np.testing.assert_allclose(evaluate(fit, x), expected, atol=1e-8)
+    rmse = math.sqrt(float(w @ (expected - PAPER_TARGET(x)) ** 2) / 2)
+    assert math.isclose(fit.rmse, rmse, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_jacobian_is_the_derivative_of_the_residual(unit: str) -> None:
+    """With coefficients held, moving one knot changes the residuals as the Jacobian says."""
+    shape = space(unit)
+    knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
+    state = module._project(PAPER_TARGET, shape, knots)
+    count = state.residual.shape[1]
+    xi, weights, constant, linear = module._reference(shape.degree, count)
+
+    def residual(t: np.ndarray) -> np.ndarray:
+        h = np.diff(t)[:, None]
+        basis = constant + linear * h[..., None]
+        y = np.einsum("kqj,kj->kq", basis, state.local)
+        return np.sqrt(weights * h / 2) * (y - PAPER_TARGET(t[:-1, None] + xi * h))
+
+    np.testing.assert_allclose(residual(knots), state.residual, atol=1e-14)
+    block = 1 + shape.shared + shape.inner
+    for k in (1, 2, 3, 4):
+        shift = np.zeros(6)
+        shift[k] = 1e-6
+        numeric = (residual(knots + shift) - residual(knots - shift)) / 2e-6
+        analytic = np.zeros_like(numeric)
+        analytic[k] = state.jacobian[k, :, 0]
+        analytic[k - 1] = state.jacobian[k - 1, :, block]
+        np.testing.assert_allclose(analytic, numeric, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_polynomials_of_the_units_degree_are_exact(unit: str, n: int) -> None:
+    power = target(f"x**{SPACES[unit].degree}")
+    fit = fit_free_knots(power, unit, np.linspace(-1, 1, n + 1))
+    assert fit.rmse < 1e-13
+    network = network_from_pieces(unit, fit.knots, fit.pieces)
+    x = np.linspace(-1, 1, 501)
+    np.testing.assert_allclose(predict(network, x), power(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_best_knots_of_a_parabola_are_equidistant(n: int) -> None:
+    """Its best linear pieces, each error h^2/6 at both ends, happen to be continuous."""
+    skewed = -1 + 2 * np.linspace(0, 1, n + 1) ** 1.5
+    fit = fit_free_knots(target("x**2"), "mlp", skewed)
+    assert fit.status == "converged"
+    np.testing.assert_allclose(fit.knots, np.linspace(-1, 1, n + 1), atol=1e-4)
+    # x^2 - line has the mean square h^4/180 about its best line.
+    assert math.isclose(fit.rmse, (2 / n) ** 2 / math.sqrt(180), rel_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "n", "best"),
+    [("mlp", 20, 1.99e-3), ("mlp", 50, 3.5e-4), ("glu", 20, 1.45e-4), ("glu", 50, 9.2e-6),
+     ("gqu", 20, 2.0e-5), ("gqu", 50, 7.0e-7)],
+)  # fmt: skip
+def test_known_optima_are_reached(unit: str, n: int, best: float) -> None:
+    start = equidistributed_knots(PAPER_TARGET, SPACES[unit].order, n)
+    fit = fit_free_knots(PAPER_TARGET, unit, start)
+    assert fit.rmse <= 1.01 * best
+    assert fit.status == "converged"
+    assert fit.gradient < 1e-3
+    network = network_from_pieces(unit, fit.knots, fit.pieces)
+    assert math.isclose(measured_rmse(network, PAPER_TARGET), fit.rmse, rel_tol=1e-3)
+
+
+def test_error_tends_to_the_free_knot_constant() -> None:
+    """k!/((2k)! sqrt(2k+1)) N^-k (integral of |f^(k)|^s)^(1/s), s = 1/(k+1/2), for k = 2."""
+    f, n, s = target("exp(2*x)"), 150, 1 / 2.5
+    integral = quad(lambda x: float(np.abs(f.numpy(2)(x))) ** s, -1, 1)[0]
+    constant = 2 / (24 * math.sqrt(5))
+    predicted = constant * n**-2 * integral ** (1 / s) / math.sqrt(2)
+    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, 2, n))
+    assert abs(fit.rmse / predicted - 1) < 0.02
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_fitting_never_does_worse_than_its_start(unit: str) -> None:
+    knots = np.linspace(-1, 1, 11)
+    losses = [fit_free_knots(PAPER_TARGET, unit, knots, max_iterations=m).rmse for m in (0, 3, 300)]
+    assert losses[0] > losses[1] > losses[2]
+
+
+def test_iteration_limit_is_reported() -> None:
+    fit = fit_free_knots(PAPER_TARGET, "glu", np.linspace(-1, 1, 11), max_iterations=2)
+    assert fit.status == "iterations"
+    assert fit.iterations == 2
+
+
+def test_equidistributed_knots_crowd_where_the_derivative_is_large() -> None:
+    knots = equidistributed_knots(target("exp(5*x)"), 2, 20)
+    gaps = np.diff(knots)
+    assert (np.diff(gaps) < 0).all()
+    assert (knots[0], knots[-1]) == (-1.0, 1.0)
+    np.testing.assert_allclose(
+        equidistributed_knots(target("x"), 2, 5), np.linspace(-1, 1, 6), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("knots", "message"),
+    [
+        ([-1.0], "at least 2 strictly ascending knots"),
+        ([-1.0, 0.5, 0.5, 1.0], "strictly ascending"),
+        ([-1.0, math.nan, 1.0], "strictly ascending"),
+        ([[-1.0, 1.0]], r"got shape \(1, 2\)"),
+        ([-1.0, 0.9], r"must span \(-1\.0, 1\.0\), got \(-1, 0\.9\)"),
+    ],
+)
+def test_bad_knots_are_refused(knots: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit_free_knots(PAPER_TARGET, "mlp", np.array(knots))
+
+
+def test_unknown_units_and_planar_targets_are_refused() -> None:
+    for call in (space, lambda u: fit_free_knots(PAPER_TARGET, u, np.array([-1.0, 1.0]))):
+        with pytest.raises(ValueError, match="unknown unit 'rnn'; known are mlp, glu, gqu"):
+            call("rnn")
+    plane = target("x*y")
+    with pytest.raises(ValueError, match="one variable"):
+        fit_free_knots(plane, "mlp", np.array([-1.0, 1.0]))
+    with pytest.raises(ValueError, match="one variable"):
+        equidistributed_knots(plane, 2, 3)
+    with pytest.raises(ValueError, match="n_cells must be at least 1, got 0"):
+        equidistributed_knots(PAPER_TARGET, 2, 0)
