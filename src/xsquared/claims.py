@@ -2,9 +2,10 @@
 
 The ledger is ``claims.toml`` beside this module, one table per claim. A chapter calls
 :func:`settle` with what it measured; the returned :class:`Verdict` travels in the cell's output,
-and the verdicts page is made from those outputs, so page and chapters cannot disagree. A
-measurement outside its tolerance is never silently reported: it raises, unless the ledger names the
-reason (``refuted``), and a claim whose recorded reason no longer applies raises too.
+and the verdicts page is made from those outputs, so page and chapters cannot disagree. A verdict
+other than the one on record, a miss without a reason (``refuted``) or a reason that no longer
+applies, is marked unexpected: the book refuses a chapter that holds one. A reader who executes the
+chapter with other parameters just sees the mark.
 """
 
 from __future__ import annotations
@@ -75,6 +76,15 @@ class Verdict:
     note: str = ""
 
     @property
+    def unexpected(self) -> str:
+        """Why the verdict is not the one on record; empty where it is."""
+        if self.holds and self.claim.refuted:
+            return f"the ledger still calls it refuted: {self.claim.refuted}"
+        if not self.holds and not self.claim.refuted:
+            return "the ledger gives no reason for a failure"
+        return ""
+
+    @property
     def word(self) -> str:
         """``"holds"`` or ``"fails"``."""
         return "holds" if self.holds else "fails"
@@ -91,7 +101,8 @@ class Verdict:
         if self.claim.value is not None:
             paper = f"; paper {self.claim.value:g}, tolerance {self.claim.tolerance:g}"
         note = f" ({self.note})" if self.note else ""
-        return f"{self.claim.id}: {self.word}; measured {self.measured_text()}{paper}{note}"
+        mark = f" [unexpected: {self.unexpected}]" if self.unexpected else ""
+        return f"{self.claim.id}: {self.word}; measured {self.measured_text()}{paper}{note}{mark}"
 
     def as_record(self) -> dict[str, Any]:
         """The verdict as plain data, for the verdicts page."""
@@ -100,6 +111,7 @@ class Verdict:
             "holds": self.holds,
             "measured": self.measured_text(),
             "note": self.note,
+            "unexpected": self.unexpected,
         }
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
@@ -141,8 +153,7 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
         note: one short remark printed with the verdict, such as the protocol.
 
     Raises:
-        ClaimError: ``measured`` is of the wrong kind or not finite; it misses the tolerance and the
-            ledger gives no reason; or it meets the tolerance although the ledger says refuted.
+        ClaimError: ``measured`` is of the wrong kind or not finite.
     """
     if claim.value is None or claim.tolerance is None:
         if not isinstance(measured, bool):
@@ -155,12 +166,7 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
         if not math.isfinite(measured):
             raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
         holds = abs(measured - claim.value) <= claim.tolerance
-    verdict = Verdict(claim, measured, holds, note)
-    if not holds and not claim.refuted:
-        raise ClaimError(f"{verdict}. The ledger gives no reason for a failure: find it first.")
-    if holds and claim.refuted:
-        raise ClaimError(f"{verdict}. The ledger still calls it refuted: {claim.refuted}")
-    return verdict
+    return Verdict(claim, measured, holds, note)
 
 
 def settle(claim_id: str, measured: float | bool, note: str = "") -> Verdict:

@@ -72,6 +72,23 @@ def test_failing_cell_is_named_and_the_committed_chapter_stays(small_project: Pr
     assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
 
 
+def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
+    small_project: Project,
+) -> None:
+    source = small_project.notebooks / "03_claim.md"
+    settle = "from xsquared.claims import settle\nsettle('gu-eq9-rate', float(-n))"
+    source.write_text(notebook_text(settle))
+    (run,) = execute(small_project, only=["03_claim"], jobs=1)
+    assert "gu-eq9-rate: holds" in outputs(run.output)
+    committed = run.output.read_bytes()
+    (readers,) = execute(small_project, only=["03_claim"], parameters={"n": 3}, jobs=1)
+    assert "[unexpected: the ledger gives no reason" in outputs(readers.output)
+    source.write_text(notebook_text(settle, parameters="n = 3"))
+    with pytest.raises(BookError, match=r"03_claim\.md, gu-eq9-rate: fails; .*unexpected"):
+        execute(small_project, only=["03_claim"], jobs=1)
+    assert run.output.read_bytes() == committed
+
+
 def test_select_and_parameter_names(small_project: Project) -> None:
     assert [source.stem for source in select(small_project)] == ["01_good"]
     assert parameter_names(small_project.notebooks / "01_good.md") == {"n": "2"}

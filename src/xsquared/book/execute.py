@@ -27,6 +27,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm.auto import tqdm
 
 from xsquared.book.project import BookError, Project
+from xsquared.claims import VERDICT_MIME
 
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.
@@ -194,10 +195,22 @@ def _execute_one(
     seconds = time.perf_counter() - start
     plain.unlink()
     notebook = nbformat.read(output, as_version=4)
+    if not failure and not parameters:
+        failure = _unexpected_verdicts(source, notebook)
     if not failure:
         tidy(notebook)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
+
+
+def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
+    """One line per verdict that is not the one on record; empty where there is none."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return "\n".join(
+        f"{source.name}, {output.data['text/plain']}"
+        for output in outputs
+        if output.get("data", {}).get(VERDICT_MIME, {}).get("unexpected")
+    )
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
