@@ -13,7 +13,6 @@ from scipy.interpolate import CubicHermiteSpline
 from xsquared.constructions import (
     CONSTRUCTIONS,
     construction,
-    fitted_order,
     hermite_gqu,
     interpolating_mlp,
     left_curvature_glu,
@@ -25,6 +24,7 @@ from xsquared.constructions import (
 )
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.networks import UNITS, build, knots, predict
+from xsquared.slopes import fit_slope
 
 NAMES = list(CONSTRUCTIONS)
 WIDTHS = np.array([25, 50, 100, 200, 400])
@@ -43,7 +43,7 @@ def test_ratio_to_the_prediction_is_one(name: str) -> None:
 def test_fitted_order_is_the_predicted_one(name: str) -> None:
     made = CONSTRUCTIONS[name]
     errors = [measured_rmse(made.build(PAPER_TARGET, int(n)), PAPER_TARGET) for n in WIDTHS]
-    assert abs(fitted_order(WIDTHS, np.array(errors)) - made.order) < 0.03
+    assert abs(fit_slope(WIDTHS, np.array(errors)).value + made.order) < 0.03
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -128,11 +128,6 @@ def test_measured_error_is_the_exact_integral() -> None:
     )
 
 
-def test_fitted_order_of_a_pure_power() -> None:
-    n = np.array([3.0, 10.0, 50.0])
-    assert math.isclose(fitted_order(n, 7 * n**-2.5), 2.5)
-
-
 @pytest.mark.parametrize("builder", BUILDERS)
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3"])
 def test_fewer_than_one_cell_is_refused(builder, n) -> None:
@@ -167,21 +162,6 @@ def test_measuring_refuses_what_it_cannot_measure() -> None:
             measure(build("mlp", 1, 3, 2), PAPER_TARGET)
     with pytest.raises(ValueError, match="at least 2 points, got 1"):
         sampled_rmse(network, PAPER_TARGET, 1)
-
-
-@pytest.mark.parametrize(
-    ("cells", "errors", "message"),
-    [
-        ([1, 2], [1.0], "two vectors of one length"),
-        ([1], [1.0], "two vectors of one length"),
-        ([1, 2], [1.0, 0.0], "positive, finite"),
-        ([0, 2], [1.0, 1.0], "positive, finite"),
-        ([1, 2], [1.0, np.nan], "positive, finite"),
-    ],
-)
-def test_bad_errors_are_refused(cells: list, errors: list, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        fitted_order(np.array(cells), np.array(errors))
 
 
 @pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])

@@ -272,23 +272,3 @@ def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) 
         raise ValueError(f"expected at least 2 points, got {n_points}")
     points = np.linspace(*target.domain[0], n_points)
     return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))
-
-
-def fitted_order(n_cells: np.ndarray, errors: np.ndarray) -> float:
-    """Order of convergence: minus the least-squares slope of log error against log cells.
-
-    Args:
-        n_cells: (m,) numbers of cells, m >= 2.
-        errors: (m,) positive errors.
-
-    Raises:
-        ValueError: shapes that differ, fewer than two points, or values that are not positive.
-    """
-    cells, values = np.asarray(n_cells, np.float64), np.asarray(errors, np.float64)
-    if cells.shape != values.shape or cells.ndim != 1 or len(cells) < 2:
-        raise ValueError(
-            f"expected two vectors of one length >= 2, got {cells.shape} and {values.shape}"
-        )
-    if not (np.all(cells > 0) and np.all(values > 0) and np.isfinite(values).all()):
-        raise ValueError("expected positive, finite numbers of cells and errors")
-    return -float(np.polynomial.Polynomial.fit(np.log(cells), np.log(values), 1).convert().coef[1])

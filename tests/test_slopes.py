@@ -1,0 +1,95 @@
+"""Slopes against pure powers, known scatter, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xsquared.slopes import fit_slope, fit_slope_over_seeds, local_slopes
+
+SIZES = np.array([5.0, 8, 13, 21, 34, 50])
+
+
+@given(st.floats(-6, 6), st.floats(1e-6, 1e6))
+def test_pure_powers_are_found_exactly(exponent: float, coefficient: float) -> None:
+    errors = coefficient * SIZES**exponent
+    slope = fit_slope(SIZES, errors)
+    assert math.isclose(slope.value, exponent, abs_tol=1e-9)
+    assert slope.high - slope.low < 1e-6
+    assert math.isclose(slope.coefficient, coefficient, rel_tol=1e-8)
+    np.testing.assert_allclose(local_slopes(SIZES, errors), exponent, atol=1e-9)
+
+
+def test_interval_covers_the_truth_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(2000):
+        slope = fit_slope(SIZES, SIZES**-3 * np.exp(0.2 * rng.normal(size=6)))
+        covered += slope.low <= -3 <= slope.high
+    assert 0.935 < covered / 2000 < 0.965
+
+
+def test_two_points_have_no_scatter() -> None:
+    slope = fit_slope(np.array([10, 20]), np.array([8.0, 1.0]))
+    assert slope.value == slope.low == slope.high
+    assert math.isclose(slope.value, -3)
+
+
+def test_errors_near_the_floor_are_dropped_and_counted() -> None:
+    errors = np.maximum(SIZES**-4.0, 3e-6)
+    flattened, clean = fit_slope(SIZES, errors), fit_slope(SIZES, errors, floor=4e-8)
+    assert flattened.value > -3.9
+    assert math.isclose(clean.value, -4, abs_tol=1e-9)
+    assert (clean.used, clean.dropped) == (4, 2)
+
+
+def test_text_shows_the_interval() -> None:
+    assert str(fit_slope(np.array([1, 10]), np.array([1, 0.01]))) == "-2.00 [-2.00, -2.00]"
+
+
+def test_seeds_widen_the_interval_and_medians_ignore_an_outlier() -> None:
+    rng = np.random.default_rng(5)
+    errors = SIZES**-2.0 * np.exp(0.1 * rng.normal(size=(9, 6)))
+    errors[0] *= 1e3
+    slope = fit_slope_over_seeds(SIZES, errors)
+    assert slope.low < slope.value < slope.high
+    assert abs(slope.value + 2) < 0.1
+    same = fit_slope_over_seeds(SIZES, np.tile(SIZES**-2.0, (3, 1)))
+    assert math.isclose(same.low, same.high)
+    assert fit_slope_over_seeds(SIZES, errors) == slope
+
+
+@pytest.mark.parametrize(
+    ("sizes", "errors", "message"),
+    [
+        ([1, 2], [1.0], r"one length >= 2, got \(2,\) and \(1,\)"),
+        ([1], [1.0], "one length >= 2"),
+        ([[1, 2]], [[1.0, 2.0]], "one length >= 2"),
+        ([1, 2], [1.0, 0.0], "positive, finite"),
+        ([-1, 2], [1.0, 1.0], "positive, finite"),
+        ([1, 2], [1.0, math.nan], "positive, finite"),
+        ([1, math.inf], [1.0, 1.0], "positive, finite"),
+        ([2, 2], [1.0, 1.0], "distinct sizes"),
+    ],
+)
+def test_bad_data_are_refused(sizes: list, errors: list, message: str) -> None:
+    for call in (fit_slope, local_slopes):
+        with pytest.raises(ValueError, match=message):
+            call(np.array(sizes), np.array(errors))
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(ValueError, match="floor must be >= 0, got -1"):
+        fit_slope(SIZES, SIZES, floor=-1)
+    with pytest.raises(ValueError, match="at least 2 sizes with errors above the floor, got 0"):
+        fit_slope(SIZES, SIZES, floor=1.0)
+    with pytest.raises(ValueError, match=r"shape \(seeds >= 2, sizes\), got \(1, 6\)"):
+        fit_slope_over_seeds(SIZES, SIZES[None])
+    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
+        fit_slope_over_seeds(SIZES, np.tile(SIZES, (2, 1)), draws=0)
+    with pytest.raises(ValueError, match="one length >= 2"):
+        fit_slope_over_seeds(SIZES, np.ones((3, 4)))
