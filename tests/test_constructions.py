@@ -56,7 +56,7 @@ def test_prediction_holds_on_other_targets_and_intervals(name: str, text: str) -
 
 
 @given(n=st.integers(1, 60), domain=intervals, builder=st.sampled_from(BUILDERS[1:3]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_glus_reproduce_quadratics(n: int, domain: tuple[float, float], builder) -> None:
     f = target("3*x**2 - x + 1", domain)
     x = np.linspace(*domain, 301)
@@ -64,7 +64,7 @@ def test_glus_reproduce_quadratics(n: int, domain: tuple[float, float], builder)
 
 
 @given(n=st.integers(1, 60), domain=intervals)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_gqu_reproduces_cubics(n: int, domain: tuple[float, float]) -> None:
     f = target("x**3 - 2*x**2 + x - 3", domain)
     x = np.linspace(*domain, 301)

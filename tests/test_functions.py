@@ -49,7 +49,7 @@ def test_numpy_torch_and_autograd_agree(text: str, order: int) -> None:
     coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=6),
     order=st.integers(0, 6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_polynomial_derivatives_agree_with_numpy(coefficients: list[int], order: int) -> None:
     text = " + ".join(f"({c})*x**{k}" for k, c in enumerate(coefficients))
     points = np.linspace(-1, 1, 9)

@@ -52,7 +52,7 @@ def naive(network, x: np.ndarray) -> np.ndarray:
 
 
 @given(units, sizes, sizes, sizes, st.sampled_from(sorted(ACTIVATIONS)), st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_forward_pass_is_the_definition(
     unit: str, n_in: int, n: int, n_out: int, activation: str, seed: int
 ) -> None:
@@ -65,7 +65,7 @@ def test_forward_pass_is_the_definition(
 
 
 @given(units, sizes, sizes, sizes)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_parameter_formula_is_the_modules_count(unit: str, n_in: int, n: int, n_out: int) -> None:
     own = sum(p.numel() for p in build(unit, n_in, n, n_out).parameters())
     assert parameter_count(unit, n_in, n, n_out) == own
@@ -79,7 +79,7 @@ def test_parameter_counts_are_the_papers() -> None:
 
 
 @given(units, sizes, sizes, sizes, st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_contributions_and_bias_are_the_forward_pass(
     unit: str, n_in: int, n: int, n_out: int, seed: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_knots_are_where_gates_vanish() -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(1, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_hinges_lie_on_their_lines_and_end_on_the_box(seed: int, n: int) -> None:
     torch.manual_seed(seed)
     network = MLP(2, n)
@@ -133,7 +133,7 @@ def test_hinges_lie_on_their_lines_and_end_on_the_box(seed: int, n: int) -> None
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_hinges_found_are_those_that_change_sign_on_the_boxs_corners(seed: int, n: int) -> None:
     torch.manual_seed(seed)
     network = MLP(2, n)

@@ -42,7 +42,7 @@ def dense_fit(unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray) 
 
 
 @given(st.sampled_from(UNITS), st.integers(1, 8), st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None:
     gaps = np.random.default_rng(seed).uniform(0.3, 1, n)
     knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
@@ -174,6 +174,8 @@ def test_unknown_units_and_planar_targets_are_refused() -> None:
     for call in (space, lambda u: fit_free_knots(PAPER_TARGET, u, np.array([-1.0, 1.0]))):
         with pytest.raises(ValueError, match="unknown unit 'rnn'; known are mlp, glu, gqu"):
             call("rnn")
+    with pytest.raises(ValueError, match="max_iterations must be at least 0, got -1"):
+        fit_free_knots(PAPER_TARGET, "mlp", np.array([-1.0, 1.0]), max_iterations=-1)
     plane = target("x*y")
     with pytest.raises(ValueError, match="one variable"):
         fit_free_knots(plane, "mlp", np.array([-1.0, 1.0]))

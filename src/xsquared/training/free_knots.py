@@ -35,6 +35,8 @@ from xsquared.functions import Target
 _MAX_SHRINK = 0.5
 #: A step that lowers the loss by less than this fraction counts as no progress.
 _STALL = 1e-9
+#: Damping beyond which no step lowers the loss any more: a stationary point to rounding.
+_MAX_DAMPING = 1e12
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
 #: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
@@ -140,10 +142,13 @@ def fit_free_knots(
         max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
 
     Raises:
-        ValueError: an unknown unit, a target of several variables, or knots that are not such.
+        ValueError: an unknown unit, a target of several variables, knots that are not such, or a
+            negative number of iterations.
     """
     shape = space(unit)
     t = _checked_knots(target, knots)
+    if max_iterations < 0:
+        raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
     state = _project(target, shape, t)
     damping, stalled, iterations = 1e-3, 0, 0
     while iterations < max_iterations and stalled < 3 and state.loss > 0 and len(t) > 2:
@@ -152,8 +157,7 @@ def fit_free_knots(
         trial = None if step is None else _project(target, shape, _limited(state.knots, step))
         if trial is None or not trial.loss < state.loss:
             damping *= 4
-            stalled += damping > 1e12
-            if damping > 1e12:
+            if damping > _MAX_DAMPING:
                 break
             continue
         stalled = stalled + 1 if state.loss - trial.loss < _STALL * state.loss else 0
