@@ -1,8 +1,8 @@
 """Numbered equations of the papers as objects that sympy can check.
 
 An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
-paper prints, and, where the two differ, the erratum. Modules such as :mod:`xsquared.truncation`
-builds them; the tests run every link; the book prints the outcome of those tests beside the number.
+paper prints. :mod:`xsquared.gated_units` builds them, the tests run every link, and the book prints
+the outcome of those tests beside the number.
 """
 
 from __future__ import annotations

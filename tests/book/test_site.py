@@ -143,6 +143,33 @@ def test_page_fits_a_phone_in_both_themes(browser: Any, address: str, name: str)
             assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
 
 
+CONTRAST = """
+() => {
+  const parse = c => c.match(/[\\d.]+/g).map(Number);
+  const light = c => c.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = e => {
+    const c = parse(getComputedStyle(e).backgroundColor);
+    return c.length === 3 || c[3] > 0 || !e.parentElement ? c : ground(e.parentElement);
+  };
+  return [...document.querySelectorAll('.proof, .verdict, .verdict *')].map(e => {
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
+  });
+}
+"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_marks_and_verdicts_can_be_read(browser: Any, address: str, name: str, theme: str) -> None:
+    with Visit(browser, address, color_scheme=theme) as visit:
+        found = visit.open(name).evaluate(CONTRAST)
+        assert len(found) > 5
+        assert [text for contrast, text in found if contrast < 4.5] == []
+
+
 def test_theme_button_changes_the_theme(browser: Any, address: str) -> None:
     with Visit(browser, address, color_scheme="light") as visit:
         page = visit.open("index")
