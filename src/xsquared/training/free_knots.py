@@ -131,7 +131,11 @@ class FreeKnotSpline:
 
 
 def fit_free_knots(
-    target: Target, unit: str, knots: np.ndarray, max_iterations: int = 300
+    target: Target,
+    unit: str,
+    knots: np.ndarray,
+    max_iterations: int = 300,
+    flat_cell: int | None = None,
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots.
 
@@ -140,21 +144,28 @@ def fit_free_knots(
         unit: whose space to fit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
         knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
         max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
+        flat_cell: index of a cell on which the fitted function is constant (MLP only): the price
+            at which n neurons have n knots inside the interval, hence n + 1 cells.
 
     Raises:
-        ValueError: an unknown unit, a target of several variables, knots that are not such, or a
-            negative number of iterations.
+        ValueError: an unknown unit, a target of several variables, knots that are not such, a
+            negative number of iterations, or a flat cell that is not one of an MLP's cells.
     """
     shape = space(unit)
     t = _checked_knots(target, knots)
     if max_iterations < 0:
         raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
-    state = _project(target, shape, t)
+    if flat_cell is not None and (unit != "mlp" or not 0 <= flat_cell < len(t) - 1):
+        raise ValueError(
+            f"expected flat_cell among an mlp's cells 0 to {len(t) - 2}, got {flat_cell} ({unit})"
+        )
+    state = _project(target, shape, t, flat_cell)
     damping, stalled, iterations = 1e-3, 0, 0
     while iterations < max_iterations and stalled < 3 and state.loss > 0 and len(t) > 2:
         iterations += 1
         step = _knot_step(shape, state, damping)
-        trial = None if step is None else _project(target, shape, _limited(state.knots, step))
+        moved = None if step is None else _limited(state.knots, step)
+        trial = None if moved is None else _project(target, shape, moved, flat_cell)
         if trial is None or not trial.loss < state.loss:
             damping *= 4
             if damping > _MAX_DAMPING:
@@ -184,9 +195,10 @@ class _State:
     residual: np.ndarray
     jacobian: np.ndarray
     loss: float
+    flat_cell: int | None
 
 
-def _project(target: Target, shape: Space, t: np.ndarray) -> _State:
+def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None) -> _State:
     """The best coefficients for fixed knots, and the Jacobian in knots and coefficients there."""
     width = np.diff(t)
     count = max(shape.degree + _EXTRA_NODES, -(-_LEAST_NODES // len(width)))
@@ -203,26 +215,34 @@ def _project(target: Target, shape: Space, t: np.ndarray) -> _State:
     jacobian[..., columns] = root[..., None] * basis
     banded, gradient = _normal_equations(shape, jacobian, -root * value)
     _fix(banded, gradient, np.arange(len(t)) * block)
-    local = _gather(_solve(banded, -gradient), len(width), block, size)[:, columns]
+    if flat_cell is not None:
+        _fold(banded, gradient, flat_cell)
+    solution = _solve(banded, -gradient)
+    if flat_cell is not None:
+        solution[2 * flat_cell + 3] = solution[2 * flat_cell + 1]
+    local = _gather(solution, len(width), block, size)[:, columns]
     fitted = np.einsum("kqj,kj->kq", basis, local)
     residual = root * (fitted - value)
     by_width = np.einsum("qj,kj->kq", linear, local)
     half = residual / (2 * width[:, None])
     jacobian[..., 0] = -half + root * (-by_width - slope * (1 - xi))
     jacobian[..., block] = half + root * (by_width - slope * xi)
-    return _State(t, local, residual, jacobian, float(np.sum(residual**2)))
+    return _State(t, local, residual, jacobian, float(np.sum(residual**2)), flat_cell)
 
 
 def _normal_equations(
     shape: Space, jacobian: np.ndarray, residual: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """J'J in lower banded form and J'r, assembled from the cells' contiguous columns."""
+    """J'J in lower banded form and J'r, assembled from the cells' contiguous columns.
+
+    The band has one row more than the cells need: the room that a flat cell takes.
+    """
     n, _, size = jacobian.shape
     block = 1 + shape.shared + shape.inner
     total = n * block + 1 + shape.shared
     gram = np.einsum("kqi,kqj->kij", jacobian, jacobian)
     local = np.einsum("kqi,kq->ki", jacobian, residual)
-    banded, gradient = np.zeros((size, total)), np.zeros(total)
+    banded, gradient = np.zeros((size + 1, total)), np.zeros(total)
     for j in range(size):
         gradient[j : j + n * block : block] += local[:, j]
         for i in range(j, size):
@@ -238,6 +258,18 @@ def _fix(banded: np.ndarray, gradient: np.ndarray, indices: np.ndarray) -> None:
             banded[distance, index - distance] = 0.0
         banded[0, index] = 1.0
         gradient[index] = 0.0
+
+
+def _fold(banded: np.ndarray, gradient: np.ndarray, flat_cell: int) -> None:
+    """Give both ends of an MLP's flat cell one value: add the right end's row to the left end's."""
+    left, right = 2 * flat_cell + 1, 2 * flat_cell + 3
+    gradient[left] += gradient[right]
+    banded[0, left] += 2 * banded[2, left] + banded[0, right]
+    banded[1, left - 1] += banded[3, left - 1]
+    banded[1, left] += banded[1, left + 1]
+    for distance in (1, 2):
+        banded[distance + 2, left] += banded[distance, right]
+    _fix(banded, gradient, np.array([right]))
 
 
 def _solve(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -265,6 +297,8 @@ def _knot_step(shape: Space, state: _State, damping: float) -> np.ndarray | None
     room = np.minimum(np.diff(state.knots)[:-1], np.diff(state.knots)[1:])
     banded[0, inner] += damping * np.max(banded[0, inner] * room**2) / room**2
     _fix(banded, gradient, places[[0, -1]])
+    if state.flat_cell is not None:
+        _fold(banded, gradient, state.flat_cell)
     try:
         return _solve(banded, -gradient)[places]
     except LinAlgError:

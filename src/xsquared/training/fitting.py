@@ -1,0 +1,249 @@
+"""``fit()``: the one door to training.
+
+===========  =======================================================================================
+protocol     what is trained
+===========  =======================================================================================
+``spline``   everything but the gates, which stay where they start
+``gates``    first that, then the gates as well: layer by layer (Newton), or from a single start
+``full``     all parameters: jointly at the end (Newton), from the outset (first order), or from
+             several starts (variable projection)
+===========  =======================================================================================
+
+In one dimension the gates start on equidistant knots in alternating directions, as in the
+gated-units paper (section 4.1), other weights standard normal; in more dimensions variable
+projection places hinges on the data, and the other optimisers start standard normal throughout.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import torch
+
+from xsquared.networks import ACTIVATIONS, GatedNetwork, build, set_parameters, unit_class
+from xsquared.training import first_order
+from xsquared.training.frozen_gates import alternating_gates, fit_frozen
+from xsquared.training.newton import layers, newton
+from xsquared.training.problem import Problem, rmse
+from xsquared.training.result import STATUSES, Fit
+from xsquared.training.spline_network import retrain_spline, train_spline_network
+from xsquared.training.variable_projection import (
+    ProjectedFit,
+    Rows,
+    fit_rows,
+    on_device,
+    rows_on_data,
+    to_network,
+)
+
+Protocol = Literal["spline", "gates", "full"]
+Optimizer = Literal["varpro", "newton", "adamw", "lbfgs"]
+
+PROTOCOLS: tuple[Protocol, ...] = ("spline", "gates", "full")
+#: Optimisers with their limit of iterations where none is given.
+OPTIMIZERS: dict[Optimizer, int] = {"varpro": 200, "newton": 100, "adamw": 5000, "lbfgs": 2000}
+
+#: Starts that variable projection compares in more than one dimension, and the iterations each.
+_STARTS = 3
+_TRIAL_ITERATIONS = 15
+
+#: What a run may raise without being a mistake of the caller.
+#: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
+_FAILURES = (FloatingPointError, np.linalg.LinAlgError, RuntimeError, MemoryError)
+
+
+def fit(
+    problem: Problem,
+    unit: str,
+    n_hidden: int,
+    *,
+    protocol: Protocol = "full",
+    optimizer: Optimizer = "varpro",
+    seed: int = 0,
+    activation: str = "relu",
+    max_iterations: int | None = None,
+    device: str = "cpu",
+) -> Fit:
+    """Train one network on one problem.
+
+    Args:
+        problem: points and values, and the target where it is known. With it, in one dimension and
+            with ReLU gates, variable projection minimises the integral of the squared error.
+        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        n_hidden: number of neurons, at least 1.
+        protocol: what is trained.
+        optimizer: a key of :data:`OPTIMIZERS`.
+        seed: of all randomness.
+        activation: of the gates.
+        max_iterations: limit of iterations per stage; that of :data:`OPTIMIZERS` where None.
+            The trainer for one dimension has limits of its own.
+        device: where variable projection works in more than one dimension, ``"cpu"`` or ``"cuda"``.
+
+    Returns:
+        The result. A run that diverges or fails returns one as well, with its status.
+
+    Raises:
+        ValueError: an argument that makes no sense, named with what was expected.
+    """
+    _check(unit, n_hidden, protocol, optimizer, activation, max_iterations, device)
+    limit = OPTIMIZERS[optimizer] if max_iterations is None else max_iterations
+    generator = torch.random.get_rng_state()
+    torch.manual_seed(seed)
+    start = time.perf_counter()
+    try:
+        if optimizer == "varpro":
+            ended = _variable_projection(
+                problem, unit, n_hidden, protocol, seed, activation, limit, device
+            )
+        else:
+            network = _start(problem, unit, n_hidden, activation)
+            ended = _staged(problem, network, protocol, optimizer, limit)
+    except _FAILURES as error:
+        wall = time.perf_counter() - start
+        nan = float("nan")
+        return Fit(None, nan, nan, STATUSES["failed"], str(error), 0, nan, wall)
+    finally:
+        torch.random.set_rng_state(generator)
+    wall = time.perf_counter() - start
+    network, word, iterations = ended
+    train, test = (
+        rmse(network, x, y)
+        for x, y in ((problem.x_train, problem.y_train), (problem.x_test, problem.y_test))
+    )
+    if not np.isfinite(train):
+        word = "diverged"
+    gradient = _gradient_norm(network, problem)
+    return Fit(network, train, test, STATUSES[word], "", iterations, gradient, wall)
+
+
+_Ended = tuple[GatedNetwork, str, int]
+
+
+def _variable_projection(
+    problem: Problem,
+    unit: str,
+    n: int,
+    protocol: str,
+    seed: int,
+    activation: str,
+    limit: int,
+    device: str,
+) -> _Ended:
+    if problem.dim == 1 and problem.target is not None and activation == "relu":
+        if protocol == "spline":
+            frozen = fit_frozen(problem.target, unit, n, limit)
+            return to_network(frozen, unit), frozen.status, frozen.iterations
+        made = (
+            retrain_spline(problem.target, unit, n)
+            if protocol == "gates"
+            else train_spline_network(problem.target, unit, n, seed)
+        )
+        return made.network, made.spline.status, made.iterations
+    x = torch.from_numpy(problem.x_train).to(device)
+    y = torch.from_numpy(problem.y_train).to(device)
+    draw = np.random.default_rng(seed)
+
+    def run(rows: Rows, iterations: int) -> ProjectedFit:
+        return fit_rows(
+            unit,
+            x,
+            y,
+            rows,
+            activation=activation,
+            train_gates=protocol != "spline",
+            max_iterations=iterations,
+        )
+
+    count = _STARTS if protocol == "full" else 1
+    first = min(_TRIAL_ITERATIONS, limit)
+    trials = [
+        run(on_device(rows_on_data(unit, problem.x_train, n, draw), device), first)
+        for _ in range(count)
+    ]
+    best = min(trials, key=lambda trial: trial.rmse)
+    total = sum(trial.iterations for trial in trials)
+    if best.status == "iterations" and limit > first:
+        best = run(best.rows, limit - first)
+        total += best.iterations
+    return to_network(best, unit, activation), best.status, total
+
+
+def _start(problem: Problem, unit: str, n: int, activation: str) -> GatedNetwork:
+    """The network before training."""
+    network = build(unit, problem.dim, n, 1, activation)
+    if problem.dim == 1:
+        points = problem.x_train[:, 0]
+        low, high = (
+            problem.target.domain[0]
+            if problem.target is not None
+            else (float(points.min()), float(points.max()))
+        )
+        gates = alternating_gates(n, (low, high))
+        set_parameters(network, G=gates[:, :1], g=gates[:, 1])
+    return network
+
+
+def _staged(
+    problem: Problem, network: GatedNetwork, protocol: str, optimizer: Optimizer, limit: int
+) -> _Ended:
+    """Newton or a first-order method, stage after stage."""
+    x, y = torch.from_numpy(problem.x_train), torch.from_numpy(problem.y_train)
+    frozen = layers(network, train_gates=False)
+    everything = layers(network, train_gates=True)
+    joint = (tuple(letter for layer in everything for letter in layer),)
+    clock: Callable[[], float] = time.perf_counter
+    word, total = "converged", 0
+    if optimizer == "newton":
+        stages = {
+            "spline": [frozen],
+            "gates": [frozen, everything],
+            "full": [frozen, everything, joint],
+        }[protocol]
+        for stage in stages:
+            run = newton(network, x, y, stage, limit, clock)
+            word, total = run.status, total + len(run.losses) - 1
+        return network, word, total
+    method = first_order.adamw if optimizer == "adamw" else first_order.lbfgs
+    weights = tuple(letter for layer in frozen for letter in layer)
+    passes = {"spline": [weights], "gates": [weights, joint[0]], "full": [joint[0]]}
+    for letters in passes[protocol]:
+        ended = method(network, x, y, letters, limit, clock)
+        word, total = ended.status, total + ended.iterations
+    return network, word, total
+
+
+def _gradient_norm(network: GatedNetwork, problem: Problem) -> float:
+    parameters = list(network.parameters())
+    output = network(torch.from_numpy(problem.x_train))[:, 0]
+    loss = torch.mean((output - torch.from_numpy(problem.y_train)) ** 2)
+    parts = torch.autograd.grad(loss, parameters)
+    return float(torch.sqrt(torch.stack([torch.sum(part**2) for part in parts]).sum()))
+
+
+def _check(
+    unit: str,
+    n_hidden: int,
+    protocol: str,
+    optimizer: str,
+    activation: str,
+    max_iterations: int | None,
+    device: str,
+) -> None:
+    unit_class(unit)
+    if not isinstance(n_hidden, int | np.integer) or n_hidden < 1:
+        raise ValueError(f"n_hidden must be an integer of at least 1, got {n_hidden!r}")
+    for name, value, known in (
+        ("protocol", protocol, PROTOCOLS),
+        ("optimizer", optimizer, tuple(OPTIMIZERS)),
+        ("activation", activation, tuple(ACTIVATIONS)),
+        ("device", device, ("cpu", "cuda")),
+    ):
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    if max_iterations is not None and max_iterations < 1:
+        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device cuda was asked for, but torch sees no CUDA device")

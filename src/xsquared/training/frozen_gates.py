@@ -1,0 +1,83 @@
+"""Spline weights only: all gates stay on the paper's equidistant knots (section 4.1, Fig. 2 a, d).
+
+With gates frozen the MLP and the GLU are linear in what is left (the GLU through V = D * U), so the
+minimum is that of one least-squares problem and no iteration is needed to know it. The GQU keeps
+the roots of its factors; they are trained by variable projection, from factors that vanish at the
+knots, which span the cubic splines with a continuous slope. In one dimension the loss is the
+integral, taken by Gauss-Legendre nodes on the cells between the frozen knots.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from xsquared.functions import Target
+from xsquared.networks import spline_gates
+from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
+
+#: Nodes per cell: exact for the square of a cubic error and a smooth target's remainder.
+_NODES = 8
+#: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
+_LEAST_NODES = 240
+
+
+def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
+    """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
+
+    A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
+
+    Raises:
+        ValueError: fewer than one gate or a bad interval.
+    """
+    if n == 1:
+        return np.array([[1.0, -domain[0]]])
+    weights, biases = spline_gates(n, domain, "alternating")
+    return np.column_stack([weights[:, 0], biases])
+
+
+def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, target values and weights (sum 1) of a rule that respects the knots, each (N,)."""
+    ((a, b),) = target.domain
+    inner = knots[(knots > a) & (knots < b)]
+    edges = np.concatenate([[a], np.unique(inner), [b]])
+    count = max(_NODES, -(-_LEAST_NODES // (len(edges) - 1)))
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    half = np.diff(edges)[:, None] / 2
+    points = (edges[:-1, None] + half + half * nodes).ravel()
+    return points, target(points), (half * weights).ravel() / (b - a)
+
+
+def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) -> ProjectedFit:
+    """The best weights for the paper's frozen gates.
+
+    Args:
+        target: a function of one variable.
+        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        n_hidden: number of neurons, at least 1.
+        max_iterations: for the GQU's factors; the other units need none.
+
+    Raises:
+        ValueError: several variables, an unknown unit, or no neuron.
+    """
+    if target.dim != 1:
+        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
+    if n_hidden < 1:
+        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
+    gates = alternating_gates(n_hidden, target.domain[0])
+    x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
+    factor = None
+    if unit == "gqu":
+        factor = gates / np.linalg.norm(gates, axis=1, keepdims=True)
+        # A factor that vanishes at the knot leaves no linear term: the first neuron supplies it.
+        factor[0] = [0.0, 1.0]
+    start = Rows(torch.from_numpy(gates), None if factor is None else torch.from_numpy(factor))
+    return fit_rows(
+        unit,
+        torch.from_numpy(x)[:, None],
+        torch.from_numpy(y),
+        start,
+        weights=torch.from_numpy(weights),
+        train_gates=False,
+        max_iterations=max_iterations,
+    )

@@ -1,0 +1,61 @@
+"""Linear least squares that notices a deficient rank.
+
+Normal equations square the condition number, and torch's own drivers either assume full rank
+without saying so or exist on the CPU only. A QR factorisation of the matrix with its columns scaled
+to unit length, and the singular values of the small triangle where that triangle looks deficient,
+is accurate, reveals the rank and runs on any device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+#: Singular values below this fraction of the largest are taken for zero.
+_RCOND = 1e-13
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Of the problem min |A c - b|.
+
+    Attributes:
+        coefficients: (m,) the solution, of least length among the scaled ones.
+        basis: (N, rank) orthonormal basis of the range of A.
+    """
+
+    coefficients: Tensor
+    basis: Tensor
+
+
+def solve(matrix: Tensor, right: Tensor) -> Solution:
+    """Solve min |A c - b| for A of any rank.
+
+    Args:
+        matrix: A, (N, m).
+        right: b, (N,).
+
+    Raises:
+        ValueError: shapes that do not fit.
+        FloatingPointError: entries that are not finite.
+    """
+    if matrix.ndim != 2 or right.shape != matrix.shape[:1]:
+        raise ValueError(
+            f"expected A (N, m) and b (N,), got {tuple(matrix.shape)} and {tuple(right.shape)}"
+        )
+    length = torch.linalg.vector_norm(matrix, dim=0)
+    if not (torch.isfinite(length).all() and torch.isfinite(right).all()):
+        raise FloatingPointError("least squares met a number that is not finite")
+    scale = torch.where(length > 0, 1 / length, 0.0)
+    q, r = torch.linalg.qr(matrix * scale)
+    projected = q.T @ right
+    diagonal = torch.abs(torch.diagonal(r))
+    if r.shape[0] == r.shape[1] and diagonal.min() > 1e-10 * diagonal.max():
+        solution = torch.linalg.solve_triangular(r, projected[:, None], upper=True)[:, 0]
+        return Solution(solution * scale, q)
+    u, s, vh = torch.linalg.svd(r, full_matrices=False)
+    kept = s > _RCOND * s[0]
+    u, s, vh = u[:, kept], s[kept], vh[kept]
+    return Solution(vh.T @ ((u.T @ projected) / s) * scale, q @ u)

@@ -1,0 +1,296 @@
+"""Variable projection for gated units in any dimension (ours).
+
+A unit with one output is linear in everything but its gates: for the MLP in D and d, for the GLU in
+V = D * U and d. The GQU's two factors multiply, so one of them stays nonlinear beside the gate; it
+is a true affine factor, hence the roots of every neuron's polynomial are real, as in the unit. For
+fixed nonlinear rows the best linear weights are those of a least-squares problem (the projection);
+the rows are stepped by Levenberg-Marquardt with Kaufman's Jacobian, which drops the term that
+vanishes with the residual. Hinges of ReLU gates and factors don't change with a row's length, so
+these rows are kept at unit length.
+
+With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and (N, p): there
+is no array of size N p p, nor of size N m p.
+
+References:
+    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975); Nocedal and Wright,
+    Numerical Optimization, section 10.3, for the damped step by orthogonal factorisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsquared.networks import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
+from xsquared.training.least_squares import solve
+
+#: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
+#: the projection has annihilated (a hinge outside the data) stay bounded.
+_LEAST_DAMPING = 1e-3
+#: A relative decrease of the loss below this counts as none.
+_STALL = 1e-8
+_MAX_DAMPING = 1e10
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The nonlinear parameters: affine functions of the homogeneous points (x, 1).
+
+    Attributes:
+        gate: (n, d + 1) rows (G, g).
+        factor: (n, d + 1) rows (Q, q) of the GQU's second factor; None for the other units.
+    """
+
+    gate: Tensor
+    factor: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class ProjectedFit:
+    """Where a run of :func:`fit_rows` ended.
+
+    Attributes:
+        rows: the nonlinear parameters.
+        linear: (m,) the linear ones: D or the rows of V, neuron by neuron, then d.
+        rmse: root of the (weighted) mean square error on the training points.
+        iterations: Levenberg-Marquardt iterations.
+        status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
+            came first.
+    """
+
+    rows: Rows
+    linear: Tensor
+    rmse: float
+    iterations: int
+    status: Literal["converged", "iterations"]
+
+
+@dataclass(frozen=True)
+class _State:
+    rows: Rows
+    linear: Tensor
+    basis: Tensor
+    residual: Tensor
+    loss: float
+
+
+def fit_rows(
+    unit: str,
+    x: Tensor,
+    y: Tensor,
+    start: Rows,
+    *,
+    activation: str = "relu",
+    weights: Tensor | None = None,
+    train_gates: bool = True,
+    max_iterations: int = 200,
+    on_iteration: Callable[[int, float], None] | None = None,
+) -> ProjectedFit:
+    """Run variable projection from given rows.
+
+    Args:
+        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        x: (N, d) points, on the device where the work shall be done.
+        y: (N,) values.
+        start: rows to start from; ``factor`` is needed for the GQU and for it only.
+        activation: of the gates.
+        weights: (N,) quadrature weights with sum 1; equal ones where None.
+        train_gates: False keeps the gates where they are; for the MLP and the GLU a single
+            least-squares problem is left.
+        max_iterations: at least 0.
+        on_iteration: called with the iteration's number and the RMSE.
+
+    Raises:
+        ValueError: an unknown unit or activation, or rows that do not fit.
+        FloatingPointError: the loss is not finite at the start.
+    """
+    unit_class(unit)
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {activation!r}; known are {', '.join(ACTIVATIONS)}")
+    if (start.factor is None) == (unit == "gqu"):
+        raise ValueError(f"a {unit} {'needs' if unit == 'gqu' else 'has no'} factor rows")
+    if max_iterations < 0:
+        raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
+    if start.gate.shape[1] != x.shape[1] + 1:
+        raise ValueError(
+            f"expected rows of {x.shape[1] + 1} entries, got {tuple(start.gate.shape)}"
+        )
+    root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
+    model = _Model(unit, activation, _homogeneous(x), y, root, train_gates)
+    state = model.project(model.normalised(start))
+    damping, stalled, iterations = 1e-2, 0, 0
+    while iterations < max_iterations and stalled < 3 and model.trains and state.loss > 1e-30:
+        iterations += 1
+        triangle, right = model.linearise(state)
+        trial = None
+        while damping < _MAX_DAMPING:
+            trial = model.project(model.stepped(state.rows, triangle, right, damping))
+            if trial.loss < state.loss:
+                break
+            damping *= 4
+            trial = None
+        if trial is None:
+            break
+        stalled = stalled + 1 if state.loss - trial.loss < _STALL * state.loss else 0
+        state, damping = trial, max(damping / 4, 1e-12)
+        if on_iteration is not None:
+            on_iteration(iterations, state.loss**0.5)
+    limited = model.trains and 0 < max_iterations == iterations
+    return ProjectedFit(
+        state.rows,
+        state.linear,
+        state.loss**0.5,
+        iterations,
+        "iterations" if limited else "converged",
+    )
+
+
+def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedNetwork:
+    """The torch module with a fit's weights, on the CPU; D = 1 where it is a free scale."""
+    gate = fit.rows.gate.cpu().numpy()
+    n, size = gate.shape
+    linear = fit.linear.cpu().numpy()
+    network = unit_class(unit)(size - 1, n, 1, activation)
+    set_parameters(network, G=gate[:, :-1], g=gate[:, -1], d=linear[-1:])
+    if unit == "mlp":
+        set_parameters(network, D=linear[None, :-1])
+        return network
+    rows = linear[:-1].reshape(n, size)
+    set_parameters(network, D=np.ones((1, n)), U=rows[:, :-1], u=rows[:, -1])
+    if fit.rows.factor is not None:
+        factor = fit.rows.factor.cpu().numpy()
+        set_parameters(network, Q=factor[:, :-1], q=factor[:, -1])
+    return network
+
+
+def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
+    """Random gates whose hinges pass through training points, so that none starts dead.
+
+    A row's direction is uniform on the sphere; its hinge goes through a point drawn from the data.
+    Factors of the GQU are drawn in the same way.
+
+    Args:
+        unit: the unit.
+        x: (N, d) training points.
+        n: number of neurons, at least 1.
+        generator: of the randomness.
+
+    Raises:
+        ValueError: no neuron.
+    """
+    if n < 1:
+        raise ValueError(f"expected at least 1 neuron, got {n}")
+
+    def draw() -> Tensor:
+        direction = generator.standard_normal((n, x.shape[1]))
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        places = x[generator.integers(len(x), size=n)]
+        rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
+        return torch.from_numpy(rows)
+
+    return Rows(draw(), draw() if unit == "gqu" else None)
+
+
+def on_device(rows: Rows, device: str) -> Rows:
+    """The same rows on another device."""
+    return Rows(rows.gate.to(device), None if rows.factor is None else rows.factor.to(device))
+
+
+def _homogeneous(x: Tensor) -> Tensor:
+    return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The separable least-squares problem."""
+
+    unit: str
+    activation: str
+    points: Tensor
+    y: Tensor
+    root: Tensor
+    train_gates: bool
+
+    @property
+    def trains(self) -> bool:
+        """Whether any nonlinear parameter moves."""
+        return self.train_gates or self.unit == "gqu"
+
+    def normalised(self, rows: Rows) -> Rows:
+        gate = rows.gate
+        if self.activation == "relu" and self.train_gates:
+            gate = gate / torch.linalg.vector_norm(gate, dim=1, keepdim=True)
+        factor = rows.factor
+        if factor is not None:
+            factor = factor / torch.linalg.vector_norm(factor, dim=1, keepdim=True)
+        return Rows(gate, factor)
+
+    def gates(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Values (N, n) of the activated gates and of their derivative."""
+        z = self.points @ rows.gate.T
+        if self.activation == "relu":
+            return torch.relu(z), (z > 0).to(z.dtype)
+        value = ACTIVATIONS[self.activation](z.requires_grad_())
+        (slope,) = torch.autograd.grad(value.sum(), z)
+        return value.detach(), slope
+
+    def features(self, open_gates: Tensor, rows: Rows) -> Tensor:
+        """Columns (N, m) of the linear problem, weighted."""
+        hidden = open_gates
+        if rows.factor is not None:
+            hidden = hidden * (self.points @ rows.factor.T)
+        if self.unit != "mlp":
+            hidden = (hidden[:, :, None] * self.points[:, None, :]).flatten(1)
+        return torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1) * self.root[:, None]
+
+    def project(self, rows: Rows) -> _State:
+        open_gates, _ = self.gates(rows)
+        matrix = self.features(open_gates, rows)
+        right = self.root * self.y
+        solution = solve(matrix, right)
+        residual = matrix @ solution.coefficients - right
+        loss = float(residual @ residual)
+        return _State(rows, solution.coefficients, solution.basis, residual, loss)
+
+    def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
+        """Triangle of Kaufman's Jacobian J, (p, p) or (N, p), and Q'r."""
+        open_gates, slopes = self.gates(state.rows)
+        n = len(state.rows.gate)
+        if self.unit == "mlp":
+            outer = state.linear[None, :-1]
+        else:
+            outer = self.points @ state.linear[:-1].reshape(n, -1).T
+        parts = []
+        if state.rows.factor is not None:
+            parts.append(open_gates * outer)
+            outer = outer * (self.points @ state.rows.factor.T)
+        if self.train_gates:
+            parts.insert(0, slopes * outer)
+        columns = [
+            ((part * self.root[:, None])[:, :, None] * self.points[:, None, :]).flatten(1)
+            for part in parts
+        ]
+        jacobian = torch.cat(columns, dim=1)
+        jacobian -= state.basis @ (state.basis.T @ jacobian)
+        q, r = torch.linalg.qr(jacobian)
+        return r, q.T @ state.residual
+
+    def stepped(self, rows: Rows, triangle: Tensor, right: Tensor, damping: float) -> Rows:
+        """Rows after the damped step: QR of the stacked [R; sqrt(damping) D]."""
+        squares = torch.sum(triangle**2, dim=0)
+        scale = torch.sqrt(damping * (squares + _LEAST_DAMPING * squares.max() + 1e-300))
+        q, r = torch.linalg.qr(torch.cat([triangle, torch.diag(scale)]))
+        padded = q[: len(triangle)].T @ right
+        step = -torch.linalg.solve_triangular(r, padded[:, None], upper=True)[:, 0]
+        n, size = rows.gate.shape
+        moved = rows
+        if self.train_gates:
+            moved = replace(moved, gate=rows.gate + step[: n * size].reshape(n, size))
+        if rows.factor is not None:
+            moved = replace(moved, factor=rows.factor + step[-n * size :].reshape(n, size))
+        return self.normalised(moved)
