@@ -97,7 +97,7 @@ def _until_a_worker_dies(
     """Results of one pool of workers; returns the trials that ran when it broke, if it did."""
     running: dict[Future[Result], Trial] = {}
     suspects: list[Trial] = []
-    with _pool(jobs) as pool:
+    with _pool(run_trial, jobs) as pool:
         while True:
             for trial in islice(waiting, 0 if suspects else jobs - len(running)):
                 try:
@@ -118,10 +118,15 @@ def _until_a_worker_dies(
 
 
 @contextmanager
-def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh interpreters, not forks: torch's threads do not survive a fork."""
+def _pool(run_trial: RunTrial, jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Workers forked from a server that has imported and never run anything.
+
+    Forks of this process would inherit torch's threads in an undefined state; fresh interpreters
+    would import everything anew, for seconds, whenever a worker has died.
+    """
     before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, run_trial.__module__])
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_die_with_parent)
     try:
         yield pool
