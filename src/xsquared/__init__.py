@@ -1,9 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 The package is layered: every module imports only from those named before it here.
-``functions`` → ``networks`` → ``equations`` → ``truncation`` → ``gated_units`` → ``errata`` →
-``constructions`` → ``splines`` → ``training`` → ``slopes``, then ``claims``, ``plotting``,
-``book`` and ``cli``. Numerics never import plotting, claims or the book's machinery.
+``functions`` → ``data`` → ``datasets`` → ``networks`` → ``equations`` → ``truncation`` →
+``gated_units`` → ``errata`` → ``constructions`` → ``splines`` → ``training`` → ``slopes``,
+then ``claims``, ``plotting``, ``book`` and ``cli``. Numerics never import plotting,
+claims or the book's machinery.
 """
 
 from importlib.metadata import version

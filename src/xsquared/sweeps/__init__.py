@@ -1,0 +1,23 @@
+"""Sweeps: many trials, on this machine or a cluster, stored one by one, resumed where they stopped.
+
+A :class:`Trial` says what to do, a function ``run_trial(trial)`` of an importable module does it
+and returns numbers by name, and :func:`run_sweep` keeps one :class:`Result` per trial in a
+:class:`Store`. Results belong to a :func:`fingerprint` of the sources that made them.
+"""
+
+from xsquared.sweeps.engine import Report, export_parquet, run_sweep, to_frame
+from xsquared.sweeps.fingerprint import fingerprint
+from xsquared.sweeps.store import Store, StoreError
+from xsquared.sweeps.trials import Result, Trial
+
+__all__ = [
+    "Report",
+    "Result",
+    "Store",
+    "StoreError",
+    "Trial",
+    "export_parquet",
+    "fingerprint",
+    "run_sweep",
+    "to_frame",
+]
