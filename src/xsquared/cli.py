@@ -6,7 +6,7 @@ import argparse
 import ast
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,156 @@ def _book(arguments: argparse.Namespace) -> None:
     print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
 
 
+def _speedrun(arguments: argparse.Namespace) -> None:
+    """Three slopes and a figure."""
+    import torch
+
+    from xsquared.plotting import speedrun_figure
+    from xsquared.speedrun import FITTED_FROM, WIDTHS, speedrun
+
+    start = time.perf_counter()
+    torch.set_num_threads(1)
+    _check_writable(arguments.out)
+    runs = speedrun(progress=sys.stderr.isatty())
+    print(f"gates frozen on equidistant knots, widths {FITTED_FROM} to {WIDTHS[-1]}")
+    for run in runs:
+        print(f"{run.unit.upper()}  slope {run.slope}")
+    speedrun_figure(runs).savefig(arguments.out)
+    print(f"{arguments.out} ({time.perf_counter() - start:.1f} s)")
+
+
+def _sweep(arguments: argparse.Namespace) -> None:
+    """Train every unit at every width with every seed; store each row; write the table."""
+    from xsquared.experiments import run_trial
+    from xsquared.functions import target
+    from xsquared.sweeps import Trial, export_parquet, run_sweep
+
+    low, high = arguments.domain
+    made = target(arguments.target, (low, high))
+    _check_writable(arguments.out)
+    trials = [
+        Trial(
+            unit=unit,
+            n_hidden=n,
+            optimizer=arguments.optimizer,
+            protocol=arguments.protocol,
+            points=arguments.points,
+            seed=seed,
+            expression=arguments.target,
+            domain=made.domain,
+            activation=arguments.activation,
+        )
+        for n in arguments.widths
+        for unit in arguments.unit
+        for seed in range(arguments.seeds)
+    ]
+    store = arguments.out.with_suffix(".jsonl")
+    report = run_sweep(trials, run_trial, store, arguments.jobs, arguments.scheduler)
+    export_parquet(report.results, arguments.out)
+    print(report)
+    print(f"{arguments.out} ({len(report.results)} rows; {store} resumes the sweep)")
+
+
+def _check_writable(path: Path) -> None:
+    """Refuse a place that cannot be written before any work is done.
+
+    Raises:
+        OSError: naming the path and the reason.
+    """
+    existed = path.exists()
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror}") from error
+    if not existed:
+        path.unlink()
+
+
+def _one_of(what: str, known: Sequence[str]) -> Callable[[str], list[str]]:
+    """A comma-separated choice from known names."""
+
+    def parse(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(
+                    f"expected {what} among {', '.join(known)}, got {name!r}"
+                )
+        return list(dict.fromkeys(names))
+
+    return parse
+
+
+def _widths(text: str) -> list[int]:
+    """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
+    try:
+        if ":" in text:
+            first, last, *step = (int(part) for part in text.split(":"))
+            (stride,) = step or [1]
+            widths = list(range(first, last + 1, stride))
+        else:
+            widths = [int(part) for part in text.split(",")]
+    except ValueError:
+        widths = []
+    if not widths or min(widths) < 1:
+        raise argparse.ArgumentTypeError(
+            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {text!r}"
+        )
+    return widths
+
+
+def _add_experiments(commands: Any) -> None:
+    """The grammar of ``speedrun`` and ``sweep``."""
+    quick = commands.add_parser(
+        "speedrun",
+        help="the three slopes in seconds",
+        description="Fit MLP, GLU and GQU with frozen gates at widths 1, 4, ..., 100, print the "
+        "slopes of their errors with 95%% intervals, and draw them.",
+    )
+    quick.add_argument(
+        "--out", type=Path, default=Path("speedrun.png"), help="the figure (default: %(default)s)"
+    )
+    quick.set_defaults(run=_speedrun)
+    sweep = commands.add_parser(
+        "sweep",
+        help="train networks on any expression and store a row for each",
+        description="Train every unit at every width with every seed. Each row is stored the "
+        "moment it is known, in a .jsonl file beside the output; a sweep that was stopped resumes "
+        "from there when called again.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    sweep.add_argument("--target", default="1/(1+cos(pi*x)**2)", help="expression in x, y, z")
+    sweep.add_argument(
+        "--domain", type=float, nargs=2, default=[-1.0, 1.0], metavar=("A", "B"), help="interval"
+    )
+    units = ("mlp", "glu", "gqu")
+    sweep.add_argument(
+        "--unit", type=_one_of("units", units), default=list(units), help="units, by commas"
+    )
+    sweep.add_argument(
+        "--widths", type=_widths, default="5:50", help="neurons: 5:50, 5:50:5 or 4,8,16"
+    )
+    sweep.add_argument(
+        "--protocol",
+        choices=("spline", "gates", "full"),
+        default="full",
+        help="what is trained: all but the gates, then the gates too, or all parameters",
+    )
+    sweep.add_argument(
+        "--optimizer", choices=("newton", "varpro", "adamw", "lbfgs"), default="varpro", help="how"
+    )
+    sweep.add_argument(
+        "--activation", choices=("relu", "gelu", "silu"), default="relu", help="of the gates"
+    )
+    sweep.add_argument("--seeds", type=_positive, default=1, help="runs per unit and width")
+    sweep.add_argument("--points", type=_positive, default=10_000, help="training points")
+    sweep.add_argument("--out", type=Path, default=Path("results.parquet"), help="the table")
+    sweep.add_argument("--jobs", type=_positive, default=1, help="trials at a time")
+    sweep.add_argument("--scheduler", default="", help="tcp://host:port of a Dask scheduler")
+    sweep.set_defaults(run=_sweep)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
     parser = argparse.ArgumentParser(prog="xsquared", description=__doc__)
@@ -83,6 +233,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--jobs", type=_positive, default=None, help="chapters at a time (default: the cores)"
     )
     book.set_defaults(run=_book)
+    _add_experiments(commands)
     return parser
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from xsquared.networks import GatedNetwork, hinge_segments
+from xsquared.speedrun import FITTED_FROM, WIDTHS, UnitRun
 
 #: Look of each unit's lines in every figure; colour, marker and dashes say the same.
 LOOK: dict[str, dict[str, Any]] = {
@@ -76,3 +78,19 @@ def draw_hinges(
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
     ax.set_aspect("equal")
+
+
+def speedrun_figure(runs: list[UnitRun]) -> Figure:
+    """Errors of a speedrun against width, with the fitted lines."""
+    use_style()
+    fig, ax = plt.subplots(figsize=(7, 4))
+    fitted = WIDTHS[WIDTHS >= FITTED_FROM]
+    for run in runs:
+        label = f"{run.unit.upper()}, slope {run.slope.value:.2f}"
+        ax.loglog(WIDTHS, run.errors, linestyle="none", label=label, **LOOK[run.unit])
+        line = run.slope.coefficient * fitted**run.slope.value
+        ax.loglog(fitted, line, color=LOOK[run.unit]["color"], linewidth=1)
+    ax.set_xlabel("neurons")
+    ax.set_ylabel("RMSE")
+    ax.legend()
+    return fig

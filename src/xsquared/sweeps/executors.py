@@ -80,7 +80,7 @@ def in_processes(trials: Iterable[Trial], run_trial: RunTrial, expected: str, jo
     """So many at a time, each in a worker process of its own.
 
     When a worker dies, by a signal or for want of memory, nobody can say which of the running
-    trials killed it. They are run again, each alone: one that dies then is :data:`LOST`.
+    trials killed it. They are run again, each alone, and one that dies then is lost.
     """
     waiting = iter(trials)
     while suspects := (yield from _until_a_worker_dies(waiting, run_trial, expected, jobs)):
@@ -158,7 +158,7 @@ def on_cluster(
     """On the workers of a Dask scheduler, all trials handed over at once.
 
     The scheduler hands on a trial whose worker died. One that has taken too many workers with it
-    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`LOST`.
+    (Dask's ``distributed.scheduler.allowed-failures``) is lost.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks

@@ -3,7 +3,7 @@
 Followed are imports of this package and of the function's own, at the top of a module or inside a
 function. Changing plotting or the book changes no fingerprint; changing a trainer, the data or a
 comment in them does. Left out are the versions of other packages, which every row records, and this
-package's :mod:`xsquared.sweeps`, which carries results but does not compute them.
+package's ``xsquared.sweeps``, which carries results but does not compute them.
 """
 
 from __future__ import annotations

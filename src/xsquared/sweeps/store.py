@@ -86,7 +86,7 @@ class Store:
         """Write a row; when this returns, it is on the disk.
 
         Returns:
-            Whether it was written: not if another process wrote the row of this trial before.
+            Whether it was written, which it is not where another process wrote this trial's row.
 
         Raises:
             StoreError: it could not be written. The file is as it was.

@@ -27,8 +27,8 @@ from xsquared.networks import ACTIVATIONS, GatedNetwork, build, set_parameters, 
 from xsquared.training import first_order
 from xsquared.training.frozen_gates import alternating_gates, fit_frozen
 from xsquared.training.newton import layers, newton
-from xsquared.training.problem import Problem, rmse
 from xsquared.training.result import STATUSES, Fit
+from xsquared.training.samples import Samples, rmse
 from xsquared.training.spline_network import retrain_spline, train_spline_network
 from xsquared.training.variable_projection import (
     ProjectedFit,
@@ -56,7 +56,7 @@ _FAILURES = (FloatingPointError, np.linalg.LinAlgError, RuntimeError, MemoryErro
 
 
 def fit(
-    problem: Problem,
+    samples: Samples,
     unit: str,
     n_hidden: int,
     *,
@@ -67,10 +67,10 @@ def fit(
     max_iterations: int | None = None,
     device: str = "cpu",
 ) -> Fit:
-    """Train one network on one problem.
+    """Train one network.
 
     Args:
-        problem: points and values, and the target where it is known. With it, in one dimension and
+        samples: points and values, and the target where it is known. With it, in one dimension and
             with ReLU gates, variable projection minimises the integral of the squared error.
         unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
         n_hidden: number of neurons, at least 1.
@@ -96,11 +96,11 @@ def fit(
     try:
         if optimizer == "varpro":
             ended = _variable_projection(
-                problem, unit, n_hidden, protocol, seed, activation, limit, device
+                samples, unit, n_hidden, protocol, seed, activation, limit, device
             )
         else:
-            network = _start(problem, unit, n_hidden, activation)
-            ended = _staged(problem, network, protocol, optimizer, limit)
+            network = _start(samples, unit, n_hidden, activation)
+            ended = _staged(samples, network, protocol, optimizer, limit)
     except _FAILURES as error:
         wall = time.perf_counter() - start
         nan = float("nan")
@@ -111,11 +111,11 @@ def fit(
     network, word, iterations = ended
     train, test = (
         rmse(network, x, y)
-        for x, y in ((problem.x_train, problem.y_train), (problem.x_test, problem.y_test))
+        for x, y in ((samples.x_train, samples.y_train), (samples.x_test, samples.y_test))
     )
     if not np.isfinite(train):
         word = "diverged"
-    gradient = _gradient_norm(network, problem)
+    gradient = _gradient_norm(network, samples)
     return Fit(network, train, test, STATUSES[word], "", iterations, gradient, wall)
 
 
@@ -123,7 +123,7 @@ _Ended = tuple[GatedNetwork, str, int]
 
 
 def _variable_projection(
-    problem: Problem,
+    samples: Samples,
     unit: str,
     n: int,
     protocol: str,
@@ -132,18 +132,18 @@ def _variable_projection(
     limit: int,
     device: str,
 ) -> _Ended:
-    if problem.dim == 1 and problem.target is not None and activation == "relu":
+    if samples.dim == 1 and samples.target is not None and activation == "relu":
         if protocol == "spline":
-            frozen = fit_frozen(problem.target, unit, n, limit)
+            frozen = fit_frozen(samples.target, unit, n, limit)
             return to_network(frozen, unit), frozen.status, frozen.iterations
         made = (
-            retrain_spline(problem.target, unit, n)
+            retrain_spline(samples.target, unit, n)
             if protocol == "gates"
-            else train_spline_network(problem.target, unit, n, seed)
+            else train_spline_network(samples.target, unit, n, seed)
         )
         return made.network, made.spline.status, made.iterations
-    x = torch.from_numpy(problem.x_train).to(device)
-    y = torch.from_numpy(problem.y_train).to(device)
+    x = torch.from_numpy(samples.x_train).to(device)
+    y = torch.from_numpy(samples.y_train).to(device)
     draw = np.random.default_rng(seed)
 
     def run(rows: Rows, iterations: int) -> ProjectedFit:
@@ -160,7 +160,7 @@ def _variable_projection(
     count = _STARTS if protocol == "full" else 1
     first = min(_TRIAL_ITERATIONS, limit)
     trials = [
-        run(on_device(rows_on_data(unit, problem.x_train, n, draw), device), first)
+        run(on_device(rows_on_data(unit, samples.x_train, n, draw), device), first)
         for _ in range(count)
     ]
     best = min(trials, key=lambda trial: trial.rmse)
@@ -171,14 +171,14 @@ def _variable_projection(
     return to_network(best, unit, activation), best.status, total
 
 
-def _start(problem: Problem, unit: str, n: int, activation: str) -> GatedNetwork:
+def _start(samples: Samples, unit: str, n: int, activation: str) -> GatedNetwork:
     """The network before training."""
-    network = build(unit, problem.dim, n, 1, activation)
-    if problem.dim == 1:
-        points = problem.x_train[:, 0]
+    network = build(unit, samples.dim, n, 1, activation)
+    if samples.dim == 1:
+        points = samples.x_train[:, 0]
         low, high = (
-            problem.target.domain[0]
-            if problem.target is not None
+            samples.target.domain[0]
+            if samples.target is not None
             else (float(points.min()), float(points.max()))
         )
         gates = alternating_gates(n, (low, high))
@@ -187,10 +187,10 @@ def _start(problem: Problem, unit: str, n: int, activation: str) -> GatedNetwork
 
 
 def _staged(
-    problem: Problem, network: GatedNetwork, protocol: str, optimizer: Optimizer, limit: int
+    samples: Samples, network: GatedNetwork, protocol: str, optimizer: Optimizer, limit: int
 ) -> _Ended:
     """Newton or a first-order method, stage after stage."""
-    x, y = torch.from_numpy(problem.x_train), torch.from_numpy(problem.y_train)
+    x, y = torch.from_numpy(samples.x_train), torch.from_numpy(samples.y_train)
     frozen = layers(network, train_gates=False)
     everything = layers(network, train_gates=True)
     joint = (tuple(letter for layer in everything for letter in layer),)
@@ -215,10 +215,10 @@ def _staged(
     return network, word, total
 
 
-def _gradient_norm(network: GatedNetwork, problem: Problem) -> float:
+def _gradient_norm(network: GatedNetwork, samples: Samples) -> float:
     parameters = list(network.parameters())
-    output = network(torch.from_numpy(problem.x_train))[:, 0]
-    loss = torch.mean((output - torch.from_numpy(problem.y_train)) ** 2)
+    output = network(torch.from_numpy(samples.x_train))[:, 0]
+    loss = torch.mean((output - torch.from_numpy(samples.y_train)) ** 2)
     parts = torch.autograd.grad(loss, parameters)
     return float(torch.sqrt(torch.stack([torch.sum(part**2) for part in parts]).sum()))
 

@@ -19,7 +19,7 @@ _RCOND = 1e-13
 
 @dataclass(frozen=True)
 class Solution:
-    """Of the problem min |A c - b|.
+    """The solution of a least-squares problem ``A c = b``.
 
     Attributes:
         coefficients: (m,) the solution, of least length among the scaled ones.
@@ -31,7 +31,7 @@ class Solution:
 
 
 def solve(matrix: Tensor, right: Tensor) -> Solution:
-    """Solve min |A c - b| for A of any rank.
+    """Solve the least-squares problem ``A c = b`` for A of any rank.
 
     Args:
         matrix: A, (N, m).

@@ -11,8 +11,8 @@ from xsquared.networks import GatedNetwork, predict
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
-    """A regression problem with its test points.
+class Samples:
+    """Training and test samples of a function.
 
     Attributes:
         name: how tables call it.
@@ -54,7 +54,7 @@ class Problem:
         return self.x_train.shape[1]
 
 
-def sampled(target: Target, n_points: int = 10_000, seed: int = 0) -> Problem:
+def sampled(target: Target, n_points: int = 10_000, seed: int = 0) -> Samples:
     """Noise-free values of a target on its domain.
 
     In one dimension the points are the paper's (section 4.1): equidistant, ends included, for
@@ -74,10 +74,10 @@ def sampled(target: Target, n_points: int = 10_000, seed: int = 0) -> Problem:
     if target.dim == 1:
         x = np.linspace(*target.domain[0], n_points)[:, None]
         y = target(x[:, 0])
-        return Problem(target.name, x, y, x, y, target)
+        return Samples(target.name, x, y, x, y, target)
     low, high = np.array(target.domain).T
     x, x_test = np.random.default_rng(seed).uniform(low, high, (2, n_points, target.dim))
-    return Problem(target.name, x, target(*x.T), x_test, target(*x_test.T), target)
+    return Samples(target.name, x, target(*x.T), x_test, target(*x_test.T), target)
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
