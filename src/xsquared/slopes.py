@@ -116,6 +116,28 @@ def fit_slope_over_seeds(
     return Slope(centre.value, float(low), float(high), centre.coefficient, centre.used, 0)
 
 
+def steepest_within(sizes: ArrayLike, errors: ArrayLike, factor: float) -> float:
+    """The steepest slope of any errors between the given ones and ``factor`` times them.
+
+    A regression slope is linear in the log errors, with weights of the sign of the centred log
+    size. So the steepest line has the full factor at every size below the geometric mean, and none
+    above it.
+
+    Args:
+        sizes: (m,) sizes, as in :func:`fit_slope`.
+        errors: (m,) errors, the smallest that can be had.
+        factor: at least 1.
+
+    Raises:
+        ValueError: a factor below 1, or as for :func:`fit_slope`.
+    """
+    x, y = _checked(sizes, errors)
+    if not factor >= 1:
+        raise ValueError(f"factor must be at least 1, got {factor}")
+    small = np.log(x) < np.log(x).mean()
+    return fit_slope(x, np.where(small, factor * y, y)).value
+
+
 def _checked(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x, y = np.asarray(sizes, dtype=np.float64), np.asarray(errors, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:

@@ -34,7 +34,7 @@ from xsquared.functions import Target
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
 #: A step that lowers the loss by less than this fraction counts as no progress.
-_STALL = 1e-9
+_STALL = 1e-7
 #: Damping beyond which no step lowers the loss any more: a stationary point to rounding.
 _MAX_DAMPING = 1e12
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
@@ -198,7 +198,7 @@ class _State:
     flat_cell: int | None
 
 
-def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None) -> _State:
+def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None = None) -> _State:
     """The best coefficients for fixed knots, and the Jacobian in knots and coefficients there."""
     width = np.diff(t)
     count = max(shape.degree + _EXTRA_NODES, -(-_LEAST_NODES // len(width)))
@@ -252,12 +252,11 @@ def _normal_equations(
 
 def _fix(banded: np.ndarray, gradient: np.ndarray, indices: np.ndarray) -> None:
     """Take unknowns out of a banded system, in place: their step is zero."""
-    for index in indices:
-        banded[:, index] = 0.0
-        for distance in range(1, min(index, len(banded) - 1) + 1):
-            banded[distance, index - distance] = 0.0
-        banded[0, index] = 1.0
-        gradient[index] = 0.0
+    banded[:, indices] = 0.0
+    for distance in range(1, len(banded)):
+        banded[distance, indices[indices >= distance] - distance] = 0.0
+    banded[0, indices] = 1.0
+    gradient[indices] = 0.0
 
 
 def _fold(banded: np.ndarray, gradient: np.ndarray, flat_cell: int) -> None:
