@@ -63,7 +63,7 @@ def test_jacobian_is_the_derivative_of_the_residual(unit: str) -> None:
     """With coefficients held, moving one knot changes the residuals as the Jacobian says."""
     shape = space(unit)
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
-    state = module._project(PAPER_TARGET, shape, knots)
+    state = module._project(PAPER_TARGET, shape, knots, None)
     count = state.residual.shape[1]
     xi, weights, constant, linear = module._reference(shape.degree, count)
 
