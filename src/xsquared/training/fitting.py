@@ -52,7 +52,7 @@ _TRIAL_ITERATIONS = 15
 
 #: What a run may raise without being a mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
-_FAILURES = (FloatingPointError, np.linalg.LinAlgError, RuntimeError, MemoryError)
+_FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
 
 
 def fit(
@@ -94,17 +94,20 @@ def fit(
     torch.manual_seed(seed)
     start = time.perf_counter()
     try:
-        if optimizer == "varpro":
-            ended = _variable_projection(
-                problem, unit, n_hidden, protocol, seed, activation, limit, device
-            )
-        else:
-            network = _start(problem, unit, n_hidden, activation)
-            ended = _staged(problem, network, protocol, optimizer, limit)
-    except _FAILURES as error:
+        # What overflows shows in the status; numpy need not warn of it as well.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if optimizer == "varpro":
+                ended = _variable_projection(
+                    problem, unit, n_hidden, protocol, seed, activation, limit, device
+                )
+            else:
+                network = _start(problem, unit, n_hidden, activation)
+                ended = _staged(problem, network, protocol, optimizer, limit)
+    except (FloatingPointError, *_FAILURES) as error:
         wall = time.perf_counter() - start
         nan = float("nan")
-        return Fit(None, nan, nan, STATUSES["failed"], str(error), 0, nan, wall)
+        word = "diverged" if isinstance(error, FloatingPointError) else "failed"
+        return Fit(None, nan, nan, STATUSES[word], str(error), 0, nan, wall)
     finally:
         torch.random.set_rng_state(generator)
     wall = time.perf_counter() - start

@@ -82,5 +82,6 @@ def sampled(target: Target, n_points: int = 10_000, seed: int = 0) -> Problem:
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
     """Root mean square error of a network's forward pass; infinite where it is not a number."""
-    error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
     return error if np.isfinite(error) else float("inf")

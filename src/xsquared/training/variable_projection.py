@@ -123,14 +123,16 @@ def fit_rows(
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     model = _Model(unit, activation, _homogeneous(x), y, root, train_gates)
     state = model.project(model.normalised(start))
+    if not np.isfinite(state.loss):
+        raise FloatingPointError(f"the loss is {state.loss} at the start")
     damping, stalled, iterations = 1e-2, 0, 0
     while iterations < max_iterations and stalled < 3 and model.trains and state.loss > 1e-30:
         iterations += 1
         triangle, right = model.linearise(state)
         trial = None
         while damping < _MAX_DAMPING:
-            trial = model.project(model.stepped(state.rows, triangle, right, damping))
-            if trial.loss < state.loss:
+            trial = _attempt(model, model.stepped(state.rows, triangle, right, damping))
+            if trial is not None and trial.loss < state.loss:
                 break
             damping *= 4
             trial = None
@@ -148,6 +150,14 @@ def fit_rows(
         iterations,
         "iterations" if limited else "converged",
     )
+
+
+def _attempt(model: _Model, rows: Rows) -> _State | None:
+    """The projected point; None where its numbers are not finite, a step to be shortened."""
+    try:
+        return model.project(rows)
+    except FloatingPointError:
+        return None
 
 
 def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedNetwork:
