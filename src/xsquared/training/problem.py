@@ -48,6 +48,11 @@ class Problem:
                 f"test points {self.x_test.shape[1]}"
             )
 
+        if self.target is not None and self.target.dim != self.dim:
+            raise ValueError(
+                f"points have {self.dim} features, the target {self.target.dim} variables"
+            )
+
     @property
     def dim(self) -> int:
         """Number of features."""
