@@ -11,7 +11,7 @@ protocol     what is trained
 
 In one dimension the gates start on equidistant knots in alternating directions, as in the
 gated-units paper (section 4.1), other weights standard normal; in more dimensions variable
-projection places hinges on the data, and the other optimisers start standard normal throughout.
+projection places hinges among the data, and the other optimisers start standard normal throughout.
 """
 
 from __future__ import annotations
