@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.constructions import measured_rmse, network_from_pieces
+from xsquared.constructions import network_from_pieces
 from xsquared.functions import Target
 from xsquared.networks import GatedNetwork, build, set_parameters
 from xsquared.training.free_knots import (
@@ -115,7 +115,7 @@ def train_spline_network(target: Target, unit: str, n_hidden: int, seed: int) ->
         candidates = [SplineNetwork(_one_way(spline), spline, 0)]
     else:
         candidates = _gqu_candidates(target, spline, n_hidden, seed)
-    best = min(candidates, key=lambda made: measured_rmse(made.network, target))
+    best = min(candidates, key=lambda made: made.spline.rmse)
     total = iterations + sum(made.iterations for made in candidates)
     return SplineNetwork(best.network, best.spline, total)
 
