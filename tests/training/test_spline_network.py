@@ -66,7 +66,7 @@ def test_n_neurons_carry_the_spline(f, unit: str, way: str) -> None:
 def test_more_neurons_have_less_error(unit: str) -> None:
     errors = [
         error(train_spline_network(PAPER_TARGET, unit, n, 0).network, PAPER_TARGET)
-        for n in (1, 2, 3, 5, 8, 13)
+        for n in (1, 2, 3, 5, 9)
     ]
     assert (np.diff(errors) < 0).all(), errors
 
@@ -151,7 +151,7 @@ def test_a_cube_from_its_inflection_left_has_no_real_factors() -> None:
     assert first_cell_factors(spline) is None
     for way in WAYS.values():
         assert error(way(f, "gqu", 1).network, f) > 0.1
-        for n in (2, 3, 5):
+        for n in (2, 4):
             made = way(f, "gqu", n)
             assert made.network.n_hidden == n
             assert len(made.spline.pieces) == n - 1
