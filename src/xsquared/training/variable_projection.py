@@ -123,14 +123,16 @@ def fit_rows(
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     model = _Model(unit, activation, _homogeneous(x), y, root, train_gates)
     state = model.project(model.normalised(start))
+    if not np.isfinite(state.loss):
+        raise FloatingPointError(f"the loss is {state.loss} at the start")
     damping, stalled, iterations = 1e-2, 0, 0
     while iterations < max_iterations and stalled < 3 and model.trains and state.loss > 1e-30:
         iterations += 1
         triangle, right = model.linearise(state)
         trial = None
         while damping < _MAX_DAMPING:
-            trial = model.project(model.stepped(state.rows, triangle, right, damping))
-            if trial.loss < state.loss:
+            trial = _attempt(model, model.stepped(state.rows, triangle, right, damping))
+            if trial is not None and trial.loss < state.loss:
                 break
             damping *= 4
             trial = None
@@ -148,6 +150,14 @@ def fit_rows(
         iterations,
         "iterations" if limited else "converged",
     )
+
+
+def _attempt(model: _Model, rows: Rows) -> _State | None:
+    """The projected point; None where its numbers are not finite, a step to be shortened."""
+    try:
+        return model.project(rows)
+    except FloatingPointError:
+        return None
 
 
 def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedNetwork:
@@ -169,10 +179,12 @@ def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedN
 
 
 def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
-    """Random gates whose hinges pass through training points, so that none starts dead.
+    """Random gates whose hinges pass between training points, so that none starts dead.
 
-    A row's direction is uniform on the sphere; its hinge goes through a point drawn from the data.
-    Factors of the GQU are drawn in the same way.
+    A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
+    from the data, in its middle half. Through a point itself, rounding would decide whether the
+    gate is open there, and the runs of two machines would part at the first step. Factors of the
+    GQU are drawn in the same way.
 
     Args:
         unit: the unit.
@@ -189,7 +201,9 @@ def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generato
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        places = x[generator.integers(len(x), size=n)]
+        one = generator.integers(len(x), size=n)
+        other = (one + generator.integers(1, max(len(x), 2), size=n)) % len(x)
+        places = x[one] + generator.uniform(0.25, 0.75, (n, 1)) * (x[other] - x[one])
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
