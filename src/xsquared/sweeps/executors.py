@@ -182,7 +182,7 @@ def on_cluster(
             client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
             for trial in trials
         }
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             trial = futures.pop(future)
             if future.status == "finished":
                 yield future.result()
