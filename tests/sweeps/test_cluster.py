@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import dask
 import pytest
 
 from tests.sweeps.trainers import (
@@ -213,10 +212,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
 
     threading.Thread(target=kill, daemon=True).start()
     try:
-        with (
-            dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
-            pytest.raises(ConnectionError, match=f"scheduler at {address} stopped answering"),
-        ):
+        with pytest.raises(ConnectionError, match=f"scheduler at {address} stopped answering"):
             run_sweep(trials(60, seconds=0.05), measure, path, scheduler=address, progress=False)
     finally:
         cluster.stop()

@@ -7,6 +7,7 @@ parallel trials do not fight for cores, and which turns whatever a trial raises 
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import platform
@@ -173,10 +174,11 @@ def on_cluster(
             f"a sweep on a cluster needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
     try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+        with _quiet("distributed.client"):
+            client = Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ConnectionError(f"no Dask scheduler answers at {address}") from error
-    with client:
+    with _quiet("distributed.client"), client:
         # Keys of one's own let two sweeps of the same trials share the work.
         futures = {
             client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
@@ -193,6 +195,18 @@ def on_cluster(
                 raise RuntimeError(f"a worker cannot run trials: {future.exception()}")
             else:
                 raise ConnectionError(f"the Dask scheduler at {address} stopped answering")
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a library from logging, with tracebacks, what becomes one error here."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _result(
