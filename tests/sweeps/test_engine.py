@@ -28,6 +28,7 @@ from tests.sweeps.trainers import (
     sweep_in_processes,
     sweep_slowly,
     trials,
+    wait_to_be_killed,
 )
 from xsquared.sweeps import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
 from xsquared.sweeps.executors import attempt, in_processes
@@ -157,6 +158,17 @@ def test_a_trial_that_kills_its_worker_is_tried_alone(tmp_path: Path, once: bool
     assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
     if not once:
         assert rows[0].message == "its worker process died, twice: killed, or out of memory"
+
+
+def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
+    wanted = trials(2, folder=str(tmp_path))
+    rows = in_processes(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
+    assert next(rows).trial == wanted[1]
+    told = tmp_path / "pid"
+    while not told.exists():
+        time.sleep(0.02)
+    rows.close()
+    assert not (Path("/proc") / told.read_text()).exists()
 
 
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import logging
 import multiprocessing
 import os
 import platform
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -26,7 +27,7 @@ from multiprocessing.connection import wait as wait_for_sentinels
 import torch
 from threadpoolctl import threadpool_limits
 
-from xsquared.sweeps.fingerprint import fingerprint
+from xsquared.sweeps.provenance import fingerprint
 from xsquared.sweeps.trials import COMPLETED, FAILED, LOST, Result, Scalar, Trial, checked_values
 
 #: Runs a trial and returns what it measured, by name. ``status`` and ``message`` say that it ended
@@ -81,7 +82,8 @@ def in_processes(trials: Iterable[Trial], run_trial: RunTrial, expected: str, jo
     """So many at a time, each in a worker process of its own.
 
     When a worker dies, by a signal or for want of memory, nobody can say which of the running
-    trials killed it. They are run again, each alone: one that dies then is :data:`LOST`.
+    trials killed it. They are run again, each alone: one that dies then is
+    :data:`~xsquared.sweeps.trials.LOST`.
     """
     waiting = iter(trials)
     while suspects := (yield from _until_a_worker_dies(waiting, run_trial, expected, jobs)):
@@ -141,7 +143,11 @@ def _pool(run_trial: RunTrial, jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _die_with_parent() -> None:
-    """End this worker when its parent is killed; it would wait for work for ever."""
+    """End this worker when its parent is killed; it would wait for work for ever.
+
+    A Ctrl-C, which reaches every process of the terminal, is the parent's to answer.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         raise RuntimeError("only a worker process has a parent to follow")
@@ -159,7 +165,7 @@ def on_cluster(
     """On the workers of a Dask scheduler, all trials handed over at once.
 
     The scheduler hands on a trial whose worker died. One that has taken too many workers with it
-    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`LOST`.
+    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`~xsquared.sweeps.trials.LOST`.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks

@@ -20,9 +20,9 @@ Scalar = str | int | float | bool | None
 
 #: The trial ran to its end.
 COMPLETED = "completed"
-#: The trial raised: it would again, so it is not repeated while the sources stay the same.
+#: The trial raised. It would again, so it is not repeated while the sources stay the same.
 FAILED = "failed"
-#: The machine gave out: the trial's process died, or had no memory left. The next sweep retries.
+#: The trial's process died, or had no memory left. The next sweep tries again.
 LOST = "lost"
 
 
