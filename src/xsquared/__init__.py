@@ -2,8 +2,8 @@
 
 The package is layered: every module imports only from those named before it here.
 ``functions`` → ``data`` → ``datasets`` → ``networks`` → ``equations`` → ``truncation`` →
-``gated_units`` → ``errata`` → ``constructions`` → ``splines`` → ``training`` → ``slopes``,
-then ``claims``, ``plotting``, ``book`` and ``cli``. Numerics never import plotting,
+``gated_units`` → ``errata`` → ``constructions`` → ``splines`` → ``training`` → ``slopes`` →
+``sweeps``, then ``claims``, ``plotting``, ``book`` and ``cli``. Numerics never import plotting,
 claims or the book's machinery.
 """
 

@@ -84,6 +84,10 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
 
 
+def lines_of(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
@@ -95,7 +99,11 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
     while kills < 10:
         process = context.Process(target=sweep_slowly, args=(path, 60, seconds))
         process.start()
-        time.sleep(rng.uniform(0.0, 0.15))
+        # At any moment of a trial or a write, after a few more rows: however busy the machine.
+        wanted = counts[-1] + rng.randrange(4)
+        while lines_of(path) < wanted:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.03))
         process.kill()
         process.join()
         assert process.exitcode == -signal.SIGKILL, "it ended before it was killed ten times"

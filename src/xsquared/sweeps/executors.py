@@ -7,6 +7,7 @@ parallel trials do not fight for cores, and which turns whatever a trial raises 
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -179,11 +180,14 @@ def on_cluster(
         raise RuntimeError(
             f"a sweep on a cluster needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
-    try:
-        with _quiet("distributed.client"):
-            client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ConnectionError(f"no Dask scheduler answers at {address}") from error
+    client = None
+    with suppress(OSError, ValueError), _quiet("distributed.client"):
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    if client is None:
+        # A client that failed to start closes when it is collected. Were that to happen while the
+        # next one starts, the two would wait for each other for ever.
+        gc.collect()
+        raise ConnectionError(f"no Dask scheduler answers at {address}")
     with _quiet("distributed.client"), client:
         # Keys of one's own let two sweeps of the same trials share the work.
         futures = {
