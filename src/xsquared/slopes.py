@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t
+from scipy.special import stdtrit
 
 #: Errors below this multiple of the floor are dropped.
 _ABOVE_FLOOR = 100.0
@@ -73,7 +73,7 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike, floor: float = 0.0) -> Slope:
     half = 0.0
     if used > 2:
         scatter = log_y - intercept - value * log_x
-        half = float(t.ppf(0.975, used - 2) * np.sqrt(scatter @ scatter / (used - 2) / spread))
+        half = float(stdtrit(used - 2, 0.975) * np.sqrt(scatter @ scatter / (used - 2) / spread))
     return Slope(value, value - half, value + half, float(np.exp(intercept)), used, len(x) - used)
 
 

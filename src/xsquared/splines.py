@@ -16,14 +16,12 @@ import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
 from xsquared.functions import Target
+from xsquared.quadrature import on_cells
 
 Family = Literal["discontinuous", "smooth"]
 
 #: Points of the midpoint rule for the quasi-norm; its integrand is continuous but not smooth.
 _POINTS = 20_000
-#: Gauss-Legendre nodes per cell of a least-squares fit, and over the whole interval at least.
-_NODES = 8
-_LEAST_NODES = 240
 
 
 def error_constant(order: int, family: Family) -> sp.Expr:
@@ -102,11 +100,9 @@ def least_squares_spline_rmse(target: Target, order: int, n_cells: int) -> float
     if order < 2:
         raise ValueError(f"order must be at least 2, got {order}")
     ((a, b),) = target.domain
-    nodes, weights = np.polynomial.legendre.leggauss(max(_NODES, -(-_LEAST_NODES // n_cells)))
     edges = np.linspace(a, b, n_cells + 1)
-    half = (b - a) / n_cells / 2
-    x = (edges[:-1, None] + half + half * nodes).ravel()
-    w = np.tile(weights * half / (b - a), n_cells)
+    x, w = (array.ravel() for array in on_cells(edges))
+    w = w / (b - a)
     knots = np.concatenate([[a] * (order - 1), edges, [b] * (order - 1)])
     # scipy weighs residuals, not their squares.
     spline = make_lsq_spline(x, target(x), knots, k=order - 1, w=np.sqrt(w))

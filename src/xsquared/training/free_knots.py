@@ -30,6 +30,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, solveh_banded
 
 from xsquared.functions import Target
+from xsquared.quadrature import LEAST_NODES, gauss_legendre
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
@@ -39,8 +40,6 @@ _STALL = 1e-7
 _MAX_DAMPING = 1e12
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
-#: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
-_LEAST_NODES = 240
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ def _reference(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     The local coefficients of a cell are those of its left knot, its bubble, those of its right
     knot. The basis is split as B = constant + h * linear, for slopes scale with the width.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    xi, weights = (nodes + 1) / 2, weights / 2
+    xi, weights = gauss_legendre(count)
     zero = np.zeros_like(xi)
     if degree == 1:
         constant = [1 - xi, xi]
@@ -204,7 +202,7 @@ class _State:
 def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None = None) -> _State:
     """The best coefficients for fixed knots, and the Jacobian in knots and coefficients there."""
     width = np.diff(t)
-    count = max(shape.degree + _EXTRA_NODES, -(-_LEAST_NODES // len(width)))
+    count = max(shape.degree + _EXTRA_NODES, -(-LEAST_NODES // len(width)))
     xi, weights, constant, linear = _reference(shape.degree, count)
     x = t[:-1, None] + xi * width[:, None]
     value, slope = target(x), target.numpy(1)(x)

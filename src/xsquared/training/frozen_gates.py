@@ -16,13 +16,9 @@ import torch
 
 from xsquared.functions import Target
 from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.quadrature import on_cells
 from xsquared.training.least_squares import solve
 from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
-
-#: Nodes per cell: exact for the square of a cubic error and a smooth target's remainder.
-_NODES = 8
-#: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
-_LEAST_NODES = 240
 
 
 def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
@@ -60,11 +56,8 @@ def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarra
     ((a, b),) = target.domain
     inner = knots[(knots > a) & (knots < b)]
     edges = np.concatenate([[a], np.unique(inner), [b]])
-    count = max(_NODES, -(-_LEAST_NODES // (len(edges) - 1)))
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    half = np.diff(edges)[:, None] / 2
-    points = (edges[:-1, None] + half + half * nodes).ravel()
-    return points, target(points), (half * weights).ravel() / (b - a)
+    points, weights = on_cells(edges)
+    return points.ravel(), target(points.ravel()), weights.ravel() / (b - a)
 
 
 def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) -> ProjectedFit:
