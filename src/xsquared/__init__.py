@@ -2,8 +2,8 @@
 
 The package is layered: every module imports only from those named before it here.
 ``functions`` → ``networks`` → ``equations`` → ``truncation`` → ``gated_units`` → ``errata`` →
-``constructions`` → ``splines`` → ``training`` → ``slopes``, then ``claims``, ``plotting``,
-``book`` and ``cli``. Numerics never import plotting, claims or the book's machinery.
+``constructions`` → ``splines`` → ``training`` → ``slopes`` → ``gelu``, then ``claims``,
+``plotting``, ``book`` and ``cli``. Numerics never import plotting, claims or the book's machinery.
 """
 
 from importlib.metadata import version
