@@ -2,6 +2,10 @@
 
 - :mod:`~xsquared.gelu.series`: GELU, its power series, the proved remainder.
 - :mod:`~xsquared.gelu.linearisation`: first order at a reference point.
+- :mod:`~xsquared.gelu.tensor_features`: Kronecker and symmetric features of any polynomial.
+- :mod:`~xsquared.gelu.polynomials`: Chebyshev, Hermite and best uniform polynomials.
+- :mod:`~xsquared.gelu.random_features`: random maps that are unbiased, and sketches.
+- :mod:`~xsquared.gelu.bridge`: what a gated linear unit has in common with all this.
 - :mod:`~xsquared.gelu.derivations`: the paper's numbered equations and ours, link by link.
 """
 

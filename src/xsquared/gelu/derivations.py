@@ -18,7 +18,7 @@ _lambda = sp.Symbol("lambda", positive=True)
 _a = sp.symbols("a0:4", real=True)
 _ROOT = sp.sqrt(2 * sp.pi)
 
-#: The normal density, GELU by the error function, and its tanh form, each in :data:`z`.
+#: The normal density, GELU by the error function, and its tanh form, as functions of z.
 density = sp.exp(-(z**2) / 2) / _ROOT
 gelu = z * (1 + sp.erf(z / sp.sqrt(2))) / 2
 gelu_tanh = z * (1 + sp.tanh(sp.sqrt(2 / sp.pi) * (z + sp.Rational(44715, 10**6) * z**3))) / 2
@@ -29,7 +29,7 @@ gelu_term = (-1) ** n * z ** (2 * n + 2) / (2**n * sp.factorial(n) * (2 * n + 1)
 
 
 def partial_sum(term: sp.Expr, count: int) -> sp.Expr:
-    """The first ``count`` terms of a series over :data:`n`, added."""
+    """The first ``count`` terms of a series over n, added."""
     return sum((term.subs(n, k) for k in range(count)), sp.Integer(0))
 
 
@@ -312,6 +312,69 @@ def _curvature() -> Equation:
     )  # fmt: skip
 
 
+def _hermite() -> Equation:
+    s = sp.sqrt(1 + _sigma**2)
+    law = sp.exp(-(t**2) / (2 * _sigma**2)) / (_sigma * _ROOT)
+    shifted = sp.exp(-(_mu**2) / (2 * (1 + _sigma**2))) / (_ROOT * s)
+    blurred = sp.integrate(density.subs(z, t + _mu) * law, (t, -sp.oo, sp.oo))
+    steps = [
+        Step("second", "GELU'' is the density less its own second derivative",
+             sp.diff(gelu, z, 2), density - sp.diff(density, z, 2)),
+        Step("blur", "the density at mu + sigma g is on average a normal density of variance "
+             "1 + sigma^2", blurred, shifted),
+        Step("constant", "the mean of GELU(sigma g)",
+             sp.integrate(sp.expand(gelu).subs(z, t) * law, (t, -sp.oo, sp.oo)),
+             _sigma**2 / (_ROOT * s)),
+    ]  # fmt: skip
+    steps += [
+        Step(
+            f"derivative{j}",
+            f"the mean of the density's derivative of order {j}",
+            sp.diff(shifted, _mu, j).subs(_mu, 0),
+            (-1) ** (j // 2) * sp.factorial2(j - 1) / (_ROOT * s ** (j + 1)),
+        )
+        for j in (0, 2, 4, 6)
+    ]
+    return Equation(
+        "xs-hermite-coefficients",
+        "ours",
+        "the Hermite coefficients of GELU in closed form",
+        tuple(steps),
+        (),
+    )
+
+
+def _random_maclaurin() -> Equation:
+    k = sp.Symbol("k", integer=True, nonnegative=True)
+    V = sp.Symbol("V", positive=True)
+    w, x = _rows(3)
+    omegas = [sp.Matrix([signs]) for signs in product((1, -1), repeat=3)]
+    dots = [((o * w.T)[0], (o * x)[0]) for o in omegas]
+    z_value = (w * x)[0]
+    squares = sum((w[i] ** 2 * x[i] ** 2 for i in range(3)), sp.Integer(0))
+    a = (-1) ** k / (_ROOT * 2**k * sp.factorial(k) * (2 * k + 1))
+    p = sp.exp(-_lambda) * _lambda**k / sp.factorial(k)
+    q = V**2 / (4 * _lambda)
+    return Equation(
+        "xs-random-maclaurin",
+        "ours",
+        "random features that are unbiased, and their variance",
+        (
+            Step("mean", "over all signs, (omega . w)(omega . x) is w . x on average",
+                 sum((b * c for b, c in dots), sp.Integer(0)) / 8, z_value),
+            Step("square", "and the mean of its square is V",
+                 sum((b**2 * c**2 for b, c in dots), sp.Integer(0)) / 8,
+                 (w * w.T)[0] * (x.T * x)[0] + 2 * z_value**2 - 2 * squares),
+            Step("weight", "with Poisson orders the factorials cancel from a_k / p_k",
+                 a / p, (-1) ** k * sp.exp(_lambda) / (_ROOT * (2 * _lambda) ** k * (2 * k + 1))),
+            Step("variance", "the term of order k of the second moment",
+                 a**2 / p * V ** (2 * k + 2),
+                 sp.exp(_lambda) * V**2 * q**k / (2 * sp.pi * sp.factorial(k) * (2 * k + 1) ** 2)),
+        ),
+        (),
+    )  # fmt: skip
+
+
 def our_equations() -> tuple[Equation, ...]:
     """Results that the paper does not have."""
-    return (_remainder(), _curvature())
+    return (_remainder(), _curvature(), _hermite(), _random_maclaurin())

@@ -74,5 +74,5 @@ class PointMap:
 
 
 def linearisation_bound(distance: np.ndarray | float) -> np.ndarray:
-    """Proved bound on the erf form's error at |z - z0| = distance: distance^2 / sqrt(2 pi)."""
+    """Proved bound on the erf form's error where z is that far from z0: distance^2 / sqrt(2 pi)."""
     return np.asarray(distance, dtype=np.float64) ** 2 / math.sqrt(2 * math.pi)
