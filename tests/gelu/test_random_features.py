@@ -55,19 +55,21 @@ def test_cut_estimator_has_the_cut_series_as_mean() -> None:
 
 
 @pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
-@pytest.mark.parametrize("factor", [0.4, 0.8])
+@pytest.mark.parametrize("factor", [0.5, 0.8])
 def test_variance_is_the_closed_form(w: np.ndarray, x: np.ndarray, factor: float) -> None:
+    """Shorter rows than above: the larger V, the heavier the tails of a sampled variance."""
+    w = 0.7 * w
     rate = factor * sign_moment(w, x)
     draws = draw_random_maclaurin(len(w), DRAWS, rate, 3).draws(w, x)
     assert draws.var() == pytest.approx(draw_variance(w, x, rate), rel=0.1)
 
 
-def test_variance_is_least_near_half_the_moment() -> None:
-    w, x = PAIRS[3]
+def test_variance_is_least_near_half_the_moment_where_that_is_large() -> None:
+    w, x = 3 * PAIRS[3][0], PAIRS[3][1]
     moment = sign_moment(w, x)
     rates = moment * np.linspace(0.1, 1.5, 60)
     best = rates[np.argmin([draw_variance(w, x, rate) for rate in rates])]
-    assert 0.3 < best / moment < 0.6
+    assert 0.4 < best / moment < 0.6
 
 
 def test_sign_moment_by_enumeration() -> None:

@@ -107,7 +107,7 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
     ``xs-hermite-coefficients``.
 
     Returns:
-        (degree + 1,): sigma/2 at k = 1, zero at every other odd k.
+        Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
 
     Raises:
         ValueError: a degree outside 1 to 24, or a sigma that is not positive and finite.

@@ -98,7 +98,8 @@ def draw_random_maclaurin(
     Args:
         d: dimension, at least 1.
         n_features: D, at least 1; the maps have d more, for the linear part.
-        rate: mean order, positive. The variance is least near V/2, see :func:`draw_variance`.
+        rate: mean order, positive. The variance is least near V/2 where V of :func:`sign_moment` is
+            large, and nearer V/4 where it is small.
         seed: of the draw.
         cut: for comparison only: drop the orders from this one on, so that the mean is the series
             of ``cut`` terms instead of GELU.
@@ -122,7 +123,9 @@ def draw_random_maclaurin(
 
 
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
-    """V = E (omega . w)^2 (omega . x)^2 = |w|^2 |x|^2 + 2 (w . x)^2 - 2 sum w_i^2 x_i^2.
+    """V, the mean of (omega . w)^2 (omega . x)^2 over signs omega.
+
+    It is (w . w)(x . x) + 2 (w . x)^2 - 2 sum w_i^2 x_i^2.
 
     Raises:
         ValueError: w and x are no vectors of one length.

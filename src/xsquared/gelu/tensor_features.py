@@ -19,6 +19,8 @@ from torch import Tensor
 Kind = Literal["kronecker", "symmetric"]
 #: Largest feature array that is made unless told otherwise, in bytes.
 DEFAULT_LIMIT = 2**30
+#: Features summed at a time.
+_PIECE = 4096
 
 
 def feature_dimension(kind: Kind, d: int, powers: tuple[int, ...]) -> int:
@@ -96,7 +98,9 @@ class TensorMap:
 
     def product(self, W: Tensor, x: Tensor) -> Tensor:
         """Phi(W) Psi(x) for W (rows, d) and x (..., d): (..., rows); errors as for :meth:`phi`."""
-        return self.psi(x) @ self.phi(W).T
+        # In pieces: one running sum over a million features would lose three digits.
+        pieces = zip(self.phi(W).split(_PIECE, -1), self.psi(x).split(_PIECE, -1), strict=True)
+        return torch.stack([psi @ phi.T for phi, psi in pieces]).sum(dim=0)
 
     def _blocks(self, v: Tensor) -> dict[int, Tensor]:
         """The products of elements of v, by power."""
