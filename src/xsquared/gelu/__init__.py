@@ -5,6 +5,8 @@
 - :mod:`~xsquared.gelu.tensor_features`: Kronecker and symmetric features of any polynomial.
 - :mod:`~xsquared.gelu.polynomials`: Chebyshev, Hermite and best uniform polynomials.
 - :mod:`~xsquared.gelu.random_features`: random maps that are unbiased, and sketches.
+- :mod:`~xsquared.gelu.optimal`: closed maps of few features, and the best any map can do.
+- :mod:`~xsquared.gelu.learned`: the paper's two networks, many seeds at a time.
 - :mod:`~xsquared.gelu.bridge`: what a gated linear unit has in common with all this.
 - :mod:`~xsquared.gelu.derivations`: the paper's numbered equations and ours, link by link.
 """
