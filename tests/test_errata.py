@@ -13,6 +13,7 @@ from xsquared import errata as module
 from xsquared import gated_units
 from xsquared import gelu as gelu_package
 from xsquared.errata import errata
+from xsquared.gelu.learned import Protocol, Training, draw_pairs, pair_rmse, train
 from xsquared.gelu.series import gelu, largest_error, series_coefficients
 from xsquared.networks import GLU, parameter_count, spline_gates
 
@@ -144,6 +145,30 @@ def test_bmm_operands() -> None:
         torch.bmm(x_prime, w_prime.unsqueeze(-1))
     right = torch.bmm(w_prime, x_prime.unsqueeze(-1)).squeeze(-1)
     torch.testing.assert_close(right, torch.einsum("bdm,bm->bd", w_prime, x_prime))
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Eight seeds of the paper's networks for 30 epochs, measured at 10 and 30, and test pairs."""
+    W, x, y = draw_pairs(2, 500, [[3]])
+    run = train(Protocol(), range(8), 480, lambda n: pair_rmse(n, W, x, y), [160, 480])
+    return run, W, x, y
+
+
+@pytest.mark.proves("gl-unbiased")
+def test_trained_maps_are_biased(trained) -> None:
+    """By Student's t over eight trainings; unbiased, 1% of the outputs would lie beyond 3.5."""
+    run, W, x, y = trained
+    errors = (run.networks.predict(W.expand(8, -1, -1, -1), x.expand(8, -1, -1)) - y).numpy()
+    t_values = errors.mean(axis=0) / (errors.std(axis=0, ddof=1) / np.sqrt(8))
+    assert np.mean(np.abs(t_values) > 3.5) > 0.15
+
+
+@pytest.mark.proves("gl-overfitting")
+def test_thirty_epochs_are_better_than_ten_but_not_on_every_pair(trained) -> None:
+    ten, thirty = (trained[0].measured[step] for step in (160, 480))
+    assert ((thirty**2).mean(axis=1) < (ten**2).mean(axis=1)).all()
+    assert 0.05 < np.mean(thirty > ten) < 0.2
 
 
 def test_every_slip_has_a_proof_or_names_its_evidence() -> None:
