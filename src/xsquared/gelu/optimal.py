@@ -40,8 +40,8 @@ MapName = Literal["affine", "radial", "quadratic"]
 def second_moment(d: int) -> float:
     """E GELU(w . x)^2 for standard normal w and x in d dimensions.
 
-    Given x the product is normal with deviation |x|, whose law is chi; the closed form of
-    :func:`xsquared.gelu.polynomials.gelu_second_moment` is averaged over it.
+    Given x the product is normal, its deviation the length of x, whose law is chi; the closed form
+    of :func:`xsquared.gelu.polynomials.gelu_second_moment` is averaged over it.
 
     Raises:
         ValueError: d below 2.
