@@ -29,6 +29,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": nn.functional.silu,
 }
 
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+_ROWS = 1024
+
 Orientation = Literal["one-way", "alternating"]
 
 
@@ -172,7 +175,8 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     if points.ndim == 1:
         points = points[:, None]
     with torch.no_grad():
-        return network(torch.from_numpy(points))[:, 0].numpy()
+        parts = torch.from_numpy(points).split(_ROWS)
+        return torch.cat([network(part) for part in parts])[:, 0].numpy()
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
