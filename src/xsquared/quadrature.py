@@ -6,9 +6,11 @@ from functools import cache
 
 import numpy as np
 
-#: Nodes per cell: exact to degree 15, so the square of a quartic error is integrated exactly.
+#: How many nodes a cell has at least. The rule is exact to degree 15, so for the square of a
+#: quartic error.
 NODES = 8
-#: Nodes over all cells at least: a few wide cells must still see the target's waves.
+#: How many nodes all cells have together at least. A few wide cells must still see the target's
+#: waves.
 LEAST_NODES = 240
 
 
