@@ -29,7 +29,7 @@ from xsquared.training.spline_network import train_spline_network
 ITERATION_WIDTHS = (25, 50, 100, 200, 400, 800)
 
 
-def against_newton(n: int = 20, seeds: int = 3) -> None:
+def against_newton(n: int = 20, seeds: int = 1) -> None:
     """GLU with n neurons, all parameters, the paper's 10,000 points."""
     samples = sampled(PAPER_TARGET)
     print(
