@@ -63,7 +63,7 @@ def test_jacobian_is_the_derivative_of_the_residual(unit: str) -> None:
     """With coefficients held, moving one knot changes the residuals as the Jacobian says."""
     shape = space(unit)
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
-    state = module._project(PAPER_TARGET, shape, knots)
+    state = module._project(PAPER_TARGET, shape, knots, None)
     count = state.residual.shape[1]
     xi, weights, constant, linear = module._reference(shape.degree, count)
 
@@ -183,3 +183,68 @@ def test_unknown_units_and_planar_targets_are_refused() -> None:
         equidistributed_knots(plane, 2, 3)
     with pytest.raises(ValueError, match="n_cells must be at least 1, got 0"):
         equidistributed_knots(PAPER_TARGET, 2, 0)
+
+
+@given(st.integers(1, 8), st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_projection_with_a_flat_cell_is_dense_least_squares(n: int, seed: int) -> None:
+    """Oracle: hat functions, those at both ends of the flat cell added into one column."""
+    draw = np.random.default_rng(seed)
+    gaps, flat = draw.uniform(0.3, 1, n), int(draw.integers(n))
+    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
+    knots[-1] = 1.0
+    fit = fit_free_knots(PAPER_TARGET, "mlp", knots, max_iterations=0, flat_cell=flat)
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    half = np.diff(knots)[:, None] / 2
+    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    hats = np.stack([np.interp(x, knots, row) for row in np.eye(n + 1)], axis=1)
+    hats[:, flat] += hats[:, flat + 1]
+    matrix, root = np.delete(hats, flat + 1, axis=1), np.sqrt(w)
+    c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=None)
+    np.testing.assert_allclose(evaluate(fit, x), matrix @ c, atol=1e-9)
+    assert fit.pieces[flat, 1] == 0
+
+
+@pytest.mark.parametrize("flat", [0, 2, 4])
+def test_knots_reach_a_stationary_point_beside_a_flat_cell(flat: int) -> None:
+    """Its loss, the knots held elsewhere, is flat in every knot."""
+    start = np.linspace(-1, 1, 6)
+    fit = fit_free_knots(PAPER_TARGET, "mlp", start, flat_cell=flat)
+    assert fit.status == "converged"
+    assert fit.pieces[flat, 1] == 0
+    assert fit.gradient < 1e-3
+
+    def loss(knots: np.ndarray) -> float:
+        return fit_free_knots(PAPER_TARGET, "mlp", knots, 0, flat_cell=flat).rmse ** 2
+
+    assert loss(fit.knots) < loss(start)
+    for k in range(1, 5):
+        shift = np.zeros(6)
+        shift[k] = 1e-5
+        slope = (loss(fit.knots + shift) - loss(fit.knots - shift)) / 2e-5
+        assert abs(slope) < 3e-3 * loss(fit.knots)
+
+
+def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
+    """Lines through the parabola: the middle one of an odd number is flat by symmetry."""
+    start = np.array([-1.0, -0.7, -0.1, 0.3, 0.5, 1.0])
+    free = fit_free_knots(target("x**2"), "mlp", start)
+    flat = fit_free_knots(target("x**2"), "mlp", start, flat_cell=2)
+    assert math.isclose(flat.rmse, free.rmse, rel_tol=1e-6)
+    np.testing.assert_allclose(flat.knots, np.linspace(-1, 1, 6), atol=1e-4)
+
+
+def test_one_flat_cell_alone_is_the_mean() -> None:
+    fit = fit_free_knots(target("exp(x)"), "mlp", np.array([-1.0, 1.0]), flat_cell=0)
+    np.testing.assert_allclose(fit.pieces, [[math.sinh(1), 0.0]], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(("unit", "flat"), [("mlp", -1), ("mlp", 3), ("glu", 0), ("gqu", 1)])
+def test_a_flat_cell_that_there_is_not_is_refused(unit: str, flat: int) -> None:
+    with pytest.raises(ValueError, match=rf"an mlp's cells 0 to 2, got {flat} \({unit}\)"):
+        fit_free_knots(PAPER_TARGET, unit, np.linspace(-1, 1, 4), flat_cell=flat)
+
+
+def test_a_loss_that_is_not_finite_is_refused() -> None:
+    with np.errstate(over="ignore"), pytest.raises(FloatingPointError, match="the loss is inf"):
+        fit_free_knots(target("10**200*x**2"), "mlp", np.linspace(-1, 1, 4))

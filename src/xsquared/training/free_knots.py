@@ -150,6 +150,7 @@ def fit_free_knots(
     Raises:
         ValueError: an unknown unit, a target of several variables, knots that are not such, a
             negative number of iterations, or a flat cell that is not one of an MLP's cells.
+        FloatingPointError: the loss is not finite at the start.
     """
     shape = space(unit)
     t = _checked_knots(target, knots)
@@ -160,6 +161,8 @@ def fit_free_knots(
             f"expected flat_cell among an mlp's cells 0 to {len(t) - 2}, got {flat_cell} ({unit})"
         )
     state = _project(target, shape, t, flat_cell)
+    if not np.isfinite(state.loss):
+        raise FloatingPointError(f"the loss is {state.loss} at the start")
     damping, stalled, iterations = 1e-3, 0, 0
     while iterations < max_iterations and stalled < 3 and state.loss > 0 and len(t) > 2:
         iterations += 1

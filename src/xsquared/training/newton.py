@@ -51,8 +51,8 @@ class NewtonRun:
     Attributes:
         losses: (sweeps + 1,) mean square error, the start's first.
         seconds: (sweeps + 1,) time since the start, as counted by ``clock``.
-        status: ``"converged"``, ``"stalled"`` (no layer's line search found a descent),
-            ``"iterations"`` or ``"diverged"``.
+        status: ``"converged"``, ``"stalled"`` (no line search found the descent that a layer's
+            quadratic model promised), ``"iterations"`` or ``"diverged"``.
     """
 
     losses: np.ndarray
@@ -97,14 +97,14 @@ def newton(
         return NewtonRun(np.array(losses), np.array(seconds), "diverged")
     status: Literal["converged", "stalled", "iterations", "diverged"] = "iterations"
     for _ in range(max_sweeps):
-        moved = [_step(network, layer, x, y) for layer in trained]
+        outcomes = [_step(network, layer, x, y) for layer in trained]
         losses.append(_loss_of(network, x, y))
         seconds.append(clock() - start)
         if not np.isfinite(losses[-1]):
             status = "diverged"
             break
-        if not any(moved):
-            status = "stalled" if losses[-1] > 1e-24 else "converged"
+        if "fell" not in outcomes:
+            status = "stalled" if "stuck" in outcomes and losses[-1] > 1e-24 else "converged"
             break
         idle = idle + 1 if losses[-2] - losses[-1] < _STALL * losses[-2] else 0
         if idle == _PATIENCE:
@@ -154,8 +154,15 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     return direction
 
 
-def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -> bool:
-    """One Newton step in one layer, in place; whether the loss fell."""
+def _step(
+    network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor
+) -> Literal["fell", "minimal", "stuck"]:
+    """One Newton step in one layer, in place.
+
+    Returns:
+        Whether the loss fell; where it did not, whether that is because the quadratic model
+        promises no progress either, or although it does.
+    """
     parameters = [getattr(network, letter) for letter in layer]
     shapes = [p.shape for p in parameters]
     sizes = [p.numel() for p in parameters]
@@ -169,19 +176,20 @@ def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -
     theta = torch.cat([p.detach().reshape(-1) for p in parameters])
     gradient, hessian = gradient_and_hessian(loss, theta)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
-        return False
+        return "stuck"
     direction = newton_direction(gradient, hessian)
     origin = theta.numpy()
     length = _line_search(loss, origin, gradient, direction)
     if length == 0.0:
-        return False
+        promised = -float(gradient @ direction) / 2
+        return "minimal" if promised <= _STALL * _loss_of(network, x, y) else "stuck"
     with torch.no_grad():
         moved = torch.from_numpy(origin + length * direction)
         for parameter, piece, shape in zip(
             parameters, torch.split(moved, sizes), shapes, strict=True
         ):
             parameter.copy_(piece.reshape(shape))
-    return True
+    return "fell"
 
 
 def _line_search(

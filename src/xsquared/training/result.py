@@ -56,12 +56,12 @@ class Fit:
     """A trained network and how the training went.
 
     Attributes:
-        network: the module; None where the run failed before there was one.
+        network: the module; None where the run ended before there was one.
         train_rmse: root mean square error of its forward pass on the training points; NaN where
             there is no network, infinite where the pass is not finite.
         test_rmse: the same on the test points.
         status: how the run ended, one of :data:`STATUSES`.
-        detail: the message of the error behind a failure; empty otherwise.
+        detail: the message of the error that ended the run; empty where none did.
         iterations: iterations of the optimiser, over all starts and stages.
         gradient_norm: Euclidean norm of the gradient of the mean square error on the training
             points by all parameters; NaN where there is no network.

@@ -112,9 +112,7 @@ def fit_path(
     return PathFit(network, best, best_ridge, least, total, fit.status)
 
 
-def confined_rmse(
-    network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray
-) -> float:
+def confined_rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray) -> float:
     """Root mean square error of predictions confined to the range of the training values, widened.
 
     Args:

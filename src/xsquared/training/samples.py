@@ -48,6 +48,11 @@ class Samples:
                 f"test points {self.x_test.shape[1]}"
             )
 
+        if self.target is not None and self.target.dim != self.dim:
+            raise ValueError(
+                f"points have {self.dim} features, the target {self.target.dim} variables"
+            )
+
     @property
     def dim(self) -> int:
         """Number of features."""
@@ -82,5 +87,6 @@ def sampled(target: Target, n_points: int = 10_000, seed: int = 0) -> Samples:
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
     """Root mean square error of a network's forward pass; infinite where it is not a number."""
-    error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
     return error if np.isfinite(error) else float("inf")

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.constructions import measured_rmse, network_from_pieces
+from xsquared.constructions import network_from_pieces
 from xsquared.functions import Target
 from xsquared.networks import GatedNetwork, build, set_parameters
 from xsquared.training.free_knots import (
@@ -115,7 +115,7 @@ def train_spline_network(target: Target, unit: str, n_hidden: int, seed: int) ->
         candidates = [SplineNetwork(_one_way(spline), spline, 0)]
     else:
         candidates = _gqu_candidates(target, spline, n_hidden, seed)
-    best = min(candidates, key=lambda made: measured_rmse(made.network, target))
+    best = min(candidates, key=lambda made: made.spline.rmse)
     total = iterations + sum(made.iterations for made in candidates)
     return SplineNetwork(best.network, best.spline, total)
 
@@ -127,16 +127,12 @@ def retrain_spline(target: Target, unit: str, n_hidden: int) -> SplineNetwork:
     """
     if n_hidden < 1:
         raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-    cells = n_hidden
-    spline = fit_free_knots(target, unit, np.linspace(*target.domain[0], cells + 1))
+    spline = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden + 1))
     if unit == "gqu" and first_cell_factors(spline) is None:
         if n_hidden == 1:
             return _embedded_glu(target, 1, 0)
-        cells = n_hidden - 1
-        spline = fit_free_knots(target, unit, np.linspace(*target.domain[0], cells + 1))
-        return SplineNetwork(
-            network_from_pieces(unit, spline.knots, spline.pieces), spline, spline.iterations
-        )
+        fewer = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden))
+        return SplineNetwork(_one_way(fewer), fewer, spline.iterations + fewer.iterations)
     network = _merged_gqu(spline) if unit == "gqu" else _one_way(spline)
     return SplineNetwork(network, spline, spline.iterations)
 

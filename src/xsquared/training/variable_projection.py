@@ -174,6 +174,8 @@ def iterates(
 
 def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[ProjectedFit]:
     state = model.project(start)
+    if not np.isfinite(state.loss):
+        raise FloatingPointError(f"the loss is {state.loss} at the start")
     damping, stalled, iterations = 1e-2, 0, 0
     limited = model.trains and max_iterations > 0
 
@@ -187,8 +189,7 @@ def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[Proje
         gram, gradient = model.linearise(state)
         trial = None
         while damping < _MAX_DAMPING:
-            moved = model.stepped(state.rows, gram, gradient, damping)
-            trial = None if moved is None else model.project(moved)
+            trial = _attempt(model, model.stepped(state.rows, gram, gradient, damping))
             if trial is not None and trial.loss < state.loss:
                 break
             damping *= 4
@@ -198,6 +199,14 @@ def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[Proje
         stalled = stalled + 1 if state.loss - trial.loss < _STALL * state.loss else 0
         state, damping = trial, max(damping / 4, _MIN_DAMPING)
     yield fit("iterations" if limited and iterations == max_iterations else "converged")
+
+
+def _attempt(model: _Model, rows: Rows | None) -> _State | None:
+    """The projected point; None where there is none, or its numbers are not finite."""
+    try:
+        return None if rows is None else model.project(rows)
+    except FloatingPointError:
+        return None
 
 
 def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedNetwork:
@@ -219,10 +228,12 @@ def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedN
 
 
 def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
-    """Random gates whose hinges pass through training points, so that none starts dead.
+    """Random gates whose hinges pass between training points, so that none starts dead.
 
-    A row's direction is uniform on the sphere; its hinge goes through a point drawn from the data.
-    Factors of the GQU are drawn in the same way.
+    A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
+    from the data, in its middle half. Through a point itself, rounding would decide whether the
+    gate is open there, and the runs of two machines would part at the first step. Factors of the
+    GQU are drawn in the same way.
 
     Args:
         unit: the unit.
@@ -239,7 +250,9 @@ def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generato
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        places = x[generator.integers(len(x), size=n)]
+        one = generator.integers(len(x), size=n)
+        other = (one + generator.integers(1, max(len(x), 2), size=n)) % len(x)
+        places = x[one] + generator.uniform(0.25, 0.75, (n, 1)) * (x[other] - x[one])
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
@@ -306,8 +319,10 @@ class _Model:
         solution = solve_ridge(matrix, right, self.ridge) if self.ridge else solve(matrix, right)
         linear = solution.coefficients
         residual = matrix @ linear - right
-        loss = float(residual @ residual + self.ridge * (linear[:-1] @ linear[:-1]))
-        return _State(rows, linear, solution.basis, residual, loss)
+        loss = residual @ residual
+        if self.ridge:
+            loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
+        return _State(rows, linear, solution.basis, residual, float(loss))
 
     def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gram matrix (p, p) of Kaufman's Jacobian, and the gradient (p,) of half the loss."""

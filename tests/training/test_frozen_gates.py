@@ -1,0 +1,124 @@
+"""The best weights for frozen gates, against plain least squares on the same quadrature."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.networks import knots, neuron_polynomials, predict
+from xsquared.training.frozen_gates import alternating_gates, fit_frozen, quadrature
+from xsquared.training.variable_projection import to_network
+
+UNITS = ["mlp", "glu", "gqu"]
+
+
+@given(st.integers(2, 30), st.floats(-5, 5), st.floats(0.1, 10))
+def test_gates_are_the_papers(n: int, low: float, width: float) -> None:
+    gates = alternating_gates(n, (low, low + width))
+    np.testing.assert_array_equal(gates[:, 0], [(-1.0) ** i for i in range(n)])
+    np.testing.assert_allclose(
+        -gates[:, 1] / gates[:, 0], np.linspace(low, low + width, n), atol=1e-12
+    )
+
+
+def test_a_single_gate_opens_at_the_left_end() -> None:
+    np.testing.assert_array_equal(alternating_gates(1, (-3.0, 2.0)), [[1.0, 3.0]])
+
+
+def test_no_gate_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 2 gates, one per end of the interval, got 0"):
+        alternating_gates(0, (-1.0, 1.0))
+
+
+@given(st.lists(st.floats(-2, 3).map(lambda t: round(t, 6)), max_size=6), st.integers(0, 15))
+@settings(max_examples=30)
+def test_quadrature_is_exact_for_polynomials_between_the_knots(inner: list, degree: int) -> None:
+    """Knots outside the interval, at its ends, or given twice make no cells."""
+    given_knots = np.array([-1.0, 2.0, *inner, *inner])
+    f = target(f"x**{degree}", (-1.0, 2.0))
+    x, y, weights = quadrature(f, given_knots)
+    assert (weights > 0).all()
+    assert math.isclose(weights.sum(), 1, rel_tol=1e-12)
+    assert len(x) >= 240
+    np.testing.assert_array_equal(y, f(x))
+    edges = np.unique(np.clip(given_knots, -1, 2))
+    for a, b in pairwise(edges):
+        inside = (x > a) & (x < b)
+        exact = (b ** (degree + 1) - a ** (degree + 1)) / (degree + 1) / 3
+        assert math.isclose(weights[inside] @ y[inside], exact, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 11])
+@pytest.mark.parametrize("unit", ["mlp", "glu"])
+def test_the_minimum_is_that_of_plain_least_squares(unit: str, n: int) -> None:
+    gates = alternating_gates(n, (-1.0, 1.0))
+    x, y, weights = quadrature(PAPER_TARGET, -gates[:, 1] / gates[:, 0])
+    hidden = [np.maximum(a * x + b, 0) for a, b in gates]
+    columns = hidden if unit == "mlp" else [h * p for h in hidden for p in (x, np.ones_like(x))]
+    matrix, root = np.column_stack([*columns, np.ones_like(x)]), np.sqrt(weights)
+    c, *_ = np.linalg.lstsq(matrix * root[:, None], y * root, rcond=1e-12)
+    fit = fit_frozen(PAPER_TARGET, unit, n, 1)
+    network = to_network(fit, unit)
+    np.testing.assert_allclose(predict(network, x), matrix @ c, atol=1e-7)
+    expected = math.sqrt(weights @ (matrix @ c - y) ** 2)
+    assert math.isclose(fit.rmse, expected, rel_tol=1e-8)
+    assert (fit.iterations, fit.status) == (0, "converged")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_forward_pass_has_the_reported_rmse_and_the_papers_knots(unit: str, n: int) -> None:
+    fit = fit_frozen(PAPER_TARGET, unit, n, 50)
+    network = to_network(fit, unit)
+    ends = np.linspace(-1, 1, n) if n > 1 else [-1.0]
+    np.testing.assert_allclose(knots(network), ends, atol=1e-15)
+    fine = np.linspace(-1, 1, 20_001)
+    sampled = math.sqrt(np.mean((predict(network, fine) - PAPER_TARGET(fine)) ** 2))
+    assert math.isclose(sampled, fit.rmse, rel_tol=1e-3)
+
+
+@given(st.integers(1, 8), st.integers(1, 25), st.floats(-2, 2), st.floats(-6, 6))
+@settings(max_examples=15)
+def test_polynomials_of_gqu_neurons_have_real_roots(
+    n: int, iterations: int, linear: float, wave: float
+) -> None:
+    f = target(f"{linear:.3f}*x + sin({wave:.3f}*x)")
+    fit = fit_frozen(f, "gqu", n, iterations)
+    network = to_network(fit, "gqu")
+    for row, (slope, bias) in zip(neuron_polynomials(network), fit.rows.gate.numpy(), strict=True):
+        # What multiplies the gate is a quadratic; its discriminant may be negative by rounding.
+        (c, b, a), rest = row[:3].copy(), np.abs(row).max()
+        quotient = np.polynomial.polynomial.polydiv(row, [bias, slope])[0]
+        c, b, a = np.pad(quotient, (0, 3 - len(quotient)))
+        assert b**2 - 4 * a * c >= -1e-10 * rest**2
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_factors_only_gain(n: int) -> None:
+    errors = [fit_frozen(PAPER_TARGET, "gqu", n, m).rmse for m in (1, 5, 50)]
+    assert errors[0] > errors[1] >= errors[2]
+
+
+@pytest.mark.parametrize(("unit", "power"), [("mlp", 1), ("glu", 2), ("gqu", 3)])
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_polynomials_of_the_units_degree(unit: str, power: int, n: int) -> None:
+    """Exact for MLP and GLU; for the GQU as far as two neurons' factors can be found."""
+    fit = fit_frozen(target(f"x**{power}"), unit, n, 200)
+    assert fit.rmse < (1e-2 if unit == "gqu" else 1e-12)
+    if n == 2:
+        assert fit.rmse < 1e-12
+
+
+def test_bad_arguments_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected a target of one variable, x\\*y has 2"):
+        fit_frozen(target("x*y"), "mlp", 3, 1)
+    with pytest.raises(ValueError, match="n_hidden must be at least 1, got 0"):
+        fit_frozen(PAPER_TARGET, "mlp", 0, 1)
+    with pytest.raises(ValueError, match="unknown unit 'rnn'"):
+        fit_frozen(PAPER_TARGET, "rnn", 3, 1)

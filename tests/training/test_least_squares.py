@@ -1,0 +1,119 @@
+"""Least squares against numpy's, for matrices of any rank."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xsquared.training.least_squares import solve
+
+
+def both(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Our coefficients and basis, and numpy's coefficients on columns of unit length."""
+    ours = solve(torch.from_numpy(a), torch.from_numpy(b))
+    length = np.linalg.norm(a, axis=0)
+    scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
+    c, *_ = np.linalg.lstsq(a * scale, b, rcond=1e-13)
+    return ours.coefficients.numpy(), ours.basis.numpy(), c * scale
+
+
+def check(a: np.ndarray, b: np.ndarray, rank: int, tolerance: float = 1e-10) -> None:
+    coefficients, basis, expected = both(a, b)
+    np.testing.assert_allclose(coefficients, expected, atol=tolerance, rtol=tolerance)
+    assert basis.shape == (len(a), rank)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(rank), atol=1e-12)
+    # The basis spans the range: the projection of A is A, that of b is A c.
+    np.testing.assert_allclose(basis @ (basis.T @ a), a, atol=1e-12 * max(1, abs(a).max()))
+    np.testing.assert_allclose(basis @ (basis.T @ b), a @ coefficients, atol=tolerance)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.integers(1, 12), st.integers(0, 10**6))
+def test_matrices_of_any_shape_and_rank(rows: int, columns: int, rank: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    rank = min(rank, rows, columns)
+    left = np.linalg.qr(draw.standard_normal((rows, rank)))[0]
+    right = np.linalg.qr(draw.standard_normal((columns, rank)))[0]
+    a = left * draw.uniform(0.5, 2, rank) @ right.T
+    check(a, draw.standard_normal(rows), rank, 1e-7)
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (6, 6), (4, 9)])
+def test_tall_square_and_wide(shape: tuple[int, int]) -> None:
+    draw = np.random.default_rng(1)
+    check(draw.standard_normal(shape), draw.standard_normal(shape[0]), min(shape))
+
+
+def test_zero_columns_get_zero_coefficients() -> None:
+    draw = np.random.default_rng(2)
+    a, b = draw.standard_normal((15, 5)), draw.standard_normal(15)
+    a[:, [0, 3]] = 0
+    check(a, b, 3)
+    coefficients = solve(torch.from_numpy(a), torch.from_numpy(b)).coefficients
+    assert coefficients[[0, 3]].tolist() == [0, 0]
+
+
+def test_a_matrix_of_zeros() -> None:
+    check(np.zeros((4, 3)), np.ones(4), 0)
+
+
+def test_duplicated_columns_share_their_coefficient() -> None:
+    """Where torch's own driver for matrices of full rank answers with 2e15."""
+    draw = np.random.default_rng(3)
+    a, b = draw.standard_normal((15, 4)), draw.standard_normal(15)
+    a[:, 3] = a[:, 1]
+    check(a, b, 3)
+    coefficients = solve(torch.from_numpy(a), torch.from_numpy(b)).coefficients
+    assert math.isclose(coefficients[1], coefficients[3], rel_tol=1e-10)
+
+
+def test_least_length_is_measured_among_scaled_coefficients() -> None:
+    """The second column is twice the first: both contribute equally to the value."""
+    a, b = np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([4.0, 4.0])
+    coefficients = solve(torch.from_numpy(a), torch.from_numpy(b)).coefficients.numpy()
+    np.testing.assert_allclose(coefficients, [2.0, 1.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_columns_of_any_length_are_solved_for(size: float) -> None:
+    draw = np.random.default_rng(4)
+    a, b = draw.standard_normal((10, 3)), draw.standard_normal(10)
+    coefficients = solve(
+        torch.from_numpy(a * np.array([1.0, size, 1.0])), torch.from_numpy(b)
+    ).coefficients.numpy()
+    expected = np.linalg.lstsq(a, b, rcond=None)[0]
+    np.testing.assert_allclose(coefficients * [1.0, size, 1.0], expected, rtol=1e-11)
+
+
+def test_accuracy_is_not_that_of_normal_equations() -> None:
+    """A Vandermonde matrix of condition 1e9: a consistent system keeps its residual at rounding."""
+    a = np.vander(np.linspace(0, 1, 60), 12)
+    coefficients = solve(torch.from_numpy(a), torch.from_numpy(a @ np.ones(12))).coefficients
+    np.testing.assert_allclose(a @ coefficients.numpy(), a @ np.ones(12), rtol=1e-13)
+    np.testing.assert_allclose(coefficients, np.ones(12), rtol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("side", ["matrix", "right"])
+def test_numbers_that_are_not_finite_are_noticed(bad: float, side: str) -> None:
+    a, b = torch.ones(4, 2, dtype=torch.float64), torch.ones(4, dtype=torch.float64)
+    (a if side == "matrix" else b)[1] = bad
+    with pytest.raises(FloatingPointError, match="not finite"):
+        solve(a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "shown"),
+    [
+        (torch.ones(4), torch.ones(4), r"\(4,\) and \(4,\)"),
+        (torch.ones(4, 2), torch.ones(3), r"\(4, 2\) and \(3,\)"),
+        (torch.ones(4, 2), torch.ones(4, 1), r"\(4, 2\) and \(4, 1\)"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(a: torch.Tensor, b: torch.Tensor, shown: str) -> None:
+    with pytest.raises(ValueError, match=rf"expected A \(N, m\) and b \(N,\), got {shown}"):
+        solve(a, b)

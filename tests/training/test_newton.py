@@ -1,0 +1,241 @@
+"""Newton's method: exact derivatives, descent, and minima known from linear least squares."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.training import newton as module
+from xsquared.training.newton import (
+    gradient_and_hessian,
+    layers,
+    newton,
+    newton_direction,
+)
+
+UNITS = ["mlp", "glu", "gqu"]
+X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
+Y = torch.sin(3 * X[:, 0])
+
+
+def ticks():
+    """A clock that counts its calls."""
+    counter = itertools.count()
+    return lambda: float(next(counter))
+
+
+def network_of(unit: str, n: int = 4, seed: int = 0) -> GatedNetwork:
+    """Gates on equidistant knots, all else random."""
+    draw = np.random.default_rng(seed)
+    network = build(unit, 1, n)
+    gates = dict(zip("Gg", spline_gates(n, (-1.0, 1.0), "alternating"), strict=True))
+    rest = {
+        name: draw.standard_normal(tuple(p.shape))
+        for name, p in network.named_parameters()
+        if name not in gates
+    }
+    set_parameters(network, **gates, **rest)
+    return network
+
+
+def loss_of(network: GatedNetwork) -> float:
+    with torch.no_grad():
+        return float(torch.mean((network(X)[:, 0] - Y) ** 2))
+
+
+def test_derivatives_of_a_quadratic() -> None:
+    draw = np.random.default_rng(0)
+    root, b, theta = draw.standard_normal((40, 40)), draw.standard_normal(40), np.arange(40.0)
+    a = root + root.T
+    matrix, shift = torch.from_numpy(a), torch.from_numpy(b)
+    gradient, hessian = gradient_and_hessian(
+        lambda t: t @ matrix @ t / 2 + shift @ t, torch.from_numpy(theta)
+    )
+    np.testing.assert_allclose(gradient, a @ theta + b, rtol=1e-12)
+    np.testing.assert_allclose(hessian, a, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("activation", ["gelu", "silu"])
+def test_derivatives_of_a_network_by_differences(unit: str, activation: str) -> None:
+    network = build(unit, 1, 3, 1, activation)
+    network.load_state_dict(network_of(unit, 3).state_dict())
+    names, shapes = zip(*((k, p.shape) for k, p in network.named_parameters()), strict=True)
+    sizes = [shape.numel() for shape in shapes]
+
+    def loss(theta: Tensor) -> Tensor:
+        pieces = torch.split(theta, sizes)
+        given_parameters = {k: v.reshape(s) for k, v, s in zip(names, pieces, shapes, strict=True)}
+        return torch.mean((torch.func.functional_call(network, given_parameters, X)[:, 0] - Y) ** 2)
+
+    theta = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
+    gradient, hessian = gradient_and_hessian(loss, theta)
+    slopes, curvatures = [], []
+    for shift in 1e-5 * torch.eye(len(theta), dtype=torch.float64):
+        slopes.append(float(loss(theta + shift) - loss(theta - shift)) / 2e-5)
+        up, down = (torch.func.grad(loss)(theta + s) for s in (shift, -shift))
+        curvatures.append(((up - down) / 2e-5).numpy())
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(hessian, curvatures, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(hessian, hessian.T, atol=1e-10)
+
+
+@given(st.integers(1, 10), st.integers(0, 10**6))
+def test_a_definite_system_is_solved(size: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    root, gradient = draw.standard_normal((size + 2, size)), draw.standard_normal(size)
+    hessian = root.T @ root + 0.1 * np.eye(size)
+    scale = 10.0 ** draw.uniform(-2, 2, size)
+    direction = newton_direction(scale * gradient, hessian * np.outer(scale, scale))
+    np.testing.assert_allclose(
+        scale * direction, -np.linalg.solve(hessian, gradient), rtol=1e-8, atol=1e-8
+    )
+
+
+@given(st.integers(2, 10), st.integers(0, 10**6))
+def test_the_direction_descends_for_an_indefinite_system(size: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    root, gradient = draw.standard_normal((size, size)), draw.standard_normal(size)
+    hessian = root + root.T
+    direction = newton_direction(gradient, hessian)
+    assert gradient @ direction < 0
+    # On the scale of the preconditioner: eigenvalues by their sizes.
+    scale = 1 / np.sqrt(np.abs(np.diag(hessian)))
+    values, vectors = np.linalg.eigh(hessian * np.outer(scale, scale))
+    positive = vectors * np.abs(values) @ vectors.T
+    expected = -scale * np.linalg.solve(positive, scale * gradient)
+    np.testing.assert_allclose(direction, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_dead_rows_stay_where_they_are() -> None:
+    hessian = np.diag([2.0, 0.0, 4.0, 1e-20])
+    direction = newton_direction(np.array([2.0, 0.0, 2.0, 1.0]), hessian)
+    np.testing.assert_array_equal(direction, [-1.0, 0.0, -0.5, 0.0])
+
+
+def test_a_hessian_of_zeros_moves_nothing() -> None:
+    assert newton_direction(np.ones(3), np.zeros((3, 3))).tolist() == [0, 0, 0]
+
+
+def test_directions_without_curvature_are_left_out() -> None:
+    """Two parameters that act as their sum share the step."""
+    hessian = np.ones((2, 2))
+    np.testing.assert_allclose(newton_direction(np.array([3.0, 3.0]), hessian), [-1.5, -1.5])
+
+
+def test_layers_are_named_as_in_the_paper() -> None:
+    for unit, factors in (("mlp", ()), ("glu", ("Uu",)), ("gqu", ("Uu", "Qq"))):
+        network = build(unit, 1, 2)
+        for train_gates in (True, False):
+            expected = ("Dd", *factors, *(("Gg",) if train_gates else ()))
+            assert layers(network, train_gates) == tuple(map(tuple, expected))
+
+
+def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
+    """Its loss is quadratic in (D, d): one step is enough, and the second finds nothing."""
+    network = network_of("mlp")
+    hidden = network.hidden(X).detach().numpy()
+    matrix = np.column_stack([hidden, np.ones(len(X))])
+    c, *_ = np.linalg.lstsq(matrix, Y.numpy(), rcond=None)
+    expected = np.mean((matrix @ c - Y.numpy()) ** 2)
+    run = newton(network, X, Y, layers(network, train_gates=False), 10, ticks())
+    assert math.isclose(run.losses[1], expected, rel_tol=1e-9)
+    assert math.isclose(loss_of(network), expected, rel_tol=1e-9)
+    assert run.status == "converged"
+    np.testing.assert_allclose(network(X).detach()[:, 0], matrix @ c, atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("train_gates", [True, False])
+def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: bool) -> None:
+    network = network_of(unit)
+    before, gates = loss_of(network), network.G.detach().clone()
+    run = newton(network, X, Y, layers(network, train_gates), 8, ticks())
+    assert run.losses[0] == before
+    assert run.losses[-1] == loss_of(network)
+    assert (np.diff(run.losses) <= 0).all()
+    assert run.losses[-1] < 0.5 * before
+    np.testing.assert_array_equal(run.seconds, np.arange(len(run.losses)))
+    assert torch.equal(network.G, gates) is not train_gates
+
+
+def test_all_parameters_can_be_one_layer() -> None:
+    network = network_of("glu")
+    joint = tuple(letter for layer in layers(network, True) for letter in layer)
+    newton(network, X, Y, layers(network, True), 10, ticks())
+    run = newton(network, X, Y, (joint,), 20, ticks())
+    assert run.losses[-1] < run.losses[0]
+    assert (np.diff(run.losses) <= 0).all()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
+    network = network_of(unit)
+    gates, biases = network.G.detach().numpy().copy(), network.g.detach().numpy().copy()
+    gates[1], biases[1] = 1.0, -9.0
+    set_parameters(network, G=gates, g=biases)
+    row = [getattr(network, letter).detach()[1].clone() for letter in ("G", "g")]
+    weight = float(network.D.detach()[0, 1])
+    run = newton(network, X, Y, layers(network, True), 5, ticks())
+    assert run.losses[-1] < run.losses[0]
+    assert torch.equal(network.G[1], row[0])
+    assert torch.equal(network.g[1], row[1])
+    assert float(network.D.detach()[0, 1]) == weight
+
+
+def test_the_limit_of_sweeps_is_reported() -> None:
+    run = newton(network := network_of("glu"), X, Y, layers(network, True), 2, ticks())
+    assert (run.status, len(run.losses)) == ("iterations", 3)
+
+
+def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_line_search", lambda *_: 0.0)
+    network = network_of("glu")
+    run = newton(network, X, Y, layers(network, True), 5, ticks())
+    assert run.status == "stalled"
+    assert run.losses[0] == run.losses[1]
+
+
+def test_a_perfect_fit_is_converged() -> None:
+    network = network_of("glu")
+    target = network(X)[:, 0].detach().clone()
+    run = newton(network, X, target, layers(network, True), 5, ticks())
+    assert run.status == "converged"
+    assert run.losses[-1] < 1e-28
+
+
+def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "line_search", lambda *_: (None,) * 6)
+
+    def loss(theta: Tensor) -> Tensor:
+        return torch.sum(theta**4)
+
+    origin = np.array([1.0])
+    gradient = np.array([4.0])
+    length = module._line_search(loss, origin, gradient, np.array([-16.0]))
+    assert length == 2.0**-3 or float(loss(torch.tensor([1 - 16 * length]))) < 1
+    assert module._line_search(loss, origin, gradient, np.array([1.0])) == 0.0
+
+
+@pytest.mark.parametrize("size", [1e200, math.nan])
+def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
+    network = network_of("mlp")
+    run = newton(network, X, size * Y, layers(network, True), 5, ticks())
+    assert run.status == "diverged"
+    assert len(run.losses) == 1
+
+
+def test_bad_arguments_are_refused() -> None:
+    network = network_of("mlp")
+    with pytest.raises(ValueError, match="expected at least one layer to train, got none"):
+        newton(network, X, Y, (), 5, ticks())
+    with pytest.raises(ValueError, match="max_sweeps must be at least 1, got 0"):
+        newton(network, X, Y, layers(network, True), 0, ticks())

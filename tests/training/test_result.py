@@ -1,0 +1,26 @@
+"""Statuses say what happened and what to try."""
+
+from __future__ import annotations
+
+from typing import get_args, get_type_hints
+
+import pytest
+
+from xsquared.training.first_order import FirstOrderRun
+from xsquared.training.free_knots import FreeKnotSpline
+from xsquared.training.newton import NewtonRun
+from xsquared.training.result import STATUSES
+from xsquared.training.variable_projection import ProjectedFit
+
+
+def test_every_status_has_words() -> None:
+    assert set(STATUSES) == {"converged", "iterations", "stalled", "diverged", "failed"}
+    for word, status in STATUSES.items():
+        assert status.word == word
+        assert status.cause
+        assert status.remedy
+
+
+@pytest.mark.parametrize("run", [FirstOrderRun, FreeKnotSpline, NewtonRun, ProjectedFit])
+def test_every_trainers_status_is_known(run: type) -> None:
+    assert set(get_args(get_type_hints(run)["status"])) <= set(STATUSES)
