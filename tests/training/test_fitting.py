@@ -13,8 +13,8 @@ from xsquared.networks import ACTIVATIONS, knots, neuron_polynomials
 from xsquared.training import fitting
 from xsquared.training.fitting import OPTIMIZERS, PROTOCOLS, fit
 from xsquared.training.frozen_gates import alternating_gates
-from xsquared.training.samples import Samples, rmse, sampled
 from xsquared.training.result import STATUSES, Fit
+from xsquared.training.samples import Samples, rmse, sampled
 
 UNITS = ["mlp", "glu", "gqu"]
 LINE = sampled(PAPER_TARGET, 200)
