@@ -30,12 +30,20 @@ class Solution:
 
     Attributes:
         coefficients: (m,) the solution, of least length among the scaled ones.
-        basis: (N, rank) orthonormal basis of the range of A; with a ridge, the first N rows of that
-            of A with the ridge's rows below it.
+        basis: (N, rank) basis of the range of A, orthonormal where ``factor`` is None.
+        factor: (rank, rank) lower Cholesky factor of the basis's Gram matrix, ridge included.
     """
 
     coefficients: Tensor
     basis: Tensor
+    factor: Tensor | None = None
+
+    def rejected(self, columns: Tensor) -> Tensor:
+        """What least squares on A, with its ridge, leaves of other columns (N, p)."""
+        inner = self.basis.T @ columns
+        if self.factor is not None:
+            inner = torch.cholesky_solve(inner, self.factor)
+        return columns - self.basis @ inner
 
 
 def solve(matrix: Tensor, right: Tensor) -> Solution:
@@ -100,10 +108,10 @@ def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
         rows = torch.diag(torch.sqrt(penalty))
         whole = solve(torch.cat([matrix, rows]), torch.cat([right, torch.zeros_like(penalty)]))
         return Solution(whole.coefficients, whole.basis[: len(right)])
+    basis = matrix * scale
     coefficients = torch.zeros_like(penalty)
     for _ in range(2):
         gradient = matrix.T @ (right - matrix @ coefficients) - penalty * coefficients
         step = torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
         coefficients = coefficients + scale * step
-    basis = torch.linalg.solve_triangular(factor.T, matrix * scale, upper=True, left=False)
-    return Solution(coefficients, basis)
+    return Solution(coefficients, basis, factor)

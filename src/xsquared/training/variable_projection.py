@@ -33,7 +33,7 @@ import torch
 from torch import Tensor
 
 from xsquared.networks import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
-from xsquared.training.least_squares import solve, solve_ridge
+from xsquared.training.least_squares import Solution, solve, solve_ridge
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.
@@ -80,14 +80,13 @@ class ProjectedFit:
 
 @dataclass(frozen=True)
 class _State:
-    """Rows, their best linear weights, a basis of the features' range, and what is left.
+    """Rows, the linear problem's solution for them, and what is left.
 
     The loss is the sum of squares of the residual, plus the ridge's penalty.
     """
 
     rows: Rows
-    linear: Tensor
-    basis: Tensor
+    solution: Solution
     residual: Tensor
     loss: float
 
@@ -181,7 +180,7 @@ def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[Proje
 
     def fit(status: Literal["converged", "iterations"]) -> ProjectedFit:
         rmse = float(torch.linalg.vector_norm(state.residual))
-        return ProjectedFit(state.rows, state.linear, rmse, iterations, status)
+        return ProjectedFit(state.rows, state.solution.coefficients, rmse, iterations, status)
 
     while limited and iterations < max_iterations and stalled < 3 and state.loss > 1e-30:
         yield fit("iterations")
@@ -322,16 +321,16 @@ class _Model:
         loss = residual @ residual
         if self.ridge:
             loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
-        return _State(rows, linear, solution.basis, residual, float(loss))
+        return _State(rows, solution, residual, float(loss))
 
     def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gram matrix (p, p) of Kaufman's Jacobian, and the gradient (p,) of half the loss."""
         open_gates, slopes = self.gates(state.rows)
-        n = len(state.rows.gate)
+        n, linear = len(state.rows.gate), state.solution.coefficients
         if self.unit == "mlp":
-            outer = state.linear[None, :-1]
+            outer = linear[None, :-1]
         else:
-            outer = self.points @ state.linear[:-1].reshape(n, -1).T
+            outer = self.points @ linear[:-1].reshape(n, -1).T
         parts = []
         if state.rows.factor is not None:
             parts.append(open_gates * outer)
@@ -344,7 +343,7 @@ class _Model:
         ]
         jacobian = torch.cat(columns, dim=1)
         gradient = jacobian.T @ state.residual
-        jacobian -= state.basis @ (state.basis.T @ jacobian)
+        jacobian = state.solution.rejected(jacobian)
         return jacobian.T @ jacobian, gradient
 
     def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
