@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv/bin
 
-.PHONY: book test clean
+.PHONY: book test speedrun clean
 
 book: .venv/installed
 	$(VENV)/xsquared book
@@ -12,6 +12,9 @@ test: .venv/installed
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 	$(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env -n 2 --dist loadfile
+
+speedrun: .venv/installed
+	$(VENV)/xsquared speedrun
 
 clean:
 	rm -rf _build .venv

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
+import torch
 
 from xsquared.book.project import Project
 from xsquared.cli import main
@@ -66,3 +68,83 @@ def test_unknown_chapter_is_one_line(
     assert capsys.readouterr().err == (
         "xsquared: no chapter named 99_none; the chapters are 01_good\n"
     )
+
+
+def test_sweep_writes_a_row_per_trial_and_resumes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "rows.parquet"
+    arguments = ["sweep", "--target", "1/(1+9*x**2)", "--domain", "-1", "1", "--unit", "mlp,glu"]
+    arguments += ["--widths", "2:4:2", "--seeds", "2", "--points", "500", "--out", str(out)]
+    assert main(arguments) == 0
+    table = pd.read_parquet(out)
+    assert len(table) == 8
+    assert set(table["unit"]) == {"mlp", "glu"}
+    assert sorted(set(table["n_hidden"])) == [2, 4]
+    assert (table["status"] == "completed").all()
+    wanted = {"parameters", "protocol", "optimizer", "seed", "train_rmse", "test_rmse", "wall_s"}
+    assert wanted <= set(table.columns)
+    assert (
+        table["parameters"] == table["unit"].map({"mlp": 3, "glu": 5}) * table["n_hidden"] + 1
+    ).all()
+    capsys.readouterr()
+    assert main(arguments) == 0
+    assert "8 from the store" in capsys.readouterr().out
+    pd.testing.assert_frame_equal(pd.read_parquet(out), table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--widths", "0:4"], "expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
+        (["--widths", "9:4"], "got '9:4'"),
+        (["--widths", "two"], "got 'two'"),
+        (["--unit", "mlp,rnn"], "expected units among mlp, glu, gqu, got 'rnn'"),
+        (["--seeds", "0"], "expected an integer of at least 1, got '0'"),
+        (["--protocol", "all"], "invalid choice: 'all'"),
+    ],
+)
+def test_bad_sweep_arguments_are_refused(
+    arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["sweep", *arguments])
+    assert stop.value.code == 2
+    assert expected in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--target", "1/x"], "the value of 1/x is not finite at x=0: inf"),
+        (["--target", "foo(x)"], "unknown function 'foo'"),
+        (["--domain", "1", "-1"], "expected an interval with finite a < b, got (1.0, -1.0)"),
+        (["--out", "missing/rows.parquet"], "cannot write missing/rows.parquet: No such file"),
+    ],
+)
+def test_bad_sweep_values_are_one_line(
+    arguments: list[str],
+    expected: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["sweep", "--widths", "2", *arguments]) == 1
+    error = capsys.readouterr().err
+    assert expected in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_speedrun_prints_three_slopes_and_draws(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "speedrun.png"
+    threads = torch.get_num_threads()
+    assert main(["speedrun", "--out", str(out)]) == 0
+    torch.set_num_threads(threads)
+    lines = capsys.readouterr().out.splitlines()
+    slopes = {line.split()[0]: float(line.split()[2]) for line in lines if "slope" in line}
+    assert slopes == pytest.approx({"MLP": -2.25, "GLU": -2.83, "GQU": -4.01}, abs=0.02)
+    assert out.read_bytes().startswith(b"\x89PNG")

@@ -10,7 +10,12 @@ import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.splines import error_constant, predicted_free, predicted_uniform
+from xsquared.splines import (
+    error_constant,
+    least_squares_spline_rmse,
+    predicted_free,
+    predicted_uniform,
+)
 from xsquared.training.free_knots import equidistributed_knots, fit_free_knots
 
 x = sp.Symbol("x")
@@ -78,3 +83,26 @@ def test_bad_input_is_refused() -> None:
             predict(PAPER_TARGET, 2, 0, "smooth")
         with pytest.raises(ValueError, match="family must be"):
             predict(PAPER_TARGET, 2, 3, "c1")
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_least_squares_spline_approaches_the_smooth_constant(order: int) -> None:
+    ratio = least_squares_spline_rmse(PAPER_TARGET, order, 160) / predicted_uniform(
+        PAPER_TARGET, order, 160, "smooth"
+    )
+    assert ratio == pytest.approx(1.0, abs=0.05)
+
+
+def test_least_squares_spline_reproduces_its_polynomials() -> None:
+    assert least_squares_spline_rmse(target("x**2 - x"), 3, 5) < 1e-14
+
+
+def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterations() -> None:
+    knots = np.linspace(-1, 1, 13)
+    oracle = fit_free_knots(PAPER_TARGET, "mlp", knots, max_iterations=0).rmse
+    assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
+
+
+def test_least_squares_spline_refuses_order_one() -> None:
+    with pytest.raises(ValueError, match="order must be at least 2, got 1"):
+        least_squares_spline_rmse(PAPER_TARGET, 1, 4)

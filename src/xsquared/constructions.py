@@ -27,11 +27,9 @@ import numpy as np
 
 from xsquared.functions import Target
 from xsquared.networks import GatedNetwork, knots, predict, set_parameters, unit_class
+from xsquared.quadrature import on_cells
 from xsquared.truncation import leading_constant
 
-#: Nodes of the Gauss-Legendre rule on each cell: exact to degree 15, so the square of a quartic
-#: error is integrated without error and smooth remainders to rounding.
-_GAUSS_NODES = 8
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
 
@@ -253,11 +251,9 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     ((a, b),) = target.domain
     inner = knots(network)
     edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
-    nodes, weights = np.polynomial.legendre.leggauss(_GAUSS_NODES)
-    half = np.diff(edges)[:, None] / 2
-    points = (edges[:-1, None] + half + half * nodes).ravel()
-    squares = (predict(network, points) - target(points)) ** 2
-    return math.sqrt(float(squares @ (half * weights).ravel()) / (b - a))
+    points, weights = on_cells(edges)
+    squares = (predict(network, points.ravel()) - target(points.ravel())) ** 2
+    return math.sqrt(float(squares @ weights.ravel()) / (b - a))
 
 
 def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) -> float:

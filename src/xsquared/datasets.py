@@ -24,12 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
 
 from xsquared.data import TABLES, read
 from xsquared.functions import Target, target
@@ -88,17 +86,17 @@ _PLANAR = {
     "squares": ("x²+y²", "x**2 + y**2"),
     "cubes": ("x³+y³", "x**3 + y**3"),
 }
-_FRIEDMAN: dict[str, tuple[str, int, Callable[..., tuple[np.ndarray, np.ndarray]]]] = {
-    "friedman1": ("Friedman 1", 5, partial(make_friedman1, n_features=5)),
-    "friedman2": ("Friedman 2", 4, make_friedman2),
-    "friedman3": ("Friedman 3", 4, make_friedman3),
+_FRIEDMAN = {
+    "friedman1": ("Friedman 1", 5),
+    "friedman2": ("Friedman 2", 4),
+    "friedman3": ("Friedman 3", 4),
 }
 _REAL = {"airfoil": ("Airfoil Self-Noise", 5), "housing": ("California Housing", 8)}
 
 #: Every problem by name.
 PROBLEMS: dict[str, Problem] = (
     {name: Problem(name, title, 2, "planar", text) for name, (title, text) in _PLANAR.items()}
-    | {name: Problem(name, title, dim, "friedman") for name, (title, dim, _) in _FRIEDMAN.items()}
+    | {name: Problem(name, title, dim, "friedman") for name, (title, dim) in _FRIEDMAN.items()}
     | {name: Problem(name, title, dim, "table") for name, (title, dim) in _REAL.items()}
 )
 
@@ -183,10 +181,7 @@ def load(
         return from_target(problem.target, seed, protocol, points, name=name)
     if problem.kind == "friedman":
         _check(seed, protocol)
-        generate = _FRIEDMAN[name][2]
-        return _draw(
-            name, lambda m, s: generate(n_samples=m, random_state=s), seed, protocol, points
-        )
+        return _draw(name, _friedman(name), seed, protocol, points)
     table = _housing() if name == "housing" else read(name)
     if points is None and protocol == "paper":
         points = min(DEFAULT_POINTS, TABLES[name].rows)
@@ -275,6 +270,22 @@ def from_arrays(
         return _standardised(name, protocol, train)
     validation, test = (x[held:start], y[held:start]), (x[:held], y[:held])
     return _standardised(name, protocol, train, validation, test)
+
+
+def _friedman(name: str) -> Generator:
+    """scikit-learn's generator of a Friedman problem, without noise."""
+    # Imported here: it takes as long as all else, and most processes draw no such points.
+    from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
+
+    makers = {"friedman2": make_friedman2, "friedman3": make_friedman3}
+
+    def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        if name == "friedman1":
+            # Ten features by default, five of them without effect.
+            return make_friedman1(n_samples=count, n_features=5, random_state=seed)
+        return makers[name](n_samples=count, random_state=seed)
+
+    return generate
 
 
 def _draw(name: str, generate: Generator, seed: int, protocol: str, points: int | None) -> Dataset:

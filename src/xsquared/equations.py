@@ -1,8 +1,8 @@
 """Numbered equations of the papers as objects that sympy can check.
 
 An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
-paper prints. :mod:`xsquared.gated_units` builds them, the tests run every link, and the book prints
-the outcome of those tests beside the number.
+paper prints. :mod:`xsquared.gated_units` and :mod:`xsquared.gelu` build them, the tests run every
+link, and the book prints the outcome of those tests beside the number.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Equation:
 
     Attributes:
         key: unique name across both papers, such as ``"gu-eq6"``.
-        number: the paper's number, such as ``"6"``.
+        number: the paper's number, such as ``"6"``; its section, such as ``"Section 2.1.2"``, where
+            it has none; ``"ours"`` where it is not the paper's.
         title: a few words naming it.
         steps: the derivation of the right form, link by link; every one must hold.
         printed: the equation as the paper prints it, as links that hold or fail; empty for an

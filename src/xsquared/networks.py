@@ -29,6 +29,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": nn.functional.silu,
 }
 
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+_ROWS = 1024
+
 Orientation = Literal["one-way", "alternating"]
 
 
@@ -172,7 +175,7 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     if points.ndim == 1:
         points = points[:, None]
     with torch.no_grad():
-        return network(points)[:, 0].numpy()
+        return torch.cat([network(part) for part in points.split(_ROWS)])[:, 0].numpy()
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:

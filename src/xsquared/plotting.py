@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from xsquared.networks import GatedNetwork, hinge_segments
-from xsquared.speedrun import FITTED_FROM, WIDTHS, UnitRun
+
+if TYPE_CHECKING:
+    # Not at run time: notebooks that only draw have no use for a speedrun's progress bar.
+    from xsquared.speedrun import UnitRun
 
 #: Look of each unit's lines in every figure; colour, marker and dashes say the same.
 LOOK: dict[str, dict[str, Any]] = {
@@ -84,10 +87,10 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
     """Errors of a speedrun against width, with the fitted lines."""
     use_style()
     fig, ax = plt.subplots(figsize=(7, 4))
-    fitted = WIDTHS[WIDTHS >= FITTED_FROM]
     for run in runs:
+        fitted = run.widths[-run.slope.used :]
         label = f"{run.unit.upper()}, slope {run.slope.value:.2f}"
-        ax.loglog(WIDTHS, run.errors, linestyle="none", label=label, **LOOK[run.unit])
+        ax.loglog(run.widths, run.errors, linestyle="none", label=label, **LOOK[run.unit])
         line = run.slope.coefficient * fitted**run.slope.value
         ax.loglog(fitted, line, color=LOOK[run.unit]["color"], linewidth=1)
     ax.set_xlabel("neurons")

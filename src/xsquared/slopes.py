@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t
+from scipy.special import stdtrit
 
 #: Errors below this multiple of the floor are dropped.
 _ABOVE_FLOOR = 100.0
@@ -73,7 +73,7 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike, floor: float = 0.0) -> Slope:
     half = 0.0
     if used > 2:
         scatter = log_y - intercept - value * log_x
-        half = float(t.ppf(0.975, used - 2) * np.sqrt(scatter @ scatter / (used - 2) / spread))
+        half = float(stdtrit(used - 2, 0.975) * np.sqrt(scatter @ scatter / (used - 2) / spread))
     return Slope(value, value - half, value + half, float(np.exp(intercept)), used, len(x) - used)
 
 
@@ -114,6 +114,28 @@ def fit_slope_over_seeds(
     slopes = medians @ centred / (centred @ centred)
     low, high = np.quantile(slopes, [0.025, 0.975])
     return Slope(centre.value, float(low), float(high), centre.coefficient, centre.used, 0)
+
+
+def steepest_within(sizes: ArrayLike, errors: ArrayLike, factor: float) -> float:
+    """The steepest slope of any errors between the given ones and ``factor`` times them.
+
+    A regression slope is linear in the log errors, with weights of the sign of the centred log
+    size. So the steepest line has the full factor at every size below the geometric mean, and none
+    above it.
+
+    Args:
+        sizes: (m,) sizes, as in :func:`fit_slope`.
+        errors: (m,) errors, the smallest that can be had.
+        factor: at least 1.
+
+    Raises:
+        ValueError: a factor below 1, or as for :func:`fit_slope`.
+    """
+    x, y = _checked(sizes, errors)
+    if not factor >= 1:
+        raise ValueError(f"factor must be at least 1, got {factor}")
+    small = np.log(x) < np.log(x).mean()
+    return fit_slope(x, np.where(small, factor * y, y)).value
 
 
 def _checked(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -32,11 +32,13 @@ class UnitRun:
 
     Attributes:
         unit: its name.
-        errors: (m,) RMSE at :data:`WIDTHS`.
+        widths: (m,) neurons, ascending.
+        errors: (m,) RMSE.
         slope: fitted over the widths from :data:`FITTED_FROM` on.
     """
 
     unit: str
+    widths: np.ndarray
     errors: np.ndarray
     slope: Slope
 
@@ -61,5 +63,5 @@ def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitR
                 bar.update()
             kept = WIDTHS >= FITTED_FROM
             slope = fit_slope(WIDTHS[kept], np.array(errors)[kept])
-            runs.append(UnitRun(unit, np.array(errors), slope))
+            runs.append(UnitRun(unit, WIDTHS, np.array(errors), slope))
     return runs

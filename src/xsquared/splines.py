@@ -13,8 +13,10 @@ from typing import Literal
 
 import numpy as np
 import sympy as sp
+from scipy.interpolate import make_lsq_spline
 
 from xsquared.functions import Target
+from xsquared.quadrature import on_cells
 
 Family = Literal["discontinuous", "smooth"]
 
@@ -78,6 +80,35 @@ def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> 
     integral = float(np.mean(np.abs(target.numpy(order)(x)) ** s)) * (b - a)
     quasi_norm = integral ** (1 / s)
     return float(error_constant(order, family)) * n_cells**-order * quasi_norm / math.sqrt(b - a)
+
+
+def least_squares_spline_rmse(target: Target, order: int, n_cells: int) -> float:
+    """RMSE of the best maximally smooth spline on equal cells, fitted by scipy.
+
+    The fit and its error use Gauss-Legendre nodes on every cell, so that both stand for integrals.
+
+    Args:
+        target: a function of one variable.
+        order: degree plus one, at least 2.
+        n_cells: number of cells, at least 1.
+
+    Raises:
+        ValueError: several variables, no cells, or an order below 2.
+        FloatingPointError: scipy returns NaN (the Schoenberg-Whitney conditions fail).
+    """
+    _check(target, n_cells)
+    if order < 2:
+        raise ValueError(f"order must be at least 2, got {order}")
+    ((a, b),) = target.domain
+    edges = np.linspace(a, b, n_cells + 1)
+    x, w = (array.ravel() for array in on_cells(edges))
+    w = w / (b - a)
+    knots = np.concatenate([[a] * (order - 1), edges, [b] * (order - 1)])
+    # scipy weighs residuals, not their squares.
+    spline = make_lsq_spline(x, target(x), knots, k=order - 1, w=np.sqrt(w))
+    if not np.isfinite(spline.c).all():
+        raise FloatingPointError(f"the least-squares spline on {n_cells} cells is not finite")
+    return math.sqrt(float(w @ (spline(x) - target(x)) ** 2))
 
 
 def _check(target: Target, n_cells: int) -> None:

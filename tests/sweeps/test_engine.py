@@ -28,6 +28,7 @@ from tests.sweeps.trainers import (
     sweep_in_processes,
     sweep_slowly,
     trials,
+    wait_to_be_killed,
 )
 from xsquared.sweeps import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
 from xsquared.sweeps.executors import attempt, in_processes
@@ -83,6 +84,10 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
 
 
+def lines_of(path: Path) -> int:
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
@@ -94,7 +99,11 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
     while kills < 10:
         process = context.Process(target=sweep_slowly, args=(path, 60, seconds))
         process.start()
-        time.sleep(rng.uniform(0.0, 0.15))
+        # At any moment of a trial or a write, after a few more rows: however busy the machine.
+        wanted = counts[-1] + rng.randrange(4)
+        while lines_of(path) < wanted:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.03))
         process.kill()
         process.join()
         assert process.exitcode == -signal.SIGKILL, "it ended before it was killed ten times"
@@ -157,6 +166,17 @@ def test_a_trial_that_kills_its_worker_is_tried_alone(tmp_path: Path, once: bool
     assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
     if not once:
         assert rows[0].message == "its worker process died, twice: killed, or out of memory"
+
+
+def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
+    wanted = trials(2, folder=str(tmp_path))
+    rows = in_processes(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
+    assert next(rows).trial == wanted[1]
+    told = tmp_path / "pid"
+    while not told.exists():
+        time.sleep(0.02)
+    rows.close()
+    assert not (Path("/proc") / told.read_text()).exists()
 
 
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:

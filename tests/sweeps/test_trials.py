@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sweeps.trainers import result, trials
@@ -78,6 +78,7 @@ def test_expressions_give_targets_and_problems_do_not() -> None:
     value=st.floats() | st.integers() | st.text() | st.booleans() | st.none(),
     options=st.dictionaries(st.text(min_size=1), st.floats(allow_nan=False) | st.text()),
 )
+@settings(max_examples=50)
 def test_rows_survive_json(seed: int, points: int | None, value: Any, options: dict) -> None:
     trial = Trial(**GOOD, seed=seed, points=points, options=tuple(options.items()))
     made = replace(result(trial), values={"found": value}, message=str(value))

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.networks import knots, neuron_polynomials, predict
-from xsquared.training.frozen_gates import alternating_gates, fit_frozen, quadrature
+from xsquared.training.frozen_gates import (
+    alternating_gates,
+    fit_free_cubics,
+    fit_frozen,
+    quadrature,
+)
 from xsquared.training.variable_projection import to_network
 
 UNITS = ["mlp", "glu", "gqu"]
@@ -122,3 +127,21 @@ def test_bad_arguments_are_refused() -> None:
         fit_frozen(PAPER_TARGET, "mlp", 0, 1)
     with pytest.raises(ValueError, match="unknown unit 'rnn'"):
         fit_frozen(PAPER_TARGET, "rnn", 3, 1)
+
+
+@pytest.mark.parametrize("n", [4, 9, 20])
+def test_free_cubics_are_below_every_gqu_and_count_complex_roots(n: int) -> None:
+    free = fit_free_cubics(PAPER_TARGET, n)
+    assert free.rmse <= fit_frozen(PAPER_TARGET, "gqu", n, 30).rmse * (1 + 1e-9)
+    assert 0 <= free.complex_share <= 1
+
+
+def test_free_cubics_reproduce_cubics() -> None:
+    assert fit_free_cubics(target("x**3 - x"), 6).rmse < 1e-12
+
+
+def test_free_cubics_refuse_what_makes_no_sense() -> None:
+    with pytest.raises(ValueError, match="one variable"):
+        fit_free_cubics(target("x*y"), 4)
+    with pytest.raises(ValueError, match="at least 2 gates"):
+        fit_free_cubics(PAPER_TARGET, 0)

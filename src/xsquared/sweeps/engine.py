@@ -14,7 +14,7 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from xsquared.sweeps.executors import RunTrial, in_processes, in_this_process, on_cluster
-from xsquared.sweeps.fingerprint import fingerprint
+from xsquared.sweeps.provenance import fingerprint
 from xsquared.sweeps.store import Store
 from xsquared.sweeps.trials import COMPLETED, Result, Trial
 

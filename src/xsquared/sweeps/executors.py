@@ -7,15 +7,18 @@ parallel trials do not fight for cores, and which turns whatever a trial raises 
 
 from __future__ import annotations
 
+import gc
+import logging
 import multiprocessing
 import os
 import platform
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -25,7 +28,7 @@ from multiprocessing.connection import wait as wait_for_sentinels
 import torch
 from threadpoolctl import threadpool_limits
 
-from xsquared.sweeps.fingerprint import fingerprint
+from xsquared.sweeps.provenance import fingerprint
 from xsquared.sweeps.trials import COMPLETED, FAILED, LOST, Result, Scalar, Trial, checked_values
 
 #: Runs a trial and returns what it measured, by name. ``status`` and ``message`` say that it ended
@@ -80,7 +83,8 @@ def in_processes(trials: Iterable[Trial], run_trial: RunTrial, expected: str, jo
     """So many at a time, each in a worker process of its own.
 
     When a worker dies, by a signal or for want of memory, nobody can say which of the running
-    trials killed it. They are run again, each alone, and one that dies then is lost.
+    trials killed it. They are run again, each alone: one that dies then is
+    :data:`~xsquared.sweeps.trials.LOST`.
     """
     waiting = iter(trials)
     while suspects := (yield from _until_a_worker_dies(waiting, run_trial, expected, jobs)):
@@ -140,7 +144,11 @@ def _pool(run_trial: RunTrial, jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _die_with_parent() -> None:
-    """End this worker when its parent is killed; it would wait for work for ever."""
+    """End this worker when its parent is killed; it would wait for work for ever.
+
+    A Ctrl-C, which reaches every process of the terminal, is the parent's to answer.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is None:
         raise RuntimeError("only a worker process has a parent to follow")
@@ -158,7 +166,7 @@ def on_cluster(
     """On the workers of a Dask scheduler, all trials handed over at once.
 
     The scheduler hands on a trial whose worker died. One that has taken too many workers with it
-    (Dask's ``distributed.scheduler.allowed-failures``) is lost.
+    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`~xsquared.sweeps.trials.LOST`.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks
@@ -172,17 +180,21 @@ def on_cluster(
         raise RuntimeError(
             f"a sweep on a cluster needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
-    try:
+    client = None
+    with suppress(OSError, ValueError), _quiet("distributed.client"):
         client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ConnectionError(f"no Dask scheduler answers at {address}") from error
-    with client:
+    if client is None:
+        # A client that failed to start closes when it is collected. Were that to happen while the
+        # next one starts, the two would wait for each other for ever.
+        gc.collect()
+        raise ConnectionError(f"no Dask scheduler answers at {address}")
+    with _quiet("distributed.client"), client:
         # Keys of one's own let two sweeps of the same trials share the work.
         futures = {
             client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
             for trial in trials
         }
-        for future in as_completed(futures):
+        for future in as_completed(futures, loop=client.loop):
             trial = futures.pop(future)
             if future.status == "finished":
                 yield future.result()
@@ -193,6 +205,18 @@ def on_cluster(
                 raise RuntimeError(f"a worker cannot run trials: {future.exception()}")
             else:
                 raise ConnectionError(f"the Dask scheduler at {address} stopped answering")
+
+
+@contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep a library from logging, with tracebacks, what becomes one error here."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _result(

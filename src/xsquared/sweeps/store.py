@@ -62,6 +62,8 @@ class Store:
         """
         try:
             with self.path.open("rb") as file:
+                # Shared with other readers; no writer cuts or appends meanwhile.
+                fcntl.flock(file, fcntl.LOCK_SH)
                 self._read_new(file.fileno())
         except FileNotFoundError:
             self._forget(0)
@@ -86,7 +88,7 @@ class Store:
         """Write a row; when this returns, it is on the disk.
 
         Returns:
-            Whether it was written, which it is not where another process wrote this trial's row.
+            True, or False if the row of this trial is there already, from another process.
 
         Raises:
             StoreError: it could not be written. The file is as it was.

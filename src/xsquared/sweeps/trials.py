@@ -22,7 +22,7 @@ Scalar = str | int | float | bool | None
 COMPLETED = "completed"
 #: The trial raised. It would again, so it is not repeated while the sources stay the same.
 FAILED = "failed"
-#: The trial's process died, or had no memory left. The next sweep retries it.
+#: The trial's process died, or had no memory left. The next sweep tries again.
 LOST = "lost"
 
 

@@ -23,9 +23,9 @@ from typing import Literal
 import numpy as np
 import torch
 
-from xsquared.networks import ACTIVATIONS, GatedNetwork, build, set_parameters, unit_class
+from xsquared.networks import ACTIVATIONS, GatedNetwork, build, unit_class
 from xsquared.training import first_order
-from xsquared.training.frozen_gates import alternating_gates, fit_frozen
+from xsquared.training.frozen_gates import fit_frozen, paper_start
 from xsquared.training.newton import layers, newton
 from xsquared.training.result import STATUSES, Fit
 from xsquared.training.samples import Samples, rmse
@@ -177,17 +177,12 @@ def _variable_projection(
 
 def _start(samples: Samples, unit: str, n: int, activation: str) -> GatedNetwork:
     """The network before training."""
-    network = build(unit, samples.dim, n, 1, activation)
-    if samples.dim == 1:
-        points = samples.x_train[:, 0]
-        low, high = (
-            samples.target.domain[0]
-            if samples.target is not None
-            else (float(points.min()), float(points.max()))
-        )
-        gates = alternating_gates(n, (low, high))
-        set_parameters(network, G=gates[:, :1], g=gates[:, 1])
-    return network
+    if samples.dim > 1:
+        return build(unit, samples.dim, n, 1, activation)
+    if samples.target is not None:
+        return paper_start(unit, n, samples.target.domain[0], activation)
+    points = samples.x_train[:, 0]
+    return paper_start(unit, n, (float(points.min()), float(points.max())), activation)
 
 
 def _staged(

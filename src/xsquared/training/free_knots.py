@@ -30,17 +30,16 @@ import numpy as np
 from scipy.linalg import LinAlgError, solveh_banded
 
 from xsquared.functions import Target
+from xsquared.quadrature import LEAST_NODES, gauss_legendre
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
 #: A step that lowers the loss by less than this fraction counts as no progress.
-_STALL = 1e-9
+_STALL = 1e-7
 #: Damping beyond which no step lowers the loss any more: a stationary point to rounding.
 _MAX_DAMPING = 1e12
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
-#: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
-_LEAST_NODES = 240
 
 
 @dataclass(frozen=True)
@@ -91,8 +90,7 @@ def _reference(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndar
     The local coefficients of a cell are those of its left knot, its bubble, those of its right
     knot. The basis is split as B = constant + h * linear, for slopes scale with the width.
     """
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    xi, weights = (nodes + 1) / 2, weights / 2
+    xi, weights = gauss_legendre(count)
     zero = np.zeros_like(xi)
     if degree == 1:
         constant = [1 - xi, xi]
@@ -201,10 +199,10 @@ class _State:
     flat_cell: int | None
 
 
-def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None) -> _State:
+def _project(target: Target, shape: Space, t: np.ndarray, flat_cell: int | None = None) -> _State:
     """The best coefficients for fixed knots, and the Jacobian in knots and coefficients there."""
     width = np.diff(t)
-    count = max(shape.degree + _EXTRA_NODES, -(-_LEAST_NODES // len(width)))
+    count = max(shape.degree + _EXTRA_NODES, -(-LEAST_NODES // len(width)))
     xi, weights, constant, linear = _reference(shape.degree, count)
     x = t[:-1, None] + xi * width[:, None]
     value, slope = target(x), target.numpy(1)(x)
@@ -255,12 +253,11 @@ def _normal_equations(
 
 def _fix(banded: np.ndarray, gradient: np.ndarray, indices: np.ndarray) -> None:
     """Take unknowns out of a banded system, in place: their step is zero."""
-    for index in indices:
-        banded[:, index] = 0.0
-        for distance in range(1, min(index, len(banded) - 1) + 1):
-            banded[distance, index - distance] = 0.0
-        banded[0, index] = 1.0
-        gradient[index] = 0.0
+    banded[:, indices] = 0.0
+    for distance in range(1, len(banded)):
+        banded[distance, indices[indices >= distance] - distance] = 0.0
+    banded[0, indices] = 1.0
+    gradient[indices] = 0.0
 
 
 def _fold(banded: np.ndarray, gradient: np.ndarray, flat_cell: int) -> None:

@@ -9,17 +9,16 @@ integral, taken by Gauss-Legendre nodes on the cells between the frozen knots.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
 from xsquared.functions import Target
-from xsquared.networks import spline_gates
+from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.quadrature import on_cells
+from xsquared.training.least_squares import solve
 from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
-
-#: Nodes per cell: exact for the square of a cubic error and a smooth target's remainder.
-_NODES = 8
-#: Nodes over the whole interval at least: a few wide cells must still see the target's waves.
-_LEAST_NODES = 240
 
 
 def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
@@ -36,16 +35,29 @@ def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
     return np.column_stack([weights[:, 0], biases])
 
 
+def paper_start(
+    unit: str, n: int, domain: tuple[float, float], activation: str = "relu"
+) -> GatedNetwork:
+    """The paper's start in one dimension: these gates, all other weights standard normal.
+
+    The normal weights come from torch's default generator; seed it before.
+
+    Raises:
+        ValueError: an unknown unit or activation, fewer than one gate or a bad interval.
+    """
+    network = build(unit, 1, n, 1, activation)
+    gates = alternating_gates(n, domain)
+    set_parameters(network, G=gates[:, :1], g=gates[:, 1])
+    return network
+
+
 def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points, target values and weights (sum 1) of a rule that respects the knots, each (N,)."""
     ((a, b),) = target.domain
     inner = knots[(knots > a) & (knots < b)]
     edges = np.concatenate([[a], np.unique(inner), [b]])
-    count = max(_NODES, -(-_LEAST_NODES // (len(edges) - 1)))
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    half = np.diff(edges)[:, None] / 2
-    points = (edges[:-1, None] + half + half * nodes).ravel()
-    return points, target(points), (half * weights).ravel() / (b - a)
+    points, weights = on_cells(edges)
+    return points.ravel(), target(points.ravel()), weights.ravel() / (b - a)
 
 
 def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) -> ProjectedFit:
@@ -80,4 +92,47 @@ def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) ->
         weights=torch.from_numpy(weights),
         train_gates=False,
         max_iterations=max_iterations,
+    )
+
+
+@dataclass(frozen=True)
+class FreeCubics:
+    """The best cubics behind frozen gates, whatever their roots.
+
+    Attributes:
+        rmse: root mean square error over the domain.
+        complex_share: share of the live neurons whose quadratic factor has no real roots, so that
+            no GQU neuron can carry it.
+    """
+
+    rmse: float
+    complex_share: float
+
+
+def fit_free_cubics(target: Target, n_hidden: int) -> FreeCubics:
+    """Least squares over gates times any quadratic: what a GQU could do without factors.
+
+    Args:
+        target: a function of one variable.
+        n_hidden: number of gates, at least 1.
+
+    Raises:
+        ValueError: several variables or no gate.
+    """
+    if target.dim != 1:
+        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
+    gates = alternating_gates(n_hidden, target.domain[0])
+    knots = -gates[:, 1] / gates[:, 0]
+    x, y, weights = quadrature(target, knots)
+    s = x[:, None] - knots
+    opened = np.maximum(s * gates[:, 0], 0.0)
+    columns = np.stack([opened, opened * s, opened * s**2], axis=2).reshape(len(x), -1)
+    root = np.sqrt(weights)
+    matrix = np.concatenate([columns, np.ones((len(x), 1))], axis=1) * root[:, None]
+    solved = solve(torch.from_numpy(matrix), torch.from_numpy(root * y)).coefficients.numpy()
+    residual = matrix @ solved - root * y
+    c1, c2, c3 = solved[:-1].reshape(n_hidden, 3).T
+    live = opened.any(axis=0)
+    return FreeCubics(
+        float(np.sqrt(residual @ residual)), float(np.mean((c2**2 < 4 * c1 * c3)[live]))
     )

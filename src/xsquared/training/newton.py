@@ -37,9 +37,8 @@ _RCOND = 1e-13
 _STALL = 1e-7
 #: Sweeps without progress before the run stops.
 _PATIENCE = 3
-#: Columns of the Hessian computed at a time: bounds the memory at this many copies of the forward
-#: pass.
-_CHUNK = 16
+#: Numbers in the arrays of the Hessian columns computed at a time: bounds the memory.
+_ELEMENTS = 4_000_000
 _ARMIJO = 1e-4
 _HALVINGS = 30
 
@@ -114,16 +113,22 @@ def newton(
 
 
 def gradient_and_hessian(
-    loss: Callable[[Tensor], Tensor], theta: Tensor
+    loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact derivatives of a scalar function at theta (p,): (p,) and (p, p)."""
+    """Exact derivatives of a scalar function at theta (p,): (p,) and (p, p).
+
+    Args:
+        loss: the function.
+        theta: (p,) where.
+        columns: of the Hessian, computed at a time; all where None.
+    """
     gradient = torch.func.grad(loss)
 
     def column(direction: Tensor) -> Tensor:
         return torch.func.jvp(gradient, (theta,), (direction,))[1]
 
     identity = torch.eye(len(theta), dtype=theta.dtype)
-    hessian = torch.func.vmap(column, chunk_size=_CHUNK)(identity)
+    hessian = torch.func.vmap(column, chunk_size=columns)(identity)
     return gradient(theta).detach().numpy(), hessian.detach().numpy()
 
 
@@ -174,7 +179,8 @@ def _step(
         return torch.mean((output[:, 0] - y) ** 2)
 
     theta = torch.cat([p.detach().reshape(-1) for p in parameters])
-    gradient, hessian = gradient_and_hessian(loss, theta)
+    columns = max(1, _ELEMENTS // (len(x) * network.n_hidden))
+    gradient, hessian = gradient_and_hessian(loss, theta, columns)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
         return "stuck"
     direction = newton_direction(gradient, hessian)

@@ -43,8 +43,8 @@ RIDGES = (1e-3, 1e-6, 1e-10)
 _ITERATIONS = 5
 #: Iterations under the last one: this over the number of parameters, within these limits.
 _LAST_WORK, _LAST_LEAST, _LAST_MOST = 2048, 7, 40
-#: Starts: this over the number of parameters, from one to so many.
-_START_WORK, _MOST_STARTS = 1024, 32
+#: Starts: this over the square of the number of parameters, from one to so many.
+_START_WORK, _MOST_STARTS = 65536, 64
 #: Iterations of the rounds in which starts compete, their ridge, and the share that goes on.
 _ROUNDS, _ROUND_RIDGE, _KEPT = (4, 8), 1e-6, 4
 #: By how much of the training values' range a prediction may leave it.
@@ -119,7 +119,7 @@ def fit_path(
     draw = np.random.default_rng(seed)
     survivors = [
         on_device(rows_on_data(unit, points, n_hidden, draw), device)
-        for _ in range(min(max(_START_WORK // parameters, 1), _MOST_STARTS))
+        for _ in range(min(max(_START_WORK // parameters**2, 1), _MOST_STARTS))
     ]
     survivors, total = _compete(run, survivors)
     limits = [_ITERATIONS] * (len(RIDGES) - 1)

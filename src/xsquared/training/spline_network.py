@@ -27,6 +27,7 @@ import numpy as np
 from xsquared.constructions import network_from_pieces
 from xsquared.functions import Target
 from xsquared.networks import GatedNetwork, build, set_parameters
+from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
     FreeKnotSpline,
     equidistributed_knots,
@@ -42,8 +43,6 @@ _MOST_MOVES = 4
 _WORTH = 1e-6
 #: How many cells of the smallest rise are tried as an MLP's flat cell.
 _FLAT_TRIALS = 3
-#: Nodes per cell by which cells are compared.
-_NODES = 12
 
 
 @dataclass(frozen=True)
@@ -139,12 +138,11 @@ def retrain_spline(target: Target, unit: str, n_hidden: int) -> SplineNetwork:
 
 def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
     """Integral of the squared error over each cell, (n,)."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
-    h = np.diff(spline.knots)[:, None]
-    s = (nodes + 1) / 2 * h
+    x, weights = on_cells(spline.knots)
+    s = x - spline.knots[:-1, None]
     powers = np.stack([s**j for j in range(spline.pieces.shape[1])], axis=-1)
-    error = np.einsum("kqj,kj->kq", powers, spline.pieces) - target(spline.knots[:-1, None] + s)
-    return np.sum(weights * error**2, axis=1) * h[:, 0] / 2
+    error = np.einsum("kqj,kj->kq", powers, spline.pieces) - target(x)
+    return np.sum(weights * error**2, axis=1)
 
 
 def first_cell_factors(spline: FreeKnotSpline) -> np.ndarray | None:

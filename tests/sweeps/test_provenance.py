@@ -13,7 +13,7 @@ import pytest
 
 from tests.sweeps.trainers import measure, trials
 from xsquared.sweeps import Store, fingerprint, run_sweep
-from xsquared.sweeps.fingerprint import sources
+from xsquared.sweeps.provenance import sources
 
 Write = Callable[[str, str], None]
 

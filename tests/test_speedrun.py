@@ -1,0 +1,32 @@
+"""The speedrun against the exact minimum it claims to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.speedrun import WIDTHS, speedrun
+from xsquared.training.fitting import fit
+from xsquared.training.samples import sampled
+
+
+def test_errors_are_those_of_the_frozen_gates() -> None:
+    runs = {run.unit: run for run in speedrun(progress=False)}
+    samples = sampled(PAPER_TARGET)
+    for unit in ("mlp", "glu"):
+        for place in (3, 10, 33):
+            oracle = fit(samples, unit, int(WIDTHS[place]), protocol="spline").test_rmse
+            assert runs[unit].errors[place] == pytest.approx(oracle, rel=1e-9)
+    # The GQU's factors are fixed here: training them helps, but not by much.
+    trained = fit(samples, "gqu", int(WIDTHS[5]), protocol="spline").test_rmse
+    assert trained < runs["gqu"].errors[5] < 2 * trained
+
+
+def test_widths_are_the_papers() -> None:
+    np.testing.assert_array_equal(WIDTHS, range(1, 101, 3))
+
+
+def test_a_target_of_two_variables_is_refused() -> None:
+    with pytest.raises(ValueError, match="one variable"):
+        speedrun(target("x*y"), progress=False)
