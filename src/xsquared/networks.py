@@ -171,12 +171,11 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """
     if network.n_out != 1:
         raise ValueError(f"predict needs a network of one output, got {network.n_out}")
-    points = np.asarray(x, dtype=np.float64)
+    points = torch.tensor(np.asarray(x, dtype=np.float64))
     if points.ndim == 1:
         points = points[:, None]
     with torch.no_grad():
-        parts = torch.from_numpy(points).split(_ROWS)
-        return torch.cat([network(part) for part in parts])[:, 0].numpy()
+        return torch.cat([network(part) for part in points.split(_ROWS)])[:, 0].numpy()
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from xsquared.sweeps.executors import RunTrial, in_processes, in_this_process, on_cluster
 from xsquared.sweeps.provenance import fingerprint

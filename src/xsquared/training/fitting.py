@@ -146,8 +146,8 @@ def _variable_projection(
             else train_spline_network(samples.target, unit, n, seed)
         )
         return made.network, made.spline.status, made.iterations
-    x = torch.from_numpy(samples.x_train).to(device)
-    y = torch.from_numpy(samples.y_train).to(device)
+    x = torch.tensor(samples.x_train, device=device)
+    y = torch.tensor(samples.y_train, device=device)
     draw = np.random.default_rng(seed)
 
     def run(rows: Rows, iterations: int) -> ProjectedFit:
@@ -189,7 +189,7 @@ def _staged(
     samples: Samples, network: GatedNetwork, protocol: str, optimizer: Optimizer, limit: int
 ) -> _Ended:
     """Newton or a first-order method, stage after stage."""
-    x, y = torch.from_numpy(samples.x_train), torch.from_numpy(samples.y_train)
+    x, y = torch.tensor(samples.x_train), torch.tensor(samples.y_train)
     frozen = layers(network, train_gates=False)
     everything = layers(network, train_gates=True)
     joint = (tuple(letter for layer in everything for letter in layer),)
@@ -216,8 +216,8 @@ def _staged(
 
 def _gradient_norm(network: GatedNetwork, samples: Samples) -> float:
     parameters = list(network.parameters())
-    output = network(torch.from_numpy(samples.x_train))[:, 0]
-    loss = torch.mean((output - torch.from_numpy(samples.y_train)) ** 2)
+    output = network(torch.tensor(samples.x_train))[:, 0]
+    loss = torch.mean((output - torch.tensor(samples.y_train)) ** 2)
     parts = torch.autograd.grad(loss, parameters)
     return float(torch.sqrt(torch.stack([torch.sum(part**2) for part in parts]).sum()))
 

@@ -4,6 +4,10 @@ Normal equations square the condition number, and torch's own drivers either ass
 without saying so or exist on the CPU only. A QR factorisation of the matrix with its columns scaled
 to unit length, and the singular values of the small triangle where that triangle looks deficient,
 is accurate, reveals the rank and runs on any device.
+
+A ridge makes the normal equations sound again, and they are several times faster: the Cholesky
+factor of the scaled Gram matrix, one step of refinement, and the factorisation above only where
+even so too few digits would be left.
 """
 
 from __future__ import annotations
@@ -15,6 +19,9 @@ from torch import Tensor
 
 #: Singular values below this fraction of the largest are taken for zero.
 _RCOND = 1e-13
+#: Diagonal entries of the Cholesky factor, of columns of unit length, below which its digits are
+#: too few for one refinement.
+_LEAST_PIVOT = 1e-7
 
 
 @dataclass(frozen=True)
@@ -23,11 +30,20 @@ class Solution:
 
     Attributes:
         coefficients: (m,) the solution, of least length among the scaled ones.
-        basis: (N, rank) orthonormal basis of the range of A.
+        basis: (N, rank) basis of the range of A, orthonormal where ``factor`` is None.
+        factor: (rank, rank) lower Cholesky factor of the basis's Gram matrix, ridge included.
     """
 
     coefficients: Tensor
     basis: Tensor
+    factor: Tensor | None = None
+
+    def rejected(self, columns: Tensor) -> Tensor:
+        """What least squares on A, with its ridge, leaves of other columns (N, p)."""
+        inner = self.basis.T @ columns
+        if self.factor is not None:
+            inner = torch.cholesky_solve(inner, self.factor)
+        return columns - self.basis @ inner
 
 
 def solve(matrix: Tensor, right: Tensor) -> Solution:
@@ -59,3 +75,43 @@ def solve(matrix: Tensor, right: Tensor) -> Solution:
     kept = s > _RCOND * s[0]
     u, s, vh = u[:, kept], s[kept], vh[kept]
     return Solution(vh.T @ ((u.T @ projected) / s) * scale, q @ u)
+
+
+def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
+    """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
+
+    Args:
+        matrix: A, (N, m); its last column is the constant one.
+        right: b, (N,).
+        ridge: the multiple, positive.
+
+    Raises:
+        ValueError: shapes that do not fit, or a ridge that is not positive.
+        FloatingPointError: entries that are not finite.
+    """
+    if not ridge > 0:
+        raise ValueError(f"expected a positive ridge, got {ridge}")
+    if matrix.ndim != 2 or right.shape != matrix.shape[:1]:
+        raise ValueError(
+            f"expected A (N, m) and b (N,), got {tuple(matrix.shape)} and {tuple(right.shape)}"
+        )
+    penalty = torch.full_like(matrix[0], ridge)
+    penalty[-1] = 0.0
+    gram = matrix.T @ matrix
+    gram.diagonal().add_(penalty)
+    squares = torch.diagonal(gram).clone()
+    if not (torch.isfinite(squares).all() and torch.isfinite(right).all()):
+        raise FloatingPointError("least squares met a number that is not finite")
+    scale = torch.where(squares > 0, torch.rsqrt(squares), 0.0)
+    factor, failed = torch.linalg.cholesky_ex(gram * scale[:, None] * scale)
+    if failed or torch.diagonal(factor).min() < _LEAST_PIVOT:
+        rows = torch.diag(torch.sqrt(penalty))
+        whole = solve(torch.cat([matrix, rows]), torch.cat([right, torch.zeros_like(penalty)]))
+        return Solution(whole.coefficients, whole.basis[: len(right)])
+    basis = matrix * scale
+    coefficients = torch.zeros_like(penalty)
+    for _ in range(2):
+        gradient = matrix.T @ (right - matrix @ coefficients) - penalty * coefficients
+        step = torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+        coefficients = coefficients + scale * step
+    return Solution(coefficients, basis, factor)

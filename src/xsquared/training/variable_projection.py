@@ -9,16 +9,22 @@ vanishes with the residual. Hinges of ReLU gates and factors don't change with a
 these rows are kept at unit length.
 
 With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and (N, p): there
-is no array of size N p p, nor of size N m p.
+is no array of size N p p, nor of size N m p. The step is solved from the projected Jacobian's
+damped Gram matrix, its columns scaled to unit length: the damping bounds its condition, and where a
+step leads is judged by the loss alone, which comes of least squares on the features themselves.
+
+A ridge, where asked for, is a multiple of the linear weights' sum of squares, bias left out. With
+rows of unit length and standardised points it has the same meaning at every width. A very small one
+keeps wide networks from weights that cancel on neurons with few points.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975); Nocedal and Wright,
-    Numerical Optimization, section 10.3, for the damped step by orthogonal factorisation.
+    Numerical Optimization, section 10.3, for the damped step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,7 +33,7 @@ import torch
 from torch import Tensor
 
 from xsquared.networks import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
-from xsquared.training.least_squares import solve
+from xsquared.training.least_squares import Solution, solve, solve_ridge
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.
@@ -35,6 +41,8 @@ _LEAST_DAMPING = 1e-3
 #: A relative decrease of the loss below this counts as none.
 _STALL = 1e-8
 _MAX_DAMPING = 1e10
+#: Below it the damped Gram matrix, of unit diagonal, could be singular to rounding.
+_MIN_DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -57,7 +65,7 @@ class ProjectedFit:
     Attributes:
         rows: the nonlinear parameters.
         linear: (m,) the linear ones: D or the rows of V, neuron by neuron, then d.
-        rmse: root of the (weighted) mean square error on the training points.
+        rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
         status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
             came first.
@@ -72,9 +80,13 @@ class ProjectedFit:
 
 @dataclass(frozen=True)
 class _State:
+    """Rows, the linear problem's solution for them, and what is left.
+
+    The loss is the sum of squares of the residual, plus the ridge's penalty.
+    """
+
     rows: Rows
-    linear: Tensor
-    basis: Tensor
+    solution: Solution
     residual: Tensor
     loss: float
 
@@ -89,9 +101,36 @@ def fit_rows(
     weights: Tensor | None = None,
     train_gates: bool = True,
     max_iterations: int = 200,
-    on_iteration: Callable[[int, float], None] | None = None,
+    ridge: float = 0.0,
 ) -> ProjectedFit:
-    """Run variable projection from given rows.
+    """Run variable projection from given rows: the last of :func:`iterates`, same arguments."""
+    *_, last = iterates(
+        unit,
+        x,
+        y,
+        start,
+        activation=activation,
+        weights=weights,
+        train_gates=train_gates,
+        max_iterations=max_iterations,
+        ridge=ridge,
+    )
+    return last
+
+
+def iterates(
+    unit: str,
+    x: Tensor,
+    y: Tensor,
+    start: Rows,
+    *,
+    activation: str = "relu",
+    weights: Tensor | None = None,
+    train_gates: bool = True,
+    max_iterations: int = 200,
+    ridge: float = 0.0,
+) -> Iterator[ProjectedFit]:
+    """Variable projection from given rows, one fit after the other; stop taking to stop early.
 
     Args:
         unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
@@ -103,7 +142,12 @@ def fit_rows(
         train_gates: False keeps the gates where they are; for the MLP and the GLU a single
             least-squares problem is left.
         max_iterations: at least 0.
-        on_iteration: called with the iteration's number and the RMSE.
+        ridge: multiple of the linear weights' sum of squares that is added to the mean square
+            error, at least 0.
+
+    Yields:
+        The fit at the start, then after each iteration. The last one's status says how it ended;
+        that of the others is ``"iterations"``. An iteration that finds no lower loss yields none.
 
     Raises:
         ValueError: an unknown unit or activation, or rows that do not fit.
@@ -116,22 +160,35 @@ def fit_rows(
         raise ValueError(f"a {unit} {'needs' if unit == 'gqu' else 'has no'} factor rows")
     if max_iterations < 0:
         raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
+    if not ridge >= 0:
+        raise ValueError(f"ridge must be at least 0, got {ridge}")
     if start.gate.shape[1] != x.shape[1] + 1:
         raise ValueError(
             f"expected rows of {x.shape[1] + 1} entries, got {tuple(start.gate.shape)}"
         )
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
-    model = _Model(unit, activation, _homogeneous(x), y, root, train_gates)
-    state = model.project(model.normalised(start))
+    model = _Model(unit, activation, _homogeneous(x), y, root, train_gates, ridge)
+    return _iterates(model, model.normalised(start), max_iterations)
+
+
+def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[ProjectedFit]:
+    state = model.project(start)
     if not np.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     damping, stalled, iterations = 1e-2, 0, 0
-    while iterations < max_iterations and stalled < 3 and model.trains and state.loss > 1e-30:
+    limited = model.trains and max_iterations > 0
+
+    def fit(status: Literal["converged", "iterations"]) -> ProjectedFit:
+        rmse = float(torch.linalg.vector_norm(state.residual))
+        return ProjectedFit(state.rows, state.solution.coefficients, rmse, iterations, status)
+
+    while limited and iterations < max_iterations and stalled < 3 and state.loss > 1e-30:
+        yield fit("iterations")
         iterations += 1
-        triangle, right = model.linearise(state)
+        gram, gradient = model.linearise(state)
         trial = None
         while damping < _MAX_DAMPING:
-            trial = _attempt(model, model.stepped(state.rows, triangle, right, damping))
+            trial = _attempt(model, model.stepped(state.rows, gram, gradient, damping))
             if trial is not None and trial.loss < state.loss:
                 break
             damping *= 4
@@ -139,23 +196,14 @@ def fit_rows(
         if trial is None:
             break
         stalled = stalled + 1 if state.loss - trial.loss < _STALL * state.loss else 0
-        state, damping = trial, max(damping / 4, 1e-12)
-        if on_iteration is not None:
-            on_iteration(iterations, state.loss**0.5)
-    limited = model.trains and 0 < max_iterations == iterations
-    return ProjectedFit(
-        state.rows,
-        state.linear,
-        state.loss**0.5,
-        iterations,
-        "iterations" if limited else "converged",
-    )
+        state, damping = trial, max(damping / 4, _MIN_DAMPING)
+    yield fit("iterations" if limited and iterations == max_iterations else "converged")
 
 
-def _attempt(model: _Model, rows: Rows) -> _State | None:
-    """The projected point; None where its numbers are not finite, a step to be shortened."""
+def _attempt(model: _Model, rows: Rows | None) -> _State | None:
+    """The projected point; None where there is none, or its numbers are not finite."""
     try:
-        return model.project(rows)
+        return None if rows is None else model.project(rows)
     except FloatingPointError:
         return None
 
@@ -229,6 +277,7 @@ class _Model:
     y: Tensor
     root: Tensor
     train_gates: bool
+    ridge: float
 
     @property
     def trains(self) -> bool:
@@ -266,19 +315,22 @@ class _Model:
         open_gates, _ = self.gates(rows)
         matrix = self.features(open_gates, rows)
         right = self.root * self.y
-        solution = solve(matrix, right)
-        residual = matrix @ solution.coefficients - right
-        loss = float(residual @ residual)
-        return _State(rows, solution.coefficients, solution.basis, residual, loss)
+        solution = solve_ridge(matrix, right, self.ridge) if self.ridge else solve(matrix, right)
+        linear = solution.coefficients
+        residual = matrix @ linear - right
+        loss = residual @ residual
+        if self.ridge:
+            loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
+        return _State(rows, solution, residual, float(loss))
 
     def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
-        """Triangle of Kaufman's Jacobian J, (p, p) or (N, p), and Q'r."""
+        """Gram matrix (p, p) of Kaufman's Jacobian, and the gradient (p,) of half the loss."""
         open_gates, slopes = self.gates(state.rows)
-        n = len(state.rows.gate)
+        n, linear = len(state.rows.gate), state.solution.coefficients
         if self.unit == "mlp":
-            outer = state.linear[None, :-1]
+            outer = linear[None, :-1]
         else:
-            outer = self.points @ state.linear[:-1].reshape(n, -1).T
+            outer = self.points @ linear[:-1].reshape(n, -1).T
         parts = []
         if state.rows.factor is not None:
             parts.append(open_gates * outer)
@@ -290,17 +342,20 @@ class _Model:
             for part in parts
         ]
         jacobian = torch.cat(columns, dim=1)
-        jacobian -= state.basis @ (state.basis.T @ jacobian)
-        q, r = torch.linalg.qr(jacobian)
-        return r, q.T @ state.residual
+        gradient = jacobian.T @ state.residual
+        jacobian = state.solution.rejected(jacobian)
+        return jacobian.T @ jacobian, gradient
 
-    def stepped(self, rows: Rows, triangle: Tensor, right: Tensor, damping: float) -> Rows:
-        """Rows after the damped step: QR of the stacked [R; sqrt(damping) D]."""
-        squares = torch.sum(triangle**2, dim=0)
-        scale = torch.sqrt(damping * (squares + _LEAST_DAMPING * squares.max() + 1e-300))
-        q, r = torch.linalg.qr(torch.cat([triangle, torch.diag(scale)]))
-        padded = q[: len(triangle)].T @ right
-        step = -torch.linalg.solve_triangular(r, padded[:, None], upper=True)[:, 0]
+    def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
+        """Rows after the damped step; None where the damping is too small for the arithmetic."""
+        squares = torch.diagonal(gram)
+        scale = torch.rsqrt(squares + _LEAST_DAMPING * squares.max() + 1e-300)
+        damped = gram * scale[:, None] * scale
+        damped.diagonal().add_(damping)
+        factor, failed = torch.linalg.cholesky_ex(damped)
+        if failed:
+            return None
+        step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
         n, size = rows.gate.shape
         moved = rows
         if self.train_gates:
