@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import sympy as sp
 import torch
-from scipy.integrate import quad
 
 #: Functions that an expression given as text may use.
 FUNCTIONS = {
@@ -322,6 +321,9 @@ def _torch_form(made: Target, orders: tuple[int, ...]) -> TensorFunction:
 
 @cache
 def _l2_norm(made: Target, order: int) -> float:
+    # Imported here: half a second that nothing but norms needs.
+    from scipy.integrate import quad
+
     _require_finite(made, (order,), f"derivative of order {order}")
     derivative = made.numpy(order)
     ((a, b),) = made.domain
