@@ -7,11 +7,12 @@ VENV := .venv/bin
 book: .venv/installed
 	$(VENV)/xsquared book
 
+# One thread a process: two that spin for the same cores take many times as long.
 test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	$(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(VENV)/python -m pytest tests book/chapters --nbval --nbval-current-env -n 2 --dist loadfile
 
 speedrun: .venv/installed
 	$(VENV)/xsquared speedrun
