@@ -16,18 +16,19 @@ from xsquared.datasets import load
 from xsquared.experiments import run_trial
 from xsquared.networks import UNITS, build, predict, set_parameters
 from xsquared.sweeps import Trial
-from xsquared.training.least_squares import solve, solve_ridge
+from xsquared.training.least_squares import gram_matrix, solve, solve_ridge
 from xsquared.training.ridge_path import RIDGES, confined_rmse, fit_path
 from xsquared.training.samples import rmse
 from xsquared.training.variable_projection import fit_rows, iterates, rows_on_data
 
 
 def augmented(matrix: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
-    """The same minimum by numpy, from rows below the matrix."""
+    """The same minimum by numpy, from rows below the matrix; of one right side or of several."""
     m = matrix.shape[1]
     penalty = np.diag([ridge**0.5] * (m - 1) + [0.0])
     whole = np.vstack([matrix, penalty])
-    return np.linalg.lstsq(whole, np.append(right, np.zeros(m)), rcond=None)[0]
+    zeros = np.zeros((m, *right.shape[1:]))
+    return np.linalg.lstsq(whole, np.concatenate([right, zeros]), rcond=None)[0]
 
 
 @given(st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([1e-6, 1e-2, 1.0]))
@@ -37,8 +38,10 @@ def test_ridge_is_least_squares_on_more_rows(m: int, seed: int, ridge: float) ->
     right, others = draw.standard_normal(20), draw.standard_normal((20, 3))
     made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), ridge)
     np.testing.assert_allclose(made.coefficients, augmented(matrix, right, ridge), atol=1e-9)
-    left = [other - matrix @ augmented(matrix, other, ridge) for other in others.T]
-    np.testing.assert_allclose(made.rejected(torch.from_numpy(others)).T, left, atol=1e-9)
+    left = others - matrix @ augmented(matrix, others, ridge)
+    np.testing.assert_allclose(
+        made.reduced_gram(torch.from_numpy(others)), others.T @ left, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-9])
@@ -50,8 +53,8 @@ def test_ridge_survives_columns_that_are_nearly_equal(gap: float) -> None:
     right = 3 * column + 1
     made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), 1e-18)
     np.testing.assert_allclose(matrix @ made.coefficients.numpy(), right, atol=1e-6)
-    left = made.rejected(torch.from_numpy(matrix))
-    np.testing.assert_allclose(left, np.zeros_like(matrix), atol=1e-6)
+    left = made.reduced_gram(torch.from_numpy(matrix))
+    np.testing.assert_allclose(left, np.zeros((3, 3)), atol=1e-5)
 
 
 def test_a_zero_column_gets_no_weight() -> None:
@@ -70,12 +73,20 @@ def test_ridge_refuses_what_makes_no_sense() -> None:
         solve_ridge(matrix * math.nan, right, 1.0)
 
 
-def test_orthonormal_rejection_needs_no_factor() -> None:
+def test_without_a_ridge_the_reduced_gram_matrix_is_that_of_what_is_left() -> None:
     draw = np.random.default_rng(2)
     matrix, others = draw.standard_normal((20, 4)), draw.standard_normal((20, 3))
     made = solve(torch.from_numpy(matrix), torch.from_numpy(others[:, 0]))
-    expected = others - matrix @ np.linalg.lstsq(matrix, others, rcond=None)[0]
-    np.testing.assert_allclose(made.rejected(torch.from_numpy(others)), expected, atol=1e-12)
+    left = others - matrix @ np.linalg.lstsq(matrix, others, rcond=None)[0]
+    np.testing.assert_allclose(
+        made.reduced_gram(torch.from_numpy(others)), left.T @ left, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("m", [1, 47, 48, 49, 100, 300, 301])
+def test_gram_matrix_in_blocks_is_the_product(m: int) -> None:
+    matrix = torch.from_numpy(np.random.default_rng(m).standard_normal((7, m)))
+    np.testing.assert_allclose(gram_matrix(matrix), matrix.T @ matrix, atol=1e-13)
 
 
 @pytest.mark.parametrize("unit", list(UNITS))

@@ -19,6 +19,7 @@ from xsquared.training.spline_network import (
     cell_errors,
     first_cell_factors,
     retrain_spline,
+    searched_spline,
     train_spline_network,
 )
 
@@ -232,6 +233,37 @@ def test_the_best_of_all_starts_is_kept(unit: str) -> None:
     alone = fit_free_knots(PAPER_TARGET, unit, start)
     assert spline.rmse <= alone.rmse
     assert iterations > alone.iterations
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_an_independent_search_agrees_with_the_trainer(unit: str) -> None:
+    """Of eight cells, where random starts find the optimum with certainty or nearly."""
+    found = searched_spline(PAPER_TARGET, unit, 8, 0, 12)
+    ours, _ = best_spline(PAPER_TARGET, unit, 8, 0)
+    assert 0.95 < found.rmse / ours.rmse < 1.05
+
+
+def test_the_search_starts_from_random_knots_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    starts: list[np.ndarray] = []
+
+    def record(f, name, knots, *rest, **options) -> FreeKnotSpline:
+        starts.append(np.array(knots))
+        return fit_free_knots(f, name, knots, *rest, max_iterations=0, **options)
+
+    monkeypatch.setattr(module, "fit_free_knots", record)
+    made = [searched_spline(PAPER_TARGET, "glu", 7, seed, 3) for seed in (0, 0, 1)]
+    assert len(starts) == 9
+    assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
+    np.testing.assert_array_equal(starts[:3], starts[3:6])
+    assert all((knots[0], knots[-1]) == (-1.0, 1.0) for knots in starts)
+    assert made[0].rmse == min(
+        fit_free_knots(PAPER_TARGET, "glu", knots, max_iterations=0).rmse for knots in starts[:3]
+    )
+
+
+def test_a_search_without_starts_is_refused() -> None:
+    with pytest.raises(ValueError, match="starts must be at least 1, got 0"):
+        searched_spline(PAPER_TARGET, "glu", 4, 0, 0)
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -22,6 +22,8 @@ _RCOND = 1e-13
 #: Diagonal entries of the Cholesky factor, of columns of unit length, below which its digits are
 #: too few for one refinement.
 _LEAST_PIVOT = 1e-7
+#: Blocks of columns in a Gram matrix, and the fewest columns worth a block of their own.
+_GRAM_BLOCKS, _LEAST_BLOCK = 6, 48
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,30 @@ class Solution:
     basis: Tensor
     factor: Tensor | None = None
 
-    def rejected(self, columns: Tensor) -> Tensor:
-        """What least squares on A, with its ridge, leaves of other columns (N, p)."""
+    def reduced_gram(self, columns: Tensor) -> Tensor:
+        """Gram matrix (p, p) of other columns (N, p) with A's unknowns eliminated.
+
+        It is the Schur complement of the joint normal equations, ridge included: ``J'J`` without
+        what least squares on A explains of it.
+        """
         inner = self.basis.T @ columns
-        if self.factor is not None:
-            inner = torch.cholesky_solve(inner, self.factor)
-        return columns - self.basis @ inner
+        if self.factor is None:
+            left = columns.T @ (columns - self.basis @ inner)
+            return (left + left.T) / 2
+        explained = torch.linalg.solve_triangular(self.factor, inner, upper=False)
+        return gram_matrix(columns) - gram_matrix(explained)
+
+
+def gram_matrix(matrix: Tensor) -> Tensor:
+    """``A'A`` of A (N, m), of which only the lower blocks are multiplied out."""
+    m = matrix.shape[1]
+    width = max(-(-m // _GRAM_BLOCKS), _LEAST_BLOCK)
+    gram = matrix.new_empty(m, m)
+    for first in range(0, m, width):
+        here, after = slice(first, first + width), slice(first + width, m)
+        gram[first:, here] = matrix[:, first:].T @ matrix[:, here]
+        gram[here, after] = gram[after, here].T
+    return gram
 
 
 def solve(matrix: Tensor, right: Tensor) -> Solution:
@@ -97,7 +117,7 @@ def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
         )
     penalty = torch.full_like(matrix[0], ridge)
     penalty[-1] = 0.0
-    gram = matrix.T @ matrix
+    gram = gram_matrix(matrix)
     gram.diagonal().add_(penalty)
     squares = torch.diagonal(gram).clone()
     if not (torch.isfinite(squares).all() and torch.isfinite(right).all()):

@@ -44,7 +44,7 @@ _ITERATIONS = 5
 #: Iterations under the last one: this over the number of parameters, within these limits.
 _LAST_WORK, _LAST_LEAST, _LAST_MOST = 8192, 7, 25
 #: Starts: this over the square of the number of parameters, from one to so many.
-_START_WORK, _MOST_STARTS = 40000, 32
+_START_WORK, _MOST_STARTS = 40000, 48
 #: Iterations of the rounds in which starts compete, their ridge, and the share that goes on.
 _ROUNDS, _ROUND_RIDGE, _KEPT = (4, 8), 1e-6, 4
 #: By how much of the training values' range a prediction may leave it.

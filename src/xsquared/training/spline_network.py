@@ -89,6 +89,40 @@ def best_spline(target: Target, unit: str, n_cells: int, seed: int) -> tuple[Fre
     return best, iterations
 
 
+def searched_spline(
+    target: Target, unit: str, n_cells: int, seed: int, starts: int
+) -> FreeKnotSpline:
+    """The best free-knot spline from random knots: a check on :func:`best_spline`.
+
+    It shares neither starts nor moves with that function. The cells of the asymptotically optimal
+    density are stretched and shrunk independently, by factors drawn from a gamma distribution whose
+    standard deviation is half its mean.
+
+    Args:
+        target: a function of one variable with as many derivatives as the unit's order.
+        unit: whose space.
+        n_cells: at least 1.
+        seed: of the random knots, at least 0.
+        starts: number of them, at least 1.
+
+    Raises:
+        ValueError: no start, or as for
+            :func:`xsquared.training.free_knots.equidistributed_knots`.
+    """
+    if starts < 1:
+        raise ValueError(f"starts must be at least 1, got {starts}")
+    width = np.diff(equidistributed_knots(target, space(unit).order, n_cells))
+    draw = np.random.default_rng((seed, n_cells))
+    a, b = target.domain[0]
+    fits = []
+    for _ in range(starts):
+        share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
+        knots = np.concatenate([[a], a + (b - a) * share / share[-1]])
+        knots[-1] = b
+        fits.append(fit_free_knots(target, unit, knots))
+    return min(fits, key=lambda fit: fit.rmse)
+
+
 def train_spline_network(target: Target, unit: str, n_hidden: int, seed: int) -> SplineNetwork:
     """Train all parameters of a network of one input and one output.
 

@@ -9,8 +9,8 @@ vanishes with the residual. Hinges of ReLU gates and factors don't change with a
 these rows are kept at unit length.
 
 With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and (N, p): there
-is no array of size N p p, nor of size N m p. The step is solved from the projected Jacobian's
-damped Gram matrix, its columns scaled to unit length: the damping bounds its condition, and where a
+is no array of size N p p, nor of size N m p. The step is solved from the damped Gauss-Newton matrix
+of the reduced problem, scaled to a unit diagonal: the damping bounds its condition, and where a
 step leads is judged by the loss alone, which comes of least squares on the features themselves.
 
 A ridge, where asked for, is a multiple of the linear weights' sum of squares, bias left out. With
@@ -324,7 +324,7 @@ class _Model:
         return _State(rows, solution, residual, float(loss))
 
     def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
-        """Gram matrix (p, p) of Kaufman's Jacobian, and the gradient (p,) of half the loss."""
+        """Gauss-Newton matrix (p, p) of the reduced problem, gradient (p,) of half the loss."""
         open_gates, slopes = self.gates(state.rows)
         n, linear = len(state.rows.gate), state.solution.coefficients
         if self.unit == "mlp":
@@ -343,8 +343,7 @@ class _Model:
         ]
         jacobian = torch.cat(columns, dim=1)
         gradient = jacobian.T @ state.residual
-        jacobian = state.solution.rejected(jacobian)
-        return jacobian.T @ jacobian, gradient
+        return state.solution.reduced_gram(jacobian), gradient
 
     def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
         """Rows after the damped step; None where the damping is too small for the arithmetic."""
