@@ -101,6 +101,18 @@ def test_chapter_has_one_parameters_cell_and_opens_by_saying_what_it_recomputes(
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_printed_lines_and_parameters_fit_the_page(name: str) -> None:
+    """What is longer is cut off at the edge and has to be scrolled to."""
+    lines = []
+    for cell in chapter(name).cells:
+        for output in cell.get("outputs", []):
+            lines += output.get("text", "").splitlines()
+        if "parameters" in cell.metadata.get("tags", []):
+            lines += cell.source.splitlines()
+    assert [line for line in lines if len(line.rstrip()) > 72] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
     skipped = [
         c for c in chapter(name).cells if "nbval-ignore-output" in c.metadata.get("tags", [])

@@ -28,11 +28,22 @@ pytestmark = [
 ]
 
 
+def newest_input() -> float:
+    """Time of the last change to what the site is made from."""
+    folders = (PROJECT.book, PROJECT.root / "src")
+    files = [path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc"]
+    files += [PROJECT.proofs, *PROJECT.root.glob("_*.yml")]
+    return max(path.stat().st_mtime for path in files if path.is_file())
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, rendered from the committed chapters."""
+    """The site: that of the last build, or, where anything is newer than it, a new one."""
     if not PROJECT.proofs.is_file():
         run_proofs(PROJECT)
+    index = PROJECT.html / "index.html"
+    if index.is_file() and index.stat().st_mtime > newest_input():
+        return PROJECT.html
     return render(PROJECT, tmp_path_factory.mktemp("site"))
 
 
