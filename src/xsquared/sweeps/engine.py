@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pandas as pd
+
+# Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
 from tqdm import tqdm
 
 from xsquared.sweeps.executors import RunTrial, in_processes, in_this_process, on_cluster

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -78,6 +78,16 @@ class ProjectedFit:
     status: Literal["converged", "iterations"]
 
 
+class Options(TypedDict, total=False):
+    """What :func:`iterates` takes by name, for those who hand it on."""
+
+    activation: str
+    weights: Tensor | None
+    train_gates: bool
+    max_iterations: int
+    ridge: float
+
+
 @dataclass(frozen=True)
 class _State:
     """Rows, the linear problem's solution for them, and what is left.
@@ -96,25 +106,10 @@ def fit_rows(
     x: Tensor,
     y: Tensor,
     start: Rows,
-    *,
-    activation: str = "relu",
-    weights: Tensor | None = None,
-    train_gates: bool = True,
-    max_iterations: int = 200,
-    ridge: float = 0.0,
+    **options: Unpack[Options],
 ) -> ProjectedFit:
     """Run variable projection from given rows: the last of :func:`iterates`, same arguments."""
-    *_, last = iterates(
-        unit,
-        x,
-        y,
-        start,
-        activation=activation,
-        weights=weights,
-        train_gates=train_gates,
-        max_iterations=max_iterations,
-        ridge=ridge,
-    )
+    *_, last = iterates(unit, x, y, start, **options)
     return last
 
 
