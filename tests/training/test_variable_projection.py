@@ -46,21 +46,21 @@ def model_of(
     train_gates: bool = True,
     ridge: float = 0.0,
 ) -> module._Model:
-    root = torch.sqrt(torch.full_like(y, 1 / len(y)) if weights is None else weights)
-    return module._Model(unit, activation, module._homogeneous(x), y, root, train_gates, ridge)
+    return module._model(unit, x, y, activation, weights, train_gates, ridge)
 
 
 def flat(given_rows: Rows, train_gates: bool = True) -> torch.Tensor:
+    """The rows' entries in the order of the Jacobian: coordinate by coordinate."""
     parts = [given_rows.gate] if train_gates else []
     if given_rows.factor is not None:
         parts.append(given_rows.factor)
-    return torch.cat([part.reshape(-1) for part in parts])
+    return torch.cat([part.T.reshape(-1) for part in parts])
 
 
 def unflat(theta: torch.Tensor, like: Rows, train_gates: bool = True) -> Rows:
-    size = like.gate.numel()
-    gate = theta[:size].reshape(like.gate.shape) if train_gates else like.gate
-    factor = None if like.factor is None else theta[-size:].reshape(like.gate.shape)
+    size, shape = like.gate.numel(), like.gate.T.shape
+    gate = theta[:size].reshape(shape).T if train_gates else like.gate
+    factor = None if like.factor is None else theta[-size:].reshape(shape).T
     return Rows(gate, factor)
 
 

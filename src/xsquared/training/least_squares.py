@@ -12,6 +12,7 @@ even so too few digits would be left.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -58,6 +59,8 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     """``A'A`` of A (N, m), of which only the lower blocks are multiplied out."""
     m = matrix.shape[1]
     width = max(-(-m // _GRAM_BLOCKS), _LEAST_BLOCK)
+    if width >= m:
+        return matrix.T @ matrix
     gram = matrix.new_empty(m, m)
     for first in range(0, m, width):
         here, after = slice(first, first + width), slice(first + width, m)
@@ -115,23 +118,20 @@ def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
         raise ValueError(
             f"expected A (N, m) and b (N,), got {tuple(matrix.shape)} and {tuple(right.shape)}"
         )
-    penalty = torch.full_like(matrix[0], ridge)
-    penalty[-1] = 0.0
     gram = gram_matrix(matrix)
-    gram.diagonal().add_(penalty)
-    squares = torch.diagonal(gram).clone()
-    if not (torch.isfinite(squares).all() and torch.isfinite(right).all()):
+    gram.diagonal()[:-1].add_(ridge)
+    gradient = matrix.T @ right
+    squares = torch.diagonal(gram)
+    scale = torch.rsqrt(squares)
+    if not math.isfinite(scale @ gradient):
         raise FloatingPointError("least squares met a number that is not finite")
-    scale = torch.where(squares > 0, torch.rsqrt(squares), 0.0)
     factor, failed = torch.linalg.cholesky_ex(gram * scale[:, None] * scale)
-    if failed or torch.diagonal(factor).min() < _LEAST_PIVOT:
-        rows = torch.diag(torch.sqrt(penalty))
-        whole = solve(torch.cat([matrix, rows]), torch.cat([right, torch.zeros_like(penalty)]))
+    if failed or float(torch.diagonal(factor).min()) < _LEAST_PIVOT:
+        rows = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)[:-1] * ridge**0.5
+        whole = solve(torch.cat([matrix, rows]), torch.cat([right, right.new_zeros(len(rows))]))
         return Solution(whole.coefficients, whole.basis[: len(right)])
-    basis = matrix * scale
-    coefficients = torch.zeros_like(penalty)
-    for _ in range(2):
-        gradient = matrix.T @ (right - matrix @ coefficients) - penalty * coefficients
-        step = torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-        coefficients = coefficients + scale * step
-    return Solution(coefficients, basis, factor)
+    coefficients = scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+    gradient = matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
+    gradient[:-1].sub_(coefficients[:-1], alpha=ridge)
+    step = torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+    return Solution(coefficients + scale * step, matrix, (squares * scale)[:, None] * factor)

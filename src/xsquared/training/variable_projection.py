@@ -64,7 +64,7 @@ class ProjectedFit:
 
     Attributes:
         rows: the nonlinear parameters.
-        linear: (m,) the linear ones: D or the rows of V, neuron by neuron, then d.
+        linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
         rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
         status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
@@ -90,12 +90,13 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class _State:
-    """Rows, the linear problem's solution for them, and what is left.
+    """Rows, their gates (N, n), the linear problem's solution for them, and what is left.
 
     The loss is the sum of squares of the residual, plus the ridge's penalty.
     """
 
     rows: Rows
+    gates: Tensor
     solution: Solution
     residual: Tensor
     loss: float
@@ -161,9 +162,22 @@ def iterates(
         raise ValueError(
             f"expected rows of {x.shape[1] + 1} entries, got {tuple(start.gate.shape)}"
         )
-    root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
-    model = _Model(unit, activation, _homogeneous(x), y, root, train_gates, ridge)
+    model = _model(unit, x, y, activation, weights, train_gates, ridge)
     return _iterates(model, model.normalised(start), max_iterations)
+
+
+def _model(
+    unit: str,
+    x: Tensor,
+    y: Tensor,
+    activation: str,
+    weights: Tensor | None,
+    train_gates: bool,
+    ridge: float,
+) -> _Model:
+    root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
+    points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+    return _Model(unit, activation, points, points * root[:, None], root * y, train_gates, ridge)
 
 
 def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[ProjectedFit]:
@@ -213,7 +227,7 @@ def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedN
     if unit == "mlp":
         set_parameters(network, D=linear[None, :-1])
         return network
-    rows = linear[:-1].reshape(n, size)
+    rows = linear[:-1].reshape(size, n).T
     set_parameters(network, D=np.ones((1, n)), U=rows[:, :-1], u=rows[:, -1])
     if fit.rows.factor is not None:
         factor = fit.rows.factor.cpu().numpy()
@@ -258,19 +272,33 @@ def on_device(rows: Rows, device: str) -> Rows:
     return Rows(rows.gate.to(device), None if rows.factor is None else rows.factor.to(device))
 
 
-def _homogeneous(x: Tensor) -> Tensor:
-    return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
+    """Columns of every left matrix (N, n) times every column of the right one (N, k).
+
+    They come (N, len(left) * k * n), those of one column of the right one side by side: a broadcast
+    along the few columns of the right one takes several times as long. Room for more columns is
+    left at the end where asked for.
+    """
+    (length, n), k = left[0].shape, right.shape[1]
+    columns = right.new_empty(length, len(left) * k * n + rest)
+    for part, factor in zip(columns.split(k * n, dim=1), left, strict=False):
+        torch.mul(factor[:, None, :], right[:, :, None], out=part.unflatten(1, (k, n)))
+    return columns
 
 
 @dataclass(frozen=True)
 class _Model:
-    """The separable least-squares problem."""
+    """The separable least-squares problem.
+
+    Points are homogeneous, (N, d + 1), once as they are and once, like the values (N,), times the
+    roots of the quadrature weights.
+    """
 
     unit: str
     activation: str
     points: Tensor
-    y: Tensor
-    root: Tensor
+    weighted: Tensor
+    values: Tensor
     train_gates: bool
     ridge: float
 
@@ -288,57 +316,53 @@ class _Model:
             factor = factor / torch.linalg.vector_norm(factor, dim=1, keepdim=True)
         return Rows(gate, factor)
 
-    def gates(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Values (N, n) of the activated gates and of their derivative."""
-        z = self.points @ rows.gate.T
-        if self.activation == "relu":
-            return torch.relu(z), (z > 0).to(z.dtype)
-        value = ACTIVATIONS[self.activation](z.requires_grad_())
-        (slope,) = torch.autograd.grad(value.sum(), z)
-        return value.detach(), slope
+    def gates(self, rows: Rows) -> Tensor:
+        """Values (N, n) of the activated gates."""
+        return ACTIVATIONS[self.activation](self.points @ rows.gate.T)
 
-    def features(self, open_gates: Tensor, rows: Rows) -> Tensor:
+    def slopes(self, state: _State) -> Tensor:
+        """Derivatives (N, n) of the gates by what they are an activation of; relu's are Boolean."""
+        if self.activation == "relu":
+            return state.gates > 0
+        z = (self.points @ state.rows.gate.T).requires_grad_()
+        return torch.autograd.grad(ACTIVATIONS[self.activation](z).sum(), z)[0]
+
+    def features(self, gates: Tensor, rows: Rows) -> Tensor:
         """Columns (N, m) of the linear problem, weighted."""
-        hidden = open_gates
-        if rows.factor is not None:
-            hidden = hidden * (self.points @ rows.factor.T)
-        if self.unit != "mlp":
-            hidden = (hidden[:, :, None] * self.points[:, None, :]).flatten(1)
-        return torch.cat([hidden, torch.ones_like(hidden[:, :1])], dim=1) * self.root[:, None]
+        hidden = gates if rows.factor is None else gates * (self.points @ rows.factor.T)
+        constant = self.weighted[:, -1:]
+        matrix = _products([hidden], constant if self.unit == "mlp" else self.weighted, 1)
+        matrix[:, -1:] = constant
+        return matrix
 
     def project(self, rows: Rows) -> _State:
-        open_gates, _ = self.gates(rows)
-        matrix = self.features(open_gates, rows)
-        right = self.root * self.y
-        solution = solve_ridge(matrix, right, self.ridge) if self.ridge else solve(matrix, right)
+        gates = self.gates(rows)
+        matrix = self.features(gates, rows)
+        solution = (
+            solve_ridge(matrix, self.values, self.ridge)
+            if self.ridge
+            else solve(matrix, self.values)
+        )
         linear = solution.coefficients
-        residual = matrix @ linear - right
+        residual = matrix @ linear - self.values
         loss = residual @ residual
         if self.ridge:
             loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
-        return _State(rows, solution, residual, float(loss))
+        return _State(rows, gates, solution, residual, float(loss))
 
     def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gauss-Newton matrix (p, p) of the reduced problem, gradient (p,) of half the loss."""
-        open_gates, slopes = self.gates(state.rows)
-        n, linear = len(state.rows.gate), state.solution.coefficients
-        if self.unit == "mlp":
-            outer = linear[None, :-1]
-        else:
-            outer = self.points @ linear[:-1].reshape(n, -1).T
-        parts = []
+        outer = state.solution.coefficients[:-1].reshape(-1, state.gates.shape[1])
+        if self.unit != "mlp":
+            outer = self.points @ outer
+        factors = []
         if state.rows.factor is not None:
-            parts.append(open_gates * outer)
+            factors.append(state.gates * outer)
             outer = outer * (self.points @ state.rows.factor.T)
         if self.train_gates:
-            parts.insert(0, slopes * outer)
-        columns = [
-            ((part * self.root[:, None])[:, :, None] * self.points[:, None, :]).flatten(1)
-            for part in parts
-        ]
-        jacobian = torch.cat(columns, dim=1)
-        gradient = jacobian.T @ state.residual
-        return state.solution.reduced_gram(jacobian), gradient
+            factors.insert(0, self.slopes(state) * outer)
+        jacobian = _products(factors, self.weighted)
+        return state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
 
     def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
         """Rows after the damped step; None where the damping is too small for the arithmetic."""
@@ -350,10 +374,10 @@ class _Model:
         if failed:
             return None
         step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-        n, size = rows.gate.shape
+        turned = step.reshape(-1, *rows.gate.T.shape).mT
         moved = rows
         if self.train_gates:
-            moved = replace(moved, gate=rows.gate + step[: n * size].reshape(n, size))
+            moved = replace(moved, gate=rows.gate + turned[0])
         if rows.factor is not None:
-            moved = replace(moved, factor=rows.factor + step[-n * size :].reshape(n, size))
+            moved = replace(moved, factor=rows.factor + turned[-1])
         return self.normalised(moved)
