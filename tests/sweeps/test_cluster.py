@@ -221,6 +221,28 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
     assert len(path.read_text().splitlines()) == 60
 
 
+def test_a_scheduler_without_workers_is_reported_and_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.start_scheduler()
+
+    def start_worker() -> None:
+        wait_until(lambda: bool(caplog.messages))
+        cluster.need_workers(1)
+
+    threading.Thread(target=start_worker, daemon=True).start()
+    path = tmp_path / "rows.jsonl"
+    try:
+        report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
+    finally:
+        cluster.stop()
+    assert caplog.messages == [
+        f"the Dask scheduler at {cluster.address} has no worker yet: waiting for one"
+    ]
+    assert [row.status for row in report.results] == ["completed"] * 2
+
+
 def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):

@@ -38,6 +38,7 @@ RunTrial = Callable[[Trial], Mapping[str, Scalar]]
 #: What an executor yields.
 Results = Generator[Result, None, None]
 
+_LOG = logging.getLogger(__name__)
 #: Seconds in which a scheduler must answer.
 _PATIENCE = 10
 _MESSAGE_LENGTH = 500
@@ -167,6 +168,7 @@ def on_cluster(
 
     The scheduler hands on a trial whose worker died. One that has taken too many workers with it
     (Dask's ``distributed.scheduler.allowed-failures``) is :data:`~xsquared.sweeps.trials.LOST`.
+    Workers may come and go; a scheduler that has none at the start is reported and waited for.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks
@@ -189,6 +191,8 @@ def on_cluster(
         gc.collect()
         raise ConnectionError(f"no Dask scheduler answers at {address}")
     with _quiet("distributed.client"), client:
+        if not client.scheduler_info()["workers"]:
+            _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
         # Keys of one's own let two sweeps of the same trials share the work.
         futures = {
             client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
