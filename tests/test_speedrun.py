@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.speedrun import WIDTHS, speedrun
@@ -21,6 +22,19 @@ def test_errors_are_those_of_the_frozen_gates() -> None:
     # The GQU's factors are fixed here: training them helps, but not by much.
     trained = fit(samples, "gqu", int(WIDTHS[5]), protocol="spline").test_rmse
     assert trained < runs["gqu"].errors[5] < 2 * trained
+
+
+def test_fits_side_by_side_are_those_one_by_one() -> None:
+    before = torch.get_num_threads()
+    errors = {}
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            errors[threads] = np.array([run.errors for run in speedrun(progress=False)])
+            assert torch.get_num_threads() == threads, "torch gets its threads back"
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(errors[3], errors[1], rtol=1e-9)
 
 
 def test_widths_are_the_papers() -> None:
