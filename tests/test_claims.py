@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xsquared import claims as module
-from xsquared.claims import VERDICT_MIME, Claim, ClaimError, judge, ledger, settle
+from xsquared.claims import (
+    VERDICT_MIME,
+    Claim,
+    ClaimError,
+    Unsettled,
+    Verdict,
+    judge,
+    ledger,
+    settle,
+)
 
 CHAPTERS = [
     "01_function_space", "02_truncation_errors", "03_constructions", "04_training",
@@ -95,9 +104,18 @@ def test_bad_claims_are_refused(change: dict, message: str) -> None:
 
 
 def test_settle_finds_the_claim_or_says_where_to_look() -> None:
-    assert settle("gu-eq9-constant", 120**-0.5).holds
+    verdict = settle("gu-eq9-constant", 120**-0.5)
+    assert isinstance(verdict, Verdict)
+    assert verdict.holds
     with pytest.raises(ClaimError, match=r"unknown claim 'gu-x'; the ledger is src"):
         settle("gu-x", 1.0)
+
+
+def test_what_parameters_leave_out_is_not_settled() -> None:
+    left_out = settle("gu-eq9-constant", None)
+    assert isinstance(left_out, Unsettled)
+    text = "gu-eq9-constant: not measured with these parameters"
+    assert left_out._repr_mimebundle_() == {"text/plain": text}
 
 
 @pytest.mark.parametrize("claim_id", [c.id for c in ledger().values() if c.tolerance is not None])

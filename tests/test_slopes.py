@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xsquared.slopes import fit_slope, fit_slope_over_seeds, local_slopes, steepest_within
+from xsquared.slopes import (
+    fit_slope,
+    fit_slope_over_seeds,
+    local_slopes,
+    require_sizes,
+    steepest_within,
+)
 
 SIZES = np.array([5.0, 8, 13, 21, 34, 50])
 
@@ -109,3 +115,11 @@ def test_steepest_within_is_reached_and_not_exceeded() -> None:
 def test_steepest_within_needs_a_factor_of_at_least_one() -> None:
     with pytest.raises(ValueError, match=r"factor must be at least 1, got 0\.9"):
         steepest_within([1, 2], [2.0, 1.0], 0.9)
+
+
+def test_sizes_for_a_slope_are_checked_beforehand() -> None:
+    require_sizes("widths", [4, 20, 25], 20)
+    require_sizes("widths", np.arange(1, 22), 20)
+    for sizes, found in (([20, 20, 4], r"\[20\]"), ([4, 5], "none"), ([], "none")):
+        with pytest.raises(ValueError, match=f"widths: .* two different sizes from 20 .* {found}"):
+            require_sizes("widths", sizes, 20)

@@ -169,8 +169,27 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
     return Verdict(claim, measured, holds, note)
 
 
-def settle(claim_id: str, measured: float | bool, note: str = "") -> Verdict:
+@dataclass(frozen=True)
+class Unsettled:
+    """A claim that a chapter's parameters leave out; the book counts it as open."""
+
+    claim: Claim
+
+    def __str__(self) -> str:
+        return f"{self.claim.id}: not measured with these parameters"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"text/plain": str(self)}
+
+
+def settle(claim_id: str, measured: float | bool | None, note: str = "") -> Verdict | Unsettled:
     """Judge the claim of that id; end a notebook cell with this call to settle it.
+
+    Args:
+        claim_id: a key of :func:`ledger`.
+        measured: as in :func:`judge`, or None where a reader's parameters leave out what the claim
+            is about.
+        note: as in :func:`judge`.
 
     Raises:
         ClaimError: the id is not in the ledger, or as in :func:`judge`.
@@ -178,4 +197,5 @@ def settle(claim_id: str, measured: float | bool, note: str = "") -> Verdict:
     claims = ledger()
     if claim_id not in claims:
         raise ClaimError(f"unknown claim {claim_id!r}; the ledger is src/xsquared/claims.toml")
-    return judge(claims[claim_id], measured, note)
+    claim = claims[claim_id]
+    return Unsettled(claim) if measured is None else judge(claim, measured, note)

@@ -8,6 +8,7 @@ are dropped, and the result says how many.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +76,25 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike, floor: float = 0.0) -> Slope:
         scatter = log_y - intercept - value * log_x
         half = float(stdtrit(used - 2, 0.975) * np.sqrt(scatter @ scatter / (used - 2) / spread))
     return Slope(value, value - half, value + half, float(np.exp(intercept)), used, len(x) - used)
+
+
+def require_sizes(name: str, sizes: Sequence[int] | np.ndarray, first: int) -> None:
+    """Refuse sizes over which no slope can be fitted, before anything is computed for them.
+
+    Args:
+        name: how the message calls them.
+        sizes: numbers of cells or neurons.
+        first: the smallest that the slope uses.
+
+    Raises:
+        ValueError: fewer than two different sizes of at least ``first``.
+    """
+    found = sorted({int(size) for size in sizes if size >= first})
+    if len(found) < 2:
+        raise ValueError(
+            f"{name}: expected at least two different sizes from {first} on, for a slope over "
+            f"them, got {found or 'none'}"
+        )
 
 
 def local_slopes(sizes: ArrayLike, errors: ArrayLike) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.execute import execute, parameter_names, select, tidy
+from xsquared.book.execute import execute, select, tidy
 from xsquared.book.project import BookError, Project, find_project
 
 
@@ -89,9 +89,21 @@ def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
     assert run.output.read_bytes() == committed
 
 
-def test_select_and_parameter_names(small_project: Project) -> None:
+def test_a_value_of_another_kind_is_refused_before_anything_runs(small_project: Project) -> None:
+    with pytest.raises(BookError, match="parameter n: expected a whole number, such as 2, got 'x'"):
+        execute(small_project, parameters={"n": "x"})
+    assert not small_project.runs.exists()
+
+
+def test_tuples_arrive_as_lists(small_project: Project) -> None:
+    source = small_project.notebooks / "04_pair.md"
+    source.write_text(notebook_text("print(sum(pair))", parameters="pair = (1.0, 2.0)"))
+    (run,) = execute(small_project, only=["04_pair"], parameters={"pair": (3, 4.5)}, jobs=1)
+    assert outputs(run.output) == "7.5\n"
+
+
+def test_all_notebooks_are_selected_by_default(small_project: Project) -> None:
     assert [source.stem for source in select(small_project)] == ["01_good"]
-    assert parameter_names(small_project.notebooks / "01_good.md") == {"n": "2"}
 
 
 def test_no_notebooks_is_an_error(tmp_path: Path) -> None:

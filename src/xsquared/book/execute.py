@@ -12,7 +12,6 @@ import json
 import multiprocessing
 import os
 import platform
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -26,6 +25,7 @@ import papermill
 from papermill.exceptions import PapermillExecutionError
 from tqdm.auto import tqdm
 
+from xsquared.book.parameters import fitting_value, parameter_defaults
 from xsquared.book.project import BookError, Project
 from xsquared.claims import VERDICT_MIME
 
@@ -61,17 +61,6 @@ def usable_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def parameter_names(source: Path) -> dict[str, str]:
-    """The parameters a notebook declares and their defaults, as source text."""
-    notebook = jupytext.read(source)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / f"{source.stem}.ipynb"
-        nbformat.write(notebook, copy)
-        return {
-            name: str(row["default"]) for name, row in papermill.inspect_notebook(str(copy)).items()
-        }
 
 
 def select(project: Project, only: Sequence[str] = ()) -> list[Path]:
@@ -110,18 +99,19 @@ def execute(
         One execution per chapter, in reading order.
 
     Raises:
-        BookError: an unknown chapter or parameter; ``jobs`` below 1; or a cell failed, in which
-            case every other chapter was still executed and kept.
+        BookError: an unknown chapter or parameter; a value of another kind than the parameter's
+            default; ``jobs`` below 1; or a cell failed, in which case every other chapter was still
+            executed and kept.
     """
     sources = select(project, only)
     given = dict(parameters or {})
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    declared = {source: parameter_names(source) for source in sources} if given else {}
+    chosen = {source: _chosen(source, given) for source in sources}
     for name in given:
-        if not any(name in names for names in declared.values()):
-            known = sorted({known for names in declared.values() for known in names})
+        if not any(name in values for values in chosen.values()):
+            known = sorted({known for source in sources for known in parameter_defaults(source)})
             raise BookError(
                 f"no selected chapter has a parameter {name!r}; "
                 f"they have {', '.join(known) or 'none'}"
@@ -138,13 +128,7 @@ def execute(
         tqdm(total=len(sources), desc="chapters", unit="chapter") as bar,
     ):
         futures = [
-            pool.submit(
-                _execute_one,
-                source,
-                work,
-                project.chapters,
-                {k: v for k, v in given.items() if k in declared[source]} if given else {},
-            )
+            pool.submit(_execute_one, source, work, project.chapters, chosen[source])
             for source in sources
         ]
         for future in as_completed(futures):
@@ -163,6 +147,16 @@ def execute(
     if not given:
         _record_times(project, ordered)
     return ordered
+
+
+def _chosen(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given values that are for parameters of this chapter."""
+    defaults = parameter_defaults(source)
+    return {
+        name: fitting_value(name, value, defaults[name])
+        for name, value in given.items()
+        if name in defaults
+    }
 
 
 def _execute_one(

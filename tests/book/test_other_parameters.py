@@ -1,0 +1,116 @@
+"""Chapters run with a reader's parameters: small ones, other targets, problems and sizes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xsquared.book.execute import execute
+from xsquared.book.project import Project, find_project
+
+CASES: dict[str, dict[str, Any]] = {
+    "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
+    "02_truncation_errors": {"n_plot": 21},
+    "03_constructions": {
+        "expression": "exp(x)",
+        "domain": (0, 2),
+        "n_shown": 3,
+        "widths": [20, 10],
+    },
+    "04_training": {
+        "expression": "x**2",
+        "n_shown": 3,
+        "n_compared": 5,
+        "n_points": 100,
+        "widths": [20, 24],
+        "seed": 1,
+    },
+    "05_scaling_1d": {
+        "expression": "1/(1 + 9*x**2)",
+        "largest_width": 11,
+        "seeds": 1,
+        "more_seeds": 1,
+        "shown_widths": [3, 14],
+        "random_starts": 1,
+        "newton_widths": [5, 20, 22],
+        "newton_points": 100,
+        "newton_sweeps": 2,
+        "asymptotic_widths": [20, 30],
+    },
+    "06_gated_quadratic_unit": {
+        "expression": "sin(5*x)",
+        "domain": (0, 1.5),
+        "largest_width": 11,
+        "seeds": 1,
+        "more_seeds": 1,
+        "shown_widths": [3, 14],
+        "random_starts": 1,
+        "frozen_widths": [3, 5, 20, 22],
+        "frozen_iterations": 5,
+        "newton_widths": [5, 6, 7],
+        "newton_points": 100,
+        "newton_sweeps": [2],
+        "asymptotic_widths": [20, 30],
+    },
+    "07_higher_dimensions": {
+        "problems": ["witch", "friedman1", "cubes"],
+        "widths": [16, 20],
+        "seeds": 2,
+        "surface_width": 2,
+        "smooth_widths": [2],
+        "smooth_seeds": 1,
+        "jobs": 1,
+    },
+    "08_real_data": {"widths": [16, 20], "seeds": 2, "references": 1, "jobs": 1},
+    "09_gelu_series": {
+        "n_terms": 2,
+        "radii": [2, 4, 5, 6, 8],
+        "shown_terms": [1],
+        "tolerance": 0.01,
+        "seed": 3,
+        "dimension": 2,
+    },
+    "10_gelu_features": {
+        "n_terms": 2,
+        "target_z": [0.5, -1.0, 0.0],
+        "degree": 6,
+        "radii": [2.0],
+        "limit_bytes": 2**20,
+        "draws": 500,
+        "sketch_dimension": 3,
+        "feature_counts": [32, 64],
+        "seeds": 2,
+    },
+    "11_learned_features": {
+        "seeds": 2,
+        "epochs": [3, 10, 30],
+        "test_pairs": 50,
+        "large_seeds": 2,
+        "large_steps": 120,
+        "large_test_pairs": 20,
+        "other_features": [32],
+        "other_seeds": 1,
+        "fixed_seeds": 1,
+    },
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """The chapters' sources in a checkout of their own, so that nothing else is written to."""
+    shutil.copytree(find_project(Path(__file__)).notebooks, tmp_path / "notebooks")
+    return Project(tmp_path)
+
+
+def test_every_chapter_has_a_case(project: Project) -> None:
+    assert [source.stem for source in project.sources()] == list(CASES)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_chapter_runs_with_other_parameters(project: Project, name: str) -> None:
+    (run,) = execute(project, [name], CASES[name], jobs=1)
+    assert run.output == project.runs / f"{name}.ipynb"
+    assert not run.failure

@@ -1,0 +1,62 @@
+"""What a chapter's parameters cell declares, and which values its parameters take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.small_project import notebook_text
+from xsquared.book.parameters import fitting_value, parameter_defaults
+from xsquared.book.project import BookError
+
+
+def test_the_parameters_cell_is_read_as_python(tmp_path: Path) -> None:
+    source = tmp_path / "01_some.md"
+    declared = "n = 2  # not n = 3\npair = (\n    1.0, -2.0,\n)\nrange_ = list(range(3))"
+    source.write_text(notebook_text("other = 1", parameters=declared))
+    assert parameter_defaults(source) == {
+        "n": "2",
+        "pair": "(1.0, -2.0)",
+        "range_": "list(range(3))",
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "passed"),
+    [
+        (3, "2", 3),
+        (3, "2.5", 3),
+        ("abs(x)", "'x**2'", "abs(x)"),
+        (True, "False", True),
+        ((0, 2.5), "(-1.0, 1.0)", [0, 2.5]),
+        ([8], "[4, 8, 16]", [8]),
+        ([[1, 2], (3,)], "[[1]]", [[1, 2], [3]]),
+        ((5, 7), "list(range(3))", [5, 7]),
+        (2000, "None", 2000),
+        (["a"], "[]", ["a"]),
+    ],
+)
+def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: object) -> None:
+    assert fitting_value("p", value, default) == passed
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "expected"),
+    [
+        (2.5, "2", "a whole number"),
+        (True, "2", "a whole number"),
+        (True, "2.5", "a number"),
+        ("2", "2.5", "a number"),
+        (2, "'x'", "text"),
+        (1, "True", "True or False"),
+        (8, "[4, 8]", "a list, each entry a whole number"),
+        ([], "[4, 8]", "a list, each entry a whole number"),
+        ([4, 8.5], "[4, 8]", "a list, each entry a whole number"),
+        ("sine", "['sine']", "a list, each entry text"),
+        ({1, 2}, "[4, 8]", "a list, each entry a whole number"),
+    ],
+)
+def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
+    with pytest.raises(BookError, match=f"parameter p: expected {expected}, such as .*, got "):
+        fitting_value("p", value, default)
