@@ -1,8 +1,9 @@
 """Training in one dimension, timed: ours against the paper's Newton, and cost against width.
 
-Run from the root: ``python benchmarks/one_dimension.py [--reference FILE]``. Everything runs on one
-thread in one process, so that ratios mean something. The reference file, if given, is a table with
-columns unit, n_hidden, rmse and wall_s of another implementation; only its errors are compared.
+Run from the root: ``python benchmarks/one_dimension.py [--reference FILE]``. All but the speedrun
+runs on one thread in one process, so that ratios mean something. The reference file, if given, is a
+table with columns unit, n_hidden, rmse and wall_s of another implementation; only its errors are
+compared.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import cProfile
 import io
 import platform
 import pstats
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -54,6 +58,21 @@ def all_widths() -> None:
     print(
         f"all parameters, three units, n = 1..50: {time.perf_counter() - start:.1f} s, one thread"
     )
+
+
+def speedruns(runs: int = 7) -> None:
+    """A speedrun as a whole process, in turn with a process that only imports torch."""
+    seconds: dict[str, list[float]] = {"xsquared speedrun": [], "import torch": []}
+    with tempfile.TemporaryDirectory() as folder:
+        speedrun = ["-m", "xsquared", "speedrun", "--out", f"{folder}/speedrun.png"]
+        for _ in range(runs):
+            for name, arguments in zip(seconds, (speedrun, ["-c", "import torch"]), strict=True):
+                start = time.perf_counter()
+                subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
+                seconds[name].append(time.perf_counter() - start)
+    print(f"whole processes, {runs} of each: median seconds [smallest, largest]")
+    for name, row in seconds.items():
+        print(f"  {name:18} {np.median(row):5.2f} [{min(row):.2f}, {max(row):.2f}]")
 
 
 def cost_per_iteration() -> None:
@@ -109,6 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}")
+    speedruns()
     against_newton()
     all_widths()
     cost_per_iteration()

@@ -45,6 +45,14 @@ def test_parameters_write_under_build_only(small_project: Project) -> None:
     assert ["hide-input" in cell.metadata.tags for cell in injected] == [True]
 
 
+def test_only_chapters_with_the_parameter_are_executed(small_project: Project) -> None:
+    other = small_project.notebooks / "02_other.md"
+    other.write_text(notebook_text("print(m)", parameters="m = 1"))
+    runs = execute(small_project, parameters={"n": 5}, jobs=1)
+    assert [run.name for run in runs] == ["01_good"]
+    assert [path.name for path in small_project.runs.iterdir()] == ["01_good.ipynb"]
+
+
 def test_unknown_parameter_is_named_with_the_known_ones(small_project: Project) -> None:
     with pytest.raises(BookError, match=r"parameter 'm'; they have n"):
         execute(small_project, parameters={"m": 5})

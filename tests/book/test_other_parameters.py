@@ -11,22 +11,17 @@ import pytest
 from xsquared.book.execute import execute
 from xsquared.book.project import Project, find_project
 
+#: The points of a picture; optimisers that run their thousands of steps whatever is set; widths and
+#: seeds that 07 has too, where they would take most of a minute.
+LEFT_OUT = {"02_truncation_errors", "04_training", "08_real_data"}
+
 CASES: dict[str, dict[str, Any]] = {
     "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
-    "02_truncation_errors": {"n_plot": 21},
     "03_constructions": {
         "expression": "exp(x)",
         "domain": (0, 2),
         "n_shown": 3,
         "widths": [20, 10],
-    },
-    "04_training": {
-        "expression": "x**2",
-        "n_shown": 3,
-        "n_compared": 5,
-        "n_points": 100,
-        "widths": [20, 24],
-        "seed": 1,
     },
     "05_scaling_1d": {
         "expression": "1/(1 + 9*x**2)",
@@ -56,7 +51,7 @@ CASES: dict[str, dict[str, Any]] = {
         "asymptotic_widths": [20, 30],
     },
     "07_higher_dimensions": {
-        "problems": ["witch", "friedman1", "cubes"],
+        "problems": ["witch", "friedman1"],
         "widths": [16, 20],
         "seeds": 2,
         "surface_width": 2,
@@ -64,7 +59,6 @@ CASES: dict[str, dict[str, Any]] = {
         "smooth_seeds": 1,
         "jobs": 1,
     },
-    "08_real_data": {"widths": [16, 20], "seeds": 2, "references": 1, "jobs": 1},
     "09_gelu_series": {
         "n_terms": 2,
         "radii": [2, 4, 5, 6, 8],
@@ -105,8 +99,8 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_every_chapter_has_a_case(project: Project) -> None:
-    assert [source.stem for source in project.sources()] == list(CASES)
+def test_every_other_chapter_has_a_case(project: Project) -> None:
+    assert {source.stem for source in project.sources()} == LEFT_OUT | set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -92,7 +92,7 @@ def execute(
         project: the checkout.
         only: names of the chapters to execute; all where empty.
         parameters: values for the notebooks' ``parameters`` cells. Each must be declared by at
-            least one selected chapter and is passed to those that declare it.
+            least one selected chapter; chapters that declare none of them are not executed.
         jobs: notebooks executed at a time; the number of usable cores where None.
 
     Returns:
@@ -116,6 +116,8 @@ def execute(
                 f"no selected chapter has a parameter {name!r}; "
                 f"they have {', '.join(known) or 'none'}"
             )
+    if given:
+        sources = [source for source in sources if chosen[source]]
     target = project.runs if given else project.chapters
     work = project.build / "executing"
     for folder in (target, work, project.failed):
