@@ -54,8 +54,10 @@ def test_outcomes_are_recorded_per_key(proving_project: Project) -> None:
     assert eq1.passed
     assert eq1.as_printed is False
     assert eq1.test_name == "test_a.py::test_printed, test_a.py[gu-eq1]"
+    assert eq1.counted == "3 checks"
     assert len(eq1.tests) == 3
     assert proofs["xs-ours"].as_printed is None
+    assert proofs["xs-ours"].counted == "1 check"
 
 
 def test_failing_proof_stops_the_book_and_is_named(proving_project: Project) -> None:

@@ -42,6 +42,11 @@ class Proof:
             names.add(f"{file}[{self.key}]" if parametrised else place.partition("[")[0])
         return ", ".join(sorted(names))
 
+    @property
+    def counted(self) -> str:
+        """The number of tests in words, ``"1 check"`` or ``"3 checks"``."""
+        return f"{len(self.tests)} check{'' if len(self.tests) == 1 else 's'}"
+
 
 def run_proofs(project: Project) -> dict[str, Proof]:
     """Run every test marked ``proves`` and record the outcomes in ``_build/proofs.json``.

@@ -85,7 +85,7 @@ class ProofRole(SphinxRole):
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
         node += nodes.Text(f"{number}{words} · ")
         node += nodes.literal("", f"{proof.test_name}")
-        node += nodes.Text(f" ({len(proof.tests)} checks)")
+        node += nodes.Text(f" ({proof.counted})")
         return [node], []
 
 
@@ -158,8 +158,8 @@ def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
         shown = f"*Evidence:* {slip.evidence}"
     elif slip.key in proofs:
         proof = proofs[slip.key]
-        state = "pass" if proof.passed else "FAIL"
-        shown = f"*Proof:* `{proof.test_name}`, {len(proof.tests)} checks, which {state}."
+        state = "passed" if proof.passed else "FAILED"
+        shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
     else:
         raise BookError(f"no test proves the erratum {slip.key}")
     return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right.strip()}\n\n{shown}"
