@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from xsquared.datasets import load
+from xsquared.data.problems import load
+from xsquared.errors import rmse
 from xsquared.training.ridge_path import fit_path
-from xsquared.training.samples import rmse
 
 PROBLEMS = {"sine": "sin_x_sin_y", "friedman1": "", "friedman2": "", "friedman3": ""}
 WIDTHS = (2, 4, 8, 16, 32, 64)

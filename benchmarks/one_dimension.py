@@ -23,11 +23,11 @@ import numpy as np
 import pandas as pd
 import torch
 
+from xsquared.data.samples import sampled
 from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import fit_slope
-from xsquared.training.fitting import fit
+from xsquared.training.fit import fit
 from xsquared.training.free_knots import SPACES, equidistributed_knots, fit_free_knots
-from xsquared.training.samples import sampled
 from xsquared.training.spline_network import train_spline_network
 
 ITERATION_WIDTHS = (25, 50, 100, 200, 400, 800)

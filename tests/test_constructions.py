@@ -16,15 +16,15 @@ from xsquared.constructions import (
     hermite_gqu,
     interpolating_mlp,
     left_curvature_glu,
-    measured_rmse,
     midpoint_curvature_glu,
     network_from_pieces,
     predicted_rmse,
-    sampled_rmse,
 )
+from xsquared.errors import measured_rmse, sampled_rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import UNITS, build, knots, predict
+from xsquared.geometry import knots
 from xsquared.slopes import fit_slope
+from xsquared.units import UNITS, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 WIDTHS = np.array([25, 50, 100, 200, 400])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xsquared.datasets import Points, from_arrays, load
+from xsquared.data.problems import Points, from_arrays, load
 from xsquared.noise import boosted_rmse, neighbour_noise
 
 

@@ -12,7 +12,7 @@ import torch
 from matplotlib.axes import Axes
 
 from xsquared.constructions import CONSTRUCTIONS
-from xsquared.networks import MLP, UNITS, hinge_segments
+from xsquared.geometry import hinge_segments
 from xsquared.plotting import (
     CONSTRUCTION_LOOK,
     LOOK,
@@ -21,6 +21,7 @@ from xsquared.plotting import (
     line_look,
     use_style,
 )
+from xsquared.units import MLP, UNITS
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 The package is layered: every module imports only from those named before it here.
-``functions`` → ``data`` → ``datasets`` → ``networks`` → ``equations`` → ``truncation`` →
-``gated_units`` → ``errata`` → ``quadrature`` → ``constructions`` → ``splines`` → ``training`` →
-``slopes`` → ``gelu`` → ``sweeps`` → ``experiments`` → ``scaling`` → ``noise`` → ``speedrun``, then
-``claims``, ``plotting``, ``book`` and ``cli``. Numerics never import plotting, claims or the book's
-machinery.
+``functions`` → ``quadrature`` → ``slopes`` → ``units`` → ``geometry`` → ``errors`` →
+``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``training`` → ``noise`` →
+``studies`` → ``feature_maps`` → ``papers`` → ``plotting`` → ``book`` → ``cli``. Numerics never
+import plotting, papers or the book's machinery.
 """
 
 from importlib.metadata import version

@@ -79,7 +79,7 @@ def _no_garbage_collection() -> Iterator[None]:
 def _speedrun(arguments: argparse.Namespace) -> None:
     """Three slopes and a figure."""
     from xsquared.plotting import speedrun_figure
-    from xsquared.speedrun import FITTED_FROM, WIDTHS, speedrun
+    from xsquared.studies.speedrun import FITTED_FROM, WIDTHS, speedrun
 
     start = time.perf_counter()
     _check_writable(arguments.out)
@@ -93,9 +93,9 @@ def _speedrun(arguments: argparse.Namespace) -> None:
 
 def _sweep(arguments: argparse.Namespace) -> None:
     """Train every unit at every width with every seed; store each row; write the table."""
-    from xsquared.experiments import run_trial
     from xsquared.functions import target
-    from xsquared.sweeps import Trial, export_parquet, run_sweep
+    from xsquared.studies import Trial, export_parquet, run_sweep
+    from xsquared.studies.experiment import run_trial
 
     low, high = arguments.domain
     made = target(arguments.target, (low, high))

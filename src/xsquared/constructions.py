@@ -26,9 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, knots, predict, set_parameters, unit_class
-from xsquared.quadrature import on_cells
 from xsquared.truncation import leading_constant
+from xsquared.units import GatedNetwork, set_parameters, unit_class
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
@@ -231,40 +230,3 @@ def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
     ((a, b),) = target.domain
     mean_square_root = target.l2_norm(made.order) / math.sqrt(b - a)
     return made.constant() * h**made.order * mean_square_root
-
-
-def measured_rmse(network: GatedNetwork, target: Target) -> float:
-    """RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
-
-    The integral is taken by Gauss-Legendre quadrature on the pieces between knots, on each of which
-    the network is one polynomial: a grid of points would add its own error to a small one.
-
-    Args:
-        network: a ReLU network of one input and one output.
-        target: a function of one variable.
-
-    Raises:
-        ValueError: a target of several variables, or a network that has no knots.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    ((a, b),) = target.domain
-    inner = knots(network)
-    edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
-    points, weights = on_cells(edges)
-    squares = (predict(network, points.ravel()) - target(points.ravel())) ** 2
-    return math.sqrt(float(squares @ weights.ravel()) / (b - a))
-
-
-def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) -> float:
-    """RMSE of the forward pass on equidistant points, ends included: the paper's protocol.
-
-    Raises:
-        ValueError: a target of several variables, or fewer than two points.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_points < 2:
-        raise ValueError(f"expected at least 2 points, got {n_points}")
-    points = np.linspace(*target.domain[0], n_points)
-    return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from xsquared.datasets import Dataset, Points
+from xsquared.data.problems import Dataset, Points
 
 
 def neighbour_noise(points: Points, exact: float = 1e-9) -> tuple[float, float]:

@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from xsquared.networks import GatedNetwork, hinge_segments
+from xsquared.geometry import hinge_segments
+from xsquared.units import GatedNetwork
 
 if TYPE_CHECKING:
     # Not at run time: notebooks that only draw have no use for a speedrun's progress bar.
-    from xsquared.speedrun import UnitRun
+    from xsquared.studies.speedrun import UnitRun
 
 #: Look of each unit's lines in every figure; colour, marker and dashes say the same.
 LOOK: dict[str, dict[str, Any]] = {
@@ -74,7 +75,7 @@ def draw_hinges(
     """The hinge lines of a network on the plane, exact to the edge of the box.
 
     Raises:
-        ValueError: as for :func:`xsquared.networks.hinge_segments`.
+        ValueError: as for :func:`xsquared.units.hinge_segments`.
     """
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end

@@ -14,7 +14,7 @@ from xsquared.book.project import Project
 from xsquared.book.readme import current_figure, current_table, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.verdicts import collect
-from xsquared.claims import ledger
+from xsquared.papers.claims import ledger
 
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()

@@ -84,7 +84,7 @@ def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
     small_project: Project,
 ) -> None:
     source = small_project.notebooks / "03_claim.md"
-    settle = "from xsquared.claims import settle\nsettle('gu-eq9-rate', float(-n))"
+    settle = "from xsquared.papers.claims import settle\nsettle('gu-eq9-rate', float(-n))"
     source.write_text(notebook_text(settle))
     (run,) = execute(small_project, only=["03_claim"], jobs=1)
     assert "gu-eq9-rate: holds" in outputs(run.output)

@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from xsquared.book import verdicts
 from xsquared.book.project import BookError
-from xsquared.claims import VERDICT_MIME, Claim
+from xsquared.papers.claims import VERDICT_MIME, Claim
 
 CLAIMS = {
     "gu-a": Claim(

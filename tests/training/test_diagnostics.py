@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared.constructions import measured_rmse
+from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import GLU, build
 from xsquared.training.diagnostics import alternation_factor, gate_curvature
 from xsquared.training.frozen_gates import alternating_gates, paper_start
 from xsquared.training.newton import layers, newton
 from xsquared.training.spline_network import train_spline_network
 from xsquared.training.variable_projection import Rows, fit_rows
+from xsquared.units import GLU, build
 
 POINTS = np.linspace(-1, 1, 400)
 

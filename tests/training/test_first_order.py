@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared.networks import GatedNetwork, build, set_parameters
 from xsquared.training import first_order
 from xsquared.training.first_order import adamw, lbfgs
+from xsquared.units import GatedNetwork, build, set_parameters
 
 METHODS = {"adamw": adamw, "lbfgs": lbfgs}
 X = torch.linspace(-1, 1, 50, dtype=torch.float64)[:, None]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from xsquared.constructions import measured_rmse, network_from_pieces
+from xsquared.constructions import network_from_pieces
+from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import predict
 from xsquared.training import free_knots as module
 from xsquared.training.free_knots import (
     SPACES,
@@ -20,6 +20,7 @@ from xsquared.training.free_knots import (
     fit_free_knots,
     space,
 )
+from xsquared.units import predict
 
 UNITS = list(SPACES)
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import knots, neuron_polynomials, predict
+from xsquared.geometry import knots, neuron_polynomials
 from xsquared.training.frozen_gates import (
     alternating_gates,
     fit_free_cubics,
@@ -19,6 +19,7 @@ from xsquared.training.frozen_gates import (
     quadrature,
 )
 from xsquared.training.variable_projection import to_network
+from xsquared.units import predict
 
 UNITS = ["mlp", "glu", "gqu"]
 

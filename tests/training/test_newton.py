@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
 from xsquared.training.newton import (
     gradient_and_hessian,
@@ -20,6 +20,7 @@ from xsquared.training.newton import (
     newton,
     newton_direction,
 )
+from xsquared.units import GatedNetwork, build, set_parameters
 
 UNITS = ["mlp", "glu", "gqu"]
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]

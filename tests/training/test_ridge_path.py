@@ -12,14 +12,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xsquared.datasets import load
-from xsquared.experiments import run_trial
-from xsquared.networks import UNITS, build, predict, set_parameters
-from xsquared.sweeps import Trial
+from xsquared.data.problems import load
+from xsquared.errors import confined_rmse, rmse
+from xsquared.studies import Trial
+from xsquared.studies.experiment import run_trial
 from xsquared.training.least_squares import gram_matrix, solve, solve_ridge
-from xsquared.training.ridge_path import RIDGES, confined_rmse, fit_path
-from xsquared.training.samples import rmse
+from xsquared.training.ridge_path import RIDGES, fit_path
 from xsquared.training.variable_projection import fit_rows, iterates, rows_on_data
+from xsquared.units import UNITS, build, predict, set_parameters
 
 
 def augmented(matrix: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
@@ -184,7 +184,7 @@ def test_the_same_code_runs_on_cuda() -> None:
 
 MEMORY = """
 import resource, numpy as np, torch
-from xsquared.datasets import load
+from xsquared.data.problems import load
 from xsquared.training.variable_projection import fit_rows, rows_on_data
 train = load("friedman1", 0, "paper").train
 rows = rows_on_data("glu", train.x, 64, np.random.default_rng(0))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import simpson
 
 from xsquared.functions import PAPER_TARGET, Target, target
-from xsquared.networks import GatedNetwork, knots, neuron_polynomials, predict
+from xsquared.geometry import knots, neuron_polynomials
 from xsquared.training import spline_network as module
 from xsquared.training.free_knots import SPACES, FreeKnotSpline, fit_free_knots
 from xsquared.training.spline_network import (
@@ -22,6 +22,7 @@ from xsquared.training.spline_network import (
     searched_spline,
     train_spline_network,
 )
+from xsquared.units import GatedNetwork, predict
 
 UNITS = list(SPACES)
 TARGETS = [PAPER_TARGET, target("exp(2*x)", (0.0, 1.5)), target("x**3")]

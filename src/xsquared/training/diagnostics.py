@@ -15,9 +15,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from xsquared.constructions import measured_rmse
+from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.networks import GLU, GatedNetwork, set_parameters
+from xsquared.units import GLU, GatedNetwork, set_parameters
 
 #: Distance for the central difference of the integral's loss.
 _STEP = 1e-3

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork
+from xsquared.units import GatedNetwork
 
 #: Highest learning rate of AdamW; it falls to zero along a half cosine.
 _LEARNING_RATE = 0.02

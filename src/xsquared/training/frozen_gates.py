@@ -15,10 +15,11 @@ import numpy as np
 import torch
 
 from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.geometry import spline_gates
 from xsquared.quadrature import on_cells
 from xsquared.training.least_squares import solve
 from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
+from xsquared.units import GatedNetwork, build, set_parameters
 
 
 def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:

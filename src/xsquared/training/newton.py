@@ -27,7 +27,7 @@ import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork
+from xsquared.units import GatedNetwork
 
 #: Hessian rows whose diagonal is below this fraction of the largest are eliminated.
 _SINGULAR = 1e-13

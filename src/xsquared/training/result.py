@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xsquared.networks import GatedNetwork
+from xsquared.units import GatedNetwork
 
 
 @dataclass(frozen=True)

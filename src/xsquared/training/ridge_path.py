@@ -27,7 +27,7 @@ from functools import partial
 import numpy as np
 import torch
 
-from xsquared.networks import GatedNetwork, parameter_count, predict
+from xsquared.errors import confined_rmse
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
@@ -36,6 +36,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
+from xsquared.units import GatedNetwork, parameter_count
 
 #: Ridges in the order of training; values and features are standardised.
 RIDGES = (1e-3, 1e-6, 1e-10)
@@ -47,8 +48,6 @@ _LAST_WORK, _LAST_LEAST, _LAST_MOST = 8192, 7, 25
 _START_WORK, _MOST_STARTS = 40000, 48
 #: Iterations of the rounds in which starts compete, their ridge, and the share that goes on.
 _ROUNDS, _ROUND_RIDGE, _KEPT = (4, 8), 1e-6, 4
-#: By how much of the training values' range a prediction may leave it.
-_MARGIN = 0.1
 
 
 @dataclass(frozen=True)
@@ -161,18 +160,3 @@ def _compete(
         fits.sort(key=lambda fit: fit.rmse)
         starts = [fit.rows for fit in fits[: -(-len(fits) // _KEPT)]]
     return starts, total
-
-
-def confined_rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray) -> float:
-    """Root mean square error of predictions confined to the range of the training values, widened.
-
-    Args:
-        network: of one output.
-        x: (M, d) points.
-        y: (M,) values there.
-        seen: the values trained on.
-    """
-    low, high = seen.min(), seen.max()
-    margin = _MARGIN * (high - low)
-    predicted = np.clip(predict(network, x), low - margin, high + margin)
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))

@@ -26,7 +26,6 @@ import numpy as np
 
 from xsquared.constructions import network_from_pieces
 from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, build, set_parameters
 from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
     FreeKnotSpline,
@@ -34,6 +33,7 @@ from xsquared.training.free_knots import (
     fit_free_knots,
     space,
 )
+from xsquared.units import GatedNetwork, build, set_parameters
 
 #: How far a jittered knot may go, in widths of the smaller cell beside it.
 _JITTER = 0.4

@@ -32,8 +32,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.networks import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
 from xsquared.training.least_squares import Solution, solve, solve_ridge
+from xsquared.units import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.

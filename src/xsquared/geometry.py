@@ -1,0 +1,208 @@
+"""The splines hidden in a network: its neurons' polynomials, its knots, hinges and cells."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from xsquared.functions import check_interval
+from xsquared.units import GatedNetwork
+
+Orientation = Literal["one-way", "alternating"]
+
+
+def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
+    """What each neuron adds to each output, D included and d left out.
+
+    Args:
+        network: the module.
+        x: (N,) for one input, or (N, n_in).
+
+    Returns:
+        (N, n_hidden, n_out); the sum over neurons plus d is the forward pass.
+
+    Raises:
+        ValueError: a wrong shape.
+    """
+    points = np.asarray(x, dtype=np.float64)
+    if points.ndim == 1:
+        points = points[:, None]
+    if points.ndim != 2 or points.shape[1] != network.n_in:
+        raise ValueError(f"expected points of shape (N, {network.n_in}), got {points.shape}")
+    with torch.no_grad():
+        hidden = network.hidden(torch.from_numpy(points))
+        return (hidden[:, :, None] * network.D.T[None]).numpy()
+
+
+def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
+    """Coefficients of each open neuron's polynomial in x (the paper's Eq. 2, for any unit).
+
+    Args:
+        network: a network of one input and one output.
+
+    Returns:
+        (n_hidden, degree + 1), the constant term first; degree is 1, 2 or 3.
+
+    Raises:
+        ValueError: more than one input or output, or a gate other than ReLU.
+    """
+    _require_spline(network)
+    if network.n_out != 1:
+        raise ValueError(f"expected a network of one output, got {network.n_out}")
+    affine = [
+        np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
+        for weight, bias in (("G", "g"), *network.factors)
+    ]
+    rows = []
+    for neuron in range(network.n_hidden):
+        row = np.array([_array(network, "D")[0, neuron]])
+        for pairs in affine:
+            row = np.convolve(row, pairs[neuron])
+        rows.append(row)
+    return np.array(rows)
+
+
+def knots(network: GatedNetwork) -> np.ndarray:
+    """Where the gates of a one-dimensional ReLU network open or close: -g/G, ascending.
+
+    Args:
+        network: a network of one input.
+
+    Returns:
+        Shape (m,), m at most n_hidden, as a gate with G = 0 has no knot.
+
+    Raises:
+        ValueError: more than one input, or a gate other than ReLU.
+    """
+    _require_spline(network)
+    slope, bias = _array(network, "G")[:, 0], _array(network, "g")
+    hinged = slope != 0
+    return np.sort(-bias[hinged] / slope[hinged])
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """The straight piece of one neuron's hinge that lies in a box.
+
+    Attributes:
+        neuron: index of the neuron.
+        start: one end, (2,).
+        end: the other end, (2,).
+    """
+
+    neuron: int
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+def hinge_segments(
+    network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]
+) -> list[Hinge]:
+    """The lines G x + g = 0 of a network on the plane, clipped exactly to a box (appendix B).
+
+    Args:
+        network: a network of two inputs.
+        box: ``((x_min, x_max), (y_min, y_max))``.
+
+    Returns:
+        One segment per neuron whose line passes through the box, in the neurons' order.
+
+    Raises:
+        ValueError: another input dimension, or an empty or infinite box.
+    """
+    if network.n_in != 2:
+        raise ValueError(f"hinge lines need a network of two inputs, got {network.n_in}")
+    for a, b in box:
+        check_interval(a, b)
+    (x_min, x_max), (y_min, y_max) = box
+    low, high = np.array([x_min, y_min]), np.array([x_max, y_max])
+    found = []
+    for neuron, (normal, offset) in enumerate(
+        zip(_array(network, "G"), _array(network, "g"), strict=True)
+    ):
+        squared = float(normal @ normal)
+        if squared == 0:
+            continue
+        # Liang-Barsky: point + t direction, t narrowed by each pair of parallel sides.
+        point = -offset * normal / squared
+        direction = np.array([-normal[1], normal[0]])
+        t_low, t_high = -np.inf, np.inf
+        for axis in range(2):
+            if direction[axis] == 0:
+                if not low[axis] <= point[axis] <= high[axis]:
+                    t_low, t_high = 1.0, 0.0
+                continue
+            ends = sorted(
+                (side - point[axis]) / direction[axis] for side in (low[axis], high[axis])
+            )
+            t_low, t_high = max(t_low, ends[0]), min(t_high, ends[1])
+        if t_low < t_high:
+            start, end = point + t_low * direction, point + t_high * direction
+            found.append(
+                Hinge(neuron, (float(start[0]), float(start[1])), (float(end[0]), float(end[1])))
+            )
+    return found
+
+
+def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]) -> int:
+    """Number of cells into which the hinge lines cut a box: 1 + lines + crossings inside it.
+
+    Counted for lines in general position: no three through one point, none coinciding.
+
+    Raises:
+        ValueError: as in :func:`hinge_segments`.
+    """
+    hinges = hinge_segments(network, box)
+    weights, biases = _array(network, "G"), _array(network, "g")
+    crossings = 0
+    for one, other in itertools.combinations(hinges, 2):
+        rows = [one.neuron, other.neuron]
+        if np.linalg.matrix_rank(weights[rows]) < 2:
+            continue
+        x, y = np.linalg.solve(weights[rows], -biases[rows])
+        crossings += int(box[0][0] < x < box[0][1] and box[1][0] < y < box[1][1])
+    return 1 + len(hinges) + crossings
+
+
+def spline_gates(
+    n: int, domain: tuple[float, float], orientation: Orientation
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gates whose hinges are n equidistant points of an interval, ends included (Fig. 8).
+
+    Args:
+        n: number of gates, at least 2; the spacing is (b - a)/(n - 1), not (b - a)/n.
+        domain: the interval (a, b).
+        orientation: ``"one-way"``, all gates open to the right (G = 1), or ``"alternating"``, the
+            first opens to the right, the second to the left, and so on, so that every point of the
+            line lies on the open side of some gate once n > 2.
+
+    Returns:
+        G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.
+
+    Raises:
+        ValueError: n below 2, a bad interval or an unknown orientation.
+    """
+    if n < 2:
+        raise ValueError(f"expected at least 2 gates, one per end of the interval, got {n}")
+    check_interval(*domain)
+    if orientation not in ("one-way", "alternating"):
+        raise ValueError(f"orientation must be one-way or alternating, got {orientation!r}")
+    signs = np.ones(n)
+    if orientation == "alternating":
+        signs[1::2] = -1.0
+    return signs[:, None], -signs * np.linspace(*domain, n)
+
+
+def _require_spline(network: GatedNetwork) -> None:
+    if network.n_in != 1:
+        raise ValueError(f"expected a network of one input, got {network.n_in}")
+    if network.activation != "relu":
+        raise ValueError(f"only ReLU gates have hinges, this one is {network.activation}")
+
+
+def _array(network: GatedNetwork, letter: str) -> np.ndarray:
+    return getattr(network, letter).detach().numpy()

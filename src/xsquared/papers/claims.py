@@ -1,0 +1,201 @@
+"""The claims ledger: what each paper states, how closely it must be met, and what was measured.
+
+The ledger is ``claims.toml`` beside this module, one table per claim. A chapter calls
+:func:`settle` with what it measured; the returned :class:`Verdict` travels in the cell's output,
+and the verdicts page is made from those outputs, so page and chapters cannot disagree. A verdict
+other than the one on record, a miss without a reason (``refuted``) or a reason that no longer
+applies, is marked unexpected: the book refuses a chapter that holds one. A reader who executes the
+chapter with other parameters just sees the mark.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+#: The short names of the two papers.
+PAPERS = ("gated-units", "gelu-linearization")
+#: The type under which a verdict travels in a notebook's output.
+VERDICT_MIME = "application/vnd.xsquared.verdict+json"
+
+
+class ClaimError(ValueError):
+    """A claim that is unknown, or a measurement that disagrees with what the ledger records."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of one paper.
+
+    Attributes:
+        id: unique slug, such as ``"gu-eq9-constant"``.
+        paper: one of :data:`PAPERS`.
+        where: section, equation, figure or table in that paper.
+        statement: what is claimed, in our own words.
+        value: the paper's number, or None where the claim is true-or-false.
+        tolerance: largest accepted distance from ``value``, in the units of ``value``; None for a
+            true-or-false claim.
+        why: why this tolerance is the right one.
+        chapter: the chapter that settles it, such as ``"03_constructions"``.
+        digits: significant digits of the measured value that are reproducible across machines.
+        refuted: the reason why the claim fails, in Markdown, where it does; empty where it holds.
+    """
+
+    id: str
+    paper: str
+    where: str
+    statement: str
+    chapter: str
+    why: str
+    value: float | None = None
+    tolerance: float | None = None
+    digits: int = 4
+    refuted: str = ""
+
+    def __post_init__(self) -> None:
+        if self.paper not in PAPERS:
+            raise ClaimError(f"claim {self.id}: paper must be one of {PAPERS}, got {self.paper!r}")
+        if (self.value is None) != (self.tolerance is None):
+            raise ClaimError(f"claim {self.id}: value and tolerance come together or not at all")
+        if self.tolerance is not None and not self.tolerance >= 0:
+            raise ClaimError(f"claim {self.id}: tolerance must be >= 0, got {self.tolerance}")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim: shown in the chapter, collected by the verdicts page."""
+
+    claim: Claim
+    measured: float | bool
+    holds: bool
+    note: str = ""
+
+    @property
+    def unexpected(self) -> str:
+        """Why the verdict is not the one on record; empty where it is."""
+        if self.holds and self.claim.refuted:
+            return f"the ledger still calls it refuted: {self.claim.refuted}"
+        if not self.holds and not self.claim.refuted:
+            return "the ledger gives no reason for a failure"
+        return ""
+
+    @property
+    def word(self) -> str:
+        """``"holds"`` or ``"fails"``."""
+        return "holds" if self.holds else "fails"
+
+    def measured_text(self) -> str:
+        """The measurement, rounded to the claim's reproducible digits."""
+        if isinstance(self.measured, bool):
+            return "yes" if self.measured else "no"
+        # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
+        return f"{self.measured:#.{self.claim.digits}g}".removesuffix(".")
+
+    def __str__(self) -> str:
+        paper = ""
+        if self.claim.value is not None:
+            paper = f"; paper {self.claim.value:g}, tolerance {self.claim.tolerance:g}"
+        note = f" ({self.note})" if self.note else ""
+        mark = f" [unexpected: {self.unexpected}]" if self.unexpected else ""
+        return f"{self.claim.id}: {self.word}; measured {self.measured_text()}{paper}{note}{mark}"
+
+    def as_record(self) -> dict[str, Any]:
+        """The verdict as plain data, for the verdicts page."""
+        return {
+            "claim": self.claim.id,
+            "holds": self.holds,
+            "measured": self.measured_text(),
+            "note": self.note,
+            "unexpected": self.unexpected,
+        }
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        mark = "✔" if self.holds else "✘"
+        html = (
+            f'<p class="verdict verdict-{self.word}"><strong>{mark} {self.word}</strong> '
+            f"{escape(str(self).split('; ', 1)[1])}<br><span>{escape(self.claim.statement)}</span> "
+            f"<code>{escape(self.claim.id)}</code></p>"
+        )
+        return {"text/plain": str(self), "text/html": html, VERDICT_MIME: self.as_record()}
+
+
+@cache
+def ledger() -> dict[str, Claim]:
+    """Every claim of both papers by its id, in the ledger's order.
+
+    Raises:
+        ClaimError: an entry repeats an id or lacks a field.
+    """
+    text = (files("xsquared.papers") / "claims.toml").read_text(encoding="utf-8")
+    claims: dict[str, Claim] = {}
+    for row in tomllib.loads(text)["claim"]:
+        try:
+            claim = Claim(**row)
+        except TypeError as error:
+            raise ClaimError(f"claim {row.get('id', '?')}: {error}") from error
+        if claim.id in claims:
+            raise ClaimError(f"claim {claim.id} stands in the ledger twice")
+        claims[claim.id] = claim
+    return claims
+
+
+def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
+    """Compare one measurement with one claim.
+
+    Args:
+        claim: the claim.
+        measured: a number where the claim has a value, else True or False.
+        note: one short remark printed with the verdict, such as the protocol.
+
+    Raises:
+        ClaimError: ``measured`` is of the wrong kind or not finite.
+    """
+    if claim.value is None or claim.tolerance is None:
+        if not isinstance(measured, bool):
+            raise ClaimError(f"claim {claim.id} expects True or False, got {measured!r}")
+        holds = measured
+    else:
+        if isinstance(measured, bool):
+            raise ClaimError(f"claim {claim.id} expects a number, got {measured!r}")
+        measured = float(measured)
+        if not math.isfinite(measured):
+            raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
+        holds = abs(measured - claim.value) <= claim.tolerance
+    return Verdict(claim, measured, holds, note)
+
+
+@dataclass(frozen=True)
+class Unsettled:
+    """A claim that a chapter's parameters leave out; the book counts it as open."""
+
+    claim: Claim
+
+    def __str__(self) -> str:
+        return f"{self.claim.id}: not measured with these parameters"
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        return {"text/plain": str(self)}
+
+
+def settle(claim_id: str, measured: float | bool | None, note: str = "") -> Verdict | Unsettled:
+    """Judge the claim of that id; end a notebook cell with this call to settle it.
+
+    Args:
+        claim_id: a key of :func:`ledger`.
+        measured: as in :func:`judge`, or None where a reader's parameters leave out what the claim
+            is about.
+        note: as in :func:`judge`.
+
+    Raises:
+        ClaimError: the id is not in the ledger, or as in :func:`judge`.
+    """
+    claims = ledger()
+    if claim_id not in claims:
+        raise ClaimError(f"unknown claim {claim_id!r}; the ledger is src/xsquared/claims.toml")
+    claim = claims[claim_id]
+    return Unsettled(claim) if measured is None else judge(claim, measured, note)

@@ -1,0 +1,256 @@
+"""Sweeps on a Dask cluster: a real scheduler and worker processes on this machine's loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.studies.trainers import (
+    RUNS,
+    count_runs,
+    die_on_seed_0,
+    fail_on_odd_seeds,
+    measure,
+    measured,
+    trials,
+    wait_to_be_killed,
+)
+from xsquared.studies import StoreError, run_sweep
+from xsquared.studies import sweep as engine
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Cluster:
+    """A scheduler and workers, each a process."""
+
+    folder: Path
+    processes: list[subprocess.Popen] = field(default_factory=list)
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler listens."""
+        return json.loads((self.folder / "scheduler.json").read_text())["address"]
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        """Start ``dask ...`` with this checkout importable."""
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        # A trial whose second worker dies is given up: the default of three would cost workers.
+        given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | given_up,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        return process
+
+    def start_scheduler(self) -> subprocess.Popen:
+        """Start it, on a free port."""
+        file = self.folder / "scheduler.json"
+        listening = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
+        process = self.start("scheduler", *listening)
+        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+        return process
+
+    def need_workers(self, count: int) -> None:
+        """Start as many as are missing, such that nobody restarts them."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < count:
+            listening = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
+            self.workers.append(self.start(*listening))
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Poll; a test runner's own limit ends what never comes true."""
+    while not true():
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler for every test of this module; each says how many workers it needs."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    made.start_scheduler()
+    yield made
+    made.stop()
+
+
+@contextmanager
+def killing(told: Path) -> Iterator[None]:
+    """Kill, in the background, the process that writes its id into that file."""
+
+    def kill() -> None:
+        wait_until(told.exists)
+        os.kill(int(told.read_text()), signal.SIGKILL)
+
+    # A daemon: a test that fails does not wait for it.
+    threading.Thread(target=kill, daemon=True).start()
+    yield
+
+
+def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    path = tmp_path / "rows.jsonl"
+    here = run_sweep(trials(20), measure, tmp_path / "here.jsonl", progress=False)
+    run_sweep(trials(5), measure, path, progress=False)
+    there = run_sweep(trials(20), measure, path, scheduler=cluster.address, progress=False)
+    assert there.resumed == 5
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    assert len(path.read_text().splitlines()) == 20
+
+
+def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    path = tmp_path / "rows.jsonl"
+    report = run_sweep(
+        trials(10), fail_on_odd_seeds, path, scheduler=cluster.address, progress=False
+    )
+    assert [row.trial.seed for row in report.failures] == [1, 3, 5, 7, 9]
+    assert report.results[1].message == "ZeroDivisionError: a trainer's own mistake"
+
+
+def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    cluster.need_workers(2)
+    wanted = trials(60, folder=str(tmp_path))
+    with killing(tmp_path / "pid"):
+        report = run_sweep(
+            wanted, wait_to_be_killed, path, scheduler=cluster.address, progress=False
+        )
+    assert not report.failures
+    assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
+    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
+    assert sorted(keys) == sorted(trial.key for trial in wanted)
+
+
+def test_workers_with_other_sources_are_refused(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.need_workers(1)
+    monkeypatch.setattr(engine, "fingerprint", lambda _: "of another version")
+    with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
+        run_sweep(
+            trials(2),
+            measure,
+            tmp_path / "rows.jsonl",
+            scheduler=cluster.address,
+            progress=False,
+        )
+
+
+def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(2)
+    wanted = trials(1, folder=str(tmp_path), once=False)
+    report = run_sweep(
+        wanted,
+        die_on_seed_0,
+        tmp_path / "rows.jsonl",
+        scheduler=cluster.address,
+        progress=False,
+    )
+    assert [row.status for row in report.results] == ["lost"]
+    assert report.results[0].message.startswith("workers died with it")
+
+
+def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "rows.jsonl"
+    with pytest.raises(StoreError, match="no trial was started"):
+        run_sweep(trials(2), measure, path, scheduler="tcp://127.0.0.1:1", progress=False)
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+    RUNS.clear()
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
+        run_sweep(trials(2), count_runs, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+    assert RUNS == []
+
+
+@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port"])
+def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
+        run_sweep(trials(2), measure, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+
+
+def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    cluster = Cluster(tmp_path)
+    scheduler = cluster.start_scheduler()
+    cluster.need_workers(1)
+    address = cluster.address
+
+    def kill() -> None:
+        wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3)
+        scheduler.kill()
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        with pytest.raises(ConnectionError, match=f"scheduler at {address} stopped answering"):
+            run_sweep(trials(60, seconds=0.05), measure, path, scheduler=address, progress=False)
+    finally:
+        cluster.stop()
+    report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
+    assert 3 <= report.resumed < 60
+    assert len(path.read_text().splitlines()) == 60
+
+
+def test_a_scheduler_without_workers_is_reported_and_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.start_scheduler()
+
+    def start_worker() -> None:
+        wait_until(lambda: bool(caplog.messages))
+        cluster.need_workers(1)
+
+    threading.Thread(target=start_worker, daemon=True).start()
+    path = tmp_path / "rows.jsonl"
+    try:
+        report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
+    finally:
+        cluster.stop()
+    assert caplog.messages == [
+        f"the Dask scheduler at {cluster.address} has no worker yet: waiting for one"
+    ]
+    assert [row.status for row in report.results] == ["completed"] * 2
+
+
+def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):
+        run_sweep(
+            trials(2),
+            measure,
+            tmp_path / "rows.jsonl",
+            scheduler="tcp://127.0.0.1:1",
+            progress=False,
+        )

@@ -1,0 +1,46 @@
+"""The speedrun against the exact minimum it claims to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from xsquared.data.samples import sampled
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.studies.speedrun import WIDTHS, speedrun
+from xsquared.training.fit import fit
+
+
+def test_errors_are_those_of_the_frozen_gates() -> None:
+    runs = {run.unit: run for run in speedrun(progress=False)}
+    samples = sampled(PAPER_TARGET)
+    for unit in ("mlp", "glu"):
+        for place in (3, 10, 33):
+            oracle = fit(samples, unit, int(WIDTHS[place]), protocol="spline").test_rmse
+            assert runs[unit].errors[place] == pytest.approx(oracle, rel=1e-9)
+    # The GQU's factors are fixed here: training them helps, but not by much.
+    trained = fit(samples, "gqu", int(WIDTHS[5]), protocol="spline").test_rmse
+    assert trained < runs["gqu"].errors[5] < 2 * trained
+
+
+def test_fits_side_by_side_are_those_one_by_one() -> None:
+    before = torch.get_num_threads()
+    errors = {}
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            errors[threads] = np.array([run.errors for run in speedrun(progress=False)])
+            assert torch.get_num_threads() == threads, "torch gets its threads back"
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(errors[3], errors[1], rtol=1e-9)
+
+
+def test_widths_are_the_papers() -> None:
+    np.testing.assert_array_equal(WIDTHS, range(1, 101, 3))
+
+
+def test_a_target_of_two_variables_is_refused() -> None:
+    with pytest.raises(ValueError, match="one variable"):
+        speedrun(target("x*y"), progress=False)
