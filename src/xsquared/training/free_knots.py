@@ -31,6 +31,7 @@ from scipy.linalg import LinAlgError, solveh_banded
 
 from xsquared.functions import Target
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
+from xsquared.units import Unit, find_unit
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
@@ -49,38 +50,44 @@ class Space:
     Attributes:
         degree: degree of the pieces.
         smoothness: derivatives that are continuous at the knots: 0 or 1.
-        shared: coefficients per knot: the value, and the slope where it is continuous.
-        inner: coefficients per cell that no other cell shares: the bubble of the quadratic.
     """
 
     degree: int
     smoothness: int
-    shared: int
-    inner: int
 
     @property
-    def order(self) -> int:
-        """Order of convergence."""
-        return self.degree + 1
+    def shared(self) -> int:
+        """Coefficients per knot: the value, and the slope where it is continuous."""
+        return self.smoothness + 1
+
+    @property
+    def inner(self) -> int:
+        """Coefficients per cell that no other cell shares: the bubble of the quadratic."""
+        return self.degree + 1 - 2 * self.shared
 
 
-#: The spline space of each unit.
-SPACES: dict[str, Space] = {
-    "mlp": Space(degree=1, smoothness=0, shared=1, inner=0),
-    "glu": Space(degree=2, smoothness=0, shared=1, inner=1),
-    "gqu": Space(degree=3, smoothness=1, shared=2, inner=0),
-}
+#: What the fit implements; the local bases of :func:`_reference` are written for these.
+_SPACES = (Space(1, 0), Space(2, 0), Space(3, 1))
 
 
-def space(unit: str) -> Space:
-    """The spline space of a unit.
+def space(unit: str | Unit) -> Space:
+    """The spline space of a unit with a ReLU gate and p affine factors.
+
+    An increment at a knot t is (x - t)^p times an affine function for p > 0, so the degree is p + 1
+    and p - 1 derivatives are continuous; without factors the unit is piecewise linear.
 
     Raises:
-        ValueError: an unknown unit.
+        ValueError: an unknown unit, another gate, or more than two factors.
     """
-    if unit not in SPACES:
-        raise ValueError(f"unknown unit {unit!r}; known are {', '.join(SPACES)}")
-    return SPACES[unit]
+    record = find_unit(unit)
+    factors = len(record.factors)
+    made = Space(factors + 1, max(factors - 1, 0))
+    if record.gate.name != "relu" or made not in _SPACES:
+        raise ValueError(
+            "free_knots fits relu gates with up to two factors, "
+            f"got unit {record.name!r} with gate {record.gate.name!r}"
+        )
+    return made
 
 
 @cache
@@ -109,17 +116,15 @@ class FreeKnotSpline:
     """A fitted spline and how the fit went.
 
     Attributes:
-        unit: the unit whose space it lies in.
         knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
         rmse: root mean square error over the interval, by quadrature.
-        iterations: Levenberg-Marquardt iterations.
+        iterations: Levenberg-Marquardt iterations, over all starts.
         gradient: largest derivative of the mean square error by a knot, times its cell's width,
             over the mean square error: 0 at a stationary point.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
     """
 
-    unit: str
     knots: np.ndarray
     pieces: np.ndarray
     rmse: float
@@ -130,7 +135,7 @@ class FreeKnotSpline:
 
 def fit_free_knots(
     target: Target,
-    unit: str,
+    unit: str | Unit,
     knots: np.ndarray,
     max_iterations: int = 300,
     flat_cell: int | None = None,
@@ -139,24 +144,25 @@ def fit_free_knots(
 
     Args:
         target: a function of one variable with a first derivative.
-        unit: whose space to fit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        unit: whose space to fit.
         knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
         max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
-        flat_cell: index of a cell on which the fitted function is constant (MLP only): the price
-            at which n neurons have n knots inside the interval, hence n + 1 cells.
+        flat_cell: index of a cell on which the fitted function is constant (linear pieces only): the
+            price at which n neurons have n knots inside the interval, hence n + 1 cells.
 
     Raises:
-        ValueError: an unknown unit, a target of several variables, knots that are not such, a
-            negative number of iterations, or a flat cell that is not one of an MLP's cells.
+        ValueError: a unit that :func:`space` refuses, a target of several variables, knots that are
+            not such, a negative number of iterations, or a flat cell where there can be none.
         FloatingPointError: the loss is not finite at the start.
     """
     shape = space(unit)
     t = _checked_knots(target, knots)
     if max_iterations < 0:
         raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
-    if flat_cell is not None and (unit != "mlp" or not 0 <= flat_cell < len(t) - 1):
+    if flat_cell is not None and (shape.degree > 1 or not 0 <= flat_cell < len(t) - 1):
         raise ValueError(
-            f"expected flat_cell among an mlp's cells 0 to {len(t) - 2}, got {flat_cell} ({unit})"
+            f"expected flat_cell among linear cells 0 to {len(t) - 2}, "
+            f"got {flat_cell} of degree {shape.degree}"
         )
     state = _project(target, shape, t, flat_cell)
     if not np.isfinite(state.loss):
@@ -177,7 +183,6 @@ def fit_free_knots(
         damping = max(damping / 3, 1e-12)
     gradient = _relative_gradient(shape, state)
     return FreeKnotSpline(
-        unit,
         state.knots,
         _pieces(shape, state),
         float(np.sqrt(state.loss)),

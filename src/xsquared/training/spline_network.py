@@ -1,17 +1,18 @@
-"""Networks of n neurons from splines with free knots: the trainer for one dimension (ours).
+"""Networks of n neurons from splines with free knots: the solver for one dimension (ours).
 
-A fit starts from knots of the asymptotically optimal density and from a jittered copy of them, and
-then moves knots that are better spent elsewhere: the knot whose two cells have the least error goes
+Local fits start from knots of the asymptotically optimal density and from jittered copies of them.
+Then knots that are better spent elsewhere move: the one whose two cells have the least error goes
 to the middle of the worst cell, and the fit runs again, as long as that pays.
 
-How many cells n neurons have differs between the units:
+How many cells n neurons with p affine factors have:
 
-- MLP: n + 1. If all n hinges lie inside the interval, the function is flat on one cell: gates left
-  of it open to the left, gates right of it to the right. A flat cell costs little where it holds an
-  extremum; for a target without one the fit on n cells with n - 1 inner knots is kept.
-- GLU: n, with n - 1 inner knots and one hinge at the left end.
-- GQU: n, if the first cell's cubic has real roots, so that one neuron can carry it; else n - 1, and
-  two neurons at the left end. A GLU with n cells is a GQU too, and is taken where it is better.
+- p = 0 (MLP): n + 1. If all n hinges lie inside the interval, the function is flat on one cell:
+  gates left of it open to the left, gates right of it to the right. A flat cell costs little where
+  it holds an extremum; for a target without one the fit on n cells with n - 1 inner knots is kept.
+- p = 1 (GLU): n, with n - 1 inner knots and one hinge at the left end.
+- p = 2 (GQU): n, if the first cell's cubic has real roots, so that one neuron can carry it; else
+  n - 1, and two neurons at the left end. With one factor less on n cells, the other being one, it
+  is a GLU too, which is taken where it is better.
 
 References:
     Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
@@ -20,11 +21,13 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from xsquared.constructions import network_from_pieces
+from xsquared.constructions import increments, network_from_pieces, shifted
+from xsquared.errors import measured_rmse
 from xsquared.functions import Target
 from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
@@ -33,16 +36,156 @@ from xsquared.training.free_knots import (
     fit_free_knots,
     space,
 )
-from xsquared.units import GatedNetwork, build, set_parameters
+from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
-#: How far a jittered knot may go, in widths of the smaller cell beside it.
-_JITTER = 0.4
-#: Most knots moved to better places.
-_MOST_MOVES = 4
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
-#: How many cells of the smallest rise are tried as an MLP's flat cell.
-_FLAT_TRIALS = 3
+
+
+@dataclass(frozen=True)
+class FreeKnots:
+    """Minimise the integral of the squared error of a target of one variable.
+
+    Attributes:
+        max_iterations: of each local fit.
+        start: knots of the asymptotically optimal ``"density"``, ``"equidistant"`` ones, which are
+            the paper's, or ``"random"``: cells of the optimal density stretched by factors drawn
+            from a gamma distribution whose standard deviation is half its mean.
+        starts: local fits that are compared; the first from the start as it is unless that is
+            random, the others with every knot jittered.
+        jitter: how far a jittered knot may go, in widths of the smaller cell beside it.
+        moves: most knots moved to better places.
+        flat_trials: how many cells of the smallest rise are tried as an MLP's flat cell.
+    """
+
+    max_iterations: int = 300
+    start: Literal["density", "equidistant", "random"] = "density"
+    starts: int = 2
+    jitter: float = 0.4
+    moves: int = 4
+    flat_trials: int = 3
+    name: ClassVar[str] = "free_knots"
+
+    def __post_init__(self) -> None:
+        for field, least in (("max_iterations", 0), ("starts", 1), ("moves", 0), ("flat_trials", 0)):
+            value = getattr(self, field)
+            if not isinstance(value, int | np.integer) or value < least:
+                raise ValueError(f"{field} must be an integer of at least {least}, got {value!r}")
+        if self.start not in ("density", "equidistant", "random"):
+            raise ValueError(
+                f"start must be density, equidistant or random, got {self.start!r}"
+            )
+        if not 0 <= self.jitter < 0.5:
+            raise ValueError(f"jitter must lie in [0, 0.5), so that knots stay, got {self.jitter}")
+
+    def spline(
+        self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
+    ) -> FreeKnotSpline:
+        """The best spline found; its iterations are those of all starts and moves.
+
+        Args:
+            target: a function of one variable with as many derivatives as the unit's order.
+            unit: whose space.
+            n_cells: at least 1.
+            seed: of the randomness, at least 0.
+
+        Raises:
+            ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`.
+        """
+        fits = [
+            fit_free_knots(target, unit, knots, self.max_iterations)
+            for knots in self._knots(target, unit, n_cells, seed)
+        ]
+        best = min(fits, key=lambda fit: fit.rmse)
+        for _ in range(self.moves if n_cells > 3 else 0):
+            knots = _with_a_knot_moved(target, best)
+            fits.append(fit_free_knots(target, unit, knots, self.max_iterations))
+            if not fits[-1].rmse < best.rmse * (1 - _WORTH):
+                break
+            best = fits[-1]
+        return replace(best, iterations=sum(fit.iterations for fit in fits))
+
+    def _knots(
+        self, target: Target, unit: str | Unit, n_cells: int, seed: int
+    ) -> list[np.ndarray]:
+        """The starts, each (n_cells + 1,)."""
+        a, b = target.domain[0]
+        plain = (
+            np.linspace(a, b, n_cells + 1)
+            if self.start == "equidistant"
+            else equidistributed_knots(target, space(unit).degree + 1, n_cells)
+        )
+        width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
+        if self.start == "random":
+            made = []
+            for _ in range(self.starts):
+                share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
+                made.append(np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]]))
+            return made
+        room = np.minimum(width[:-1], width[1:])
+        shifts = [
+            draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
+            for _ in range(self.starts - 1)
+        ]
+        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
+
+    def on_target(
+        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
+    ) -> SplineNetwork:
+        """Train all parameters of n neurons.
+
+        Arguments and errors as for :meth:`spline`, n_hidden in place of n_cells.
+        """
+        if n_hidden < 1:
+            raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
+        degree = space(unit).degree
+        splines = [self.spline(target, unit, n_hidden, seed)]
+        networks = [spline_network(unit, splines[0], n_hidden)]
+        if degree == 1:
+            spline, cell = self._flat_spline(target, unit, n_hidden, seed)
+            splines.append(spline)
+            networks.append(_with_flat_cell(unit, spline, cell))
+        if networks[0] is None and n_hidden > 1:
+            splines.append(self.spline(target, unit, n_hidden - 1, seed))
+            networks.append(spline_network(unit, splines[-1], n_hidden))
+        made = [
+            (measured_rmse(network, target), network, spline)
+            for network, spline in zip(networks, splines, strict=True)
+            if network is not None
+        ]
+        _, network, spline = min(made, key=lambda row: row[0])
+        return SplineNetwork(network, spline, sum(spline.iterations for spline in splines))
+
+    def _flat_spline(
+        self, target: Target, unit: str | Unit, n_hidden: int, seed: int
+    ) -> tuple[FreeKnotSpline, int]:
+        """The best linear spline with all n knots inside the interval, and its flat cell."""
+        free = self.spline(target, unit, n_hidden + 1, seed)
+        rise = np.abs(free.pieces[:, 1]) * np.diff(free.knots)
+        fits = [
+            (
+                fit_free_knots(target, unit, free.knots, self.max_iterations, flat_cell=int(cell)),
+                int(cell),
+            )
+            for cell in np.argsort(rise)[: self.flat_trials]
+        ]
+        best, cell = min(fits, key=lambda pair: pair[0].rmse)
+        spent = free.iterations + sum(fit.iterations for fit, _ in fits)
+        return replace(best, iterations=spent), cell
+
+
+def _with_flat_cell(unit: str | Unit, spline: FreeKnotSpline, cell: int) -> GatedNetwork:
+    """Gates on both sides open away from the flat cell, which needs none."""
+    signs = np.where(np.arange(1, len(spline.pieces)) > cell, 1.0, -1.0)
+    network = build(find_unit(unit), 1, len(signs))
+    set_parameters(
+        network,
+        G=signs[:, None],
+        g=-signs * spline.knots[1:-1],
+        D=np.diff(spline.pieces[:, 1])[None],
+        d=spline.pieces[cell, :1],
+    )
+    return network
 
 
 @dataclass(frozen=True)
@@ -52,7 +195,7 @@ class SplineNetwork:
     Attributes:
         network: n neurons.
         spline: the fitted spline.
-        iterations: Levenberg-Marquardt iterations of all starts together.
+        iterations: Levenberg-Marquardt iterations of all candidates together.
     """
 
     network: GatedNetwork
@@ -60,114 +203,75 @@ class SplineNetwork:
     iterations: int
 
 
-def best_spline(target: Target, unit: str, n_cells: int, seed: int) -> tuple[FreeKnotSpline, int]:
-    """The best free-knot spline found from several starts, and all iterations spent.
+def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
+    """The network of n neurons that is a spline, its gates opening away from the best anchor.
+
+    Where all gates open one way, what one end of the domain needs in steep polynomials has to
+    cancel at the other. So the anchor is the cell for which the sum of what neurons are at most is
+    least. A GQU of as many neurons as cells needs an anchor whose cubic has real roots.
 
     Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: whose space.
-        n_cells: at least 1.
-        seed: of the jittered start.
+        unit: the unit or its name.
+        spline: of n_hidden cells; of one fewer if the unit has two factors.
+        n_hidden: number of neurons.
 
-    Raises:
-        ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`.
+    Returns:
+        None where no cell can be the anchor.
     """
-    start = equidistributed_knots(target, space(unit).order, n_cells)
-    width = np.diff(start)
-    jitter = np.random.default_rng((seed, n_cells)).uniform(-_JITTER, _JITTER, n_cells - 1)
-    jittered = start.copy()
-    jittered[1:-1] += jitter * np.minimum(width[:-1], width[1:])
-    fits = [fit_free_knots(target, unit, knots) for knots in (start, jittered)]
-    best = min(fits, key=lambda fit: fit.rmse)
-    iterations = sum(fit.iterations for fit in fits)
-    for _ in range(_MOST_MOVES if n_cells > 3 else 0):
-        moved = fit_free_knots(target, unit, _with_a_knot_moved(target, best))
-        iterations += moved.iterations
-        if not moved.rmse < best.rmse * (1 - _WORTH):
-            break
-        best = moved
-    return best, iterations
+    t, c = spline.knots, spline.pieces
+    powers = np.arange(c.shape[1])
+    changes = np.abs(increments(t, c))
+    right, left = (
+        np.sum(changes * np.abs(end - t[1:-1, None]) ** powers, axis=1) for end in t[[-1, 0]]
+    )
+    whole = np.array([shifted(piece, t[0] - at) for piece, at in zip(c, t[:-1], strict=True)])
+    size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1)
+    size += np.append(0.0, np.cumsum(left)) + np.append(np.cumsum(right[::-1])[::-1], 0.0)
+    for anchor in np.argsort(size, kind="stable"):
+        factors = None
+        if c.shape[1] == 4 and n_hidden == len(c):
+            factors = real_factors(whole[anchor], t[-1] - t[0])
+            if factors is None:
+                continue
+        return network_from_pieces(unit, t, c, int(anchor), factors)
+    return None
 
 
-def searched_spline(
-    target: Target, unit: str, n_cells: int, seed: int, starts: int
-) -> FreeKnotSpline:
-    """The best free-knot spline from random knots: a check on :func:`best_spline`.
+def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
+    """A cubic on [0, length] as a constant plus a product of real affine functions.
 
-    It shares neither starts nor moves with that function. The cells of the asymptotically optimal
-    density are stretched and shrunk independently, by factors drawn from a gamma distribution whose
-    standard deviation is half its mean.
+    The constant is free, so any of its roots may be chosen: all are real while one is no farther
+    from the inflection than the critical points allow. One of them must not lie inside the
+    interval: that factor is the gate.
 
     Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: whose space.
-        n_cells: at least 1.
-        seed: of the random knots, at least 0.
-        starts: number of them, at least 1.
+        cubic: (4,) coefficients in powers of s, the constant first.
+        length: of the interval.
 
-    Raises:
-        ValueError: no start, or as for
-            :func:`xsquared.training.free_knots.equidistributed_knots`.
+    Returns:
+        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None where there are
+        none.
     """
-    if starts < 1:
-        raise ValueError(f"starts must be at least 1, got {starts}")
-    width = np.diff(equidistributed_knots(target, space(unit).order, n_cells))
-    draw = np.random.default_rng((seed, n_cells))
-    a, b = target.domain[0]
-    fits = []
-    for _ in range(starts):
-        share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
-        knots = np.concatenate([[a], a + (b - a) * share / share[-1]])
-        knots[-1] = b
-        fits.append(fit_free_knots(target, unit, knots))
-    return min(fits, key=lambda fit: fit.rmse)
-
-
-def train_spline_network(target: Target, unit: str, n_hidden: int, seed: int) -> SplineNetwork:
-    """Train all parameters of a network of one input and one output.
-
-    Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
-        n_hidden: number of neurons, at least 1.
-        seed: of the jittered start.
-
-    Raises:
-        ValueError: an unknown unit, fewer than one neuron, or several variables.
-    """
-    if n_hidden < 1:
-        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-    space(unit)
-    spline, iterations = best_spline(target, unit, n_hidden, seed)
-    if unit == "mlp":
-        candidates = [
-            SplineNetwork(_one_way(spline), spline, 0),
-            _with_flat_cell(target, seed, n_hidden),
-        ]
-    elif unit == "glu":
-        candidates = [SplineNetwork(_one_way(spline), spline, 0)]
-    else:
-        candidates = _gqu_candidates(target, spline, n_hidden, seed)
-    best = min(candidates, key=lambda made: made.spline.rmse)
-    total = iterations + sum(made.iterations for made in candidates)
-    return SplineNetwork(best.network, best.spline, total)
-
-
-def retrain_spline(target: Target, unit: str, n_hidden: int) -> SplineNetwork:
-    """One run from equidistant knots, the paper's initialisation, without further starts or moves.
-
-    Arguments and errors as for :func:`train_spline_network`.
-    """
-    if n_hidden < 1:
-        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-    spline = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden + 1))
-    if unit == "gqu" and first_cell_factors(spline) is None:
-        if n_hidden == 1:
-            return _embedded_glu(target, 1, 0)
-        fewer = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden))
-        return SplineNetwork(_one_way(fewer), fewer, spline.iterations + fewer.iterations)
-    network = _merged_gqu(spline) if unit == "gqu" else _one_way(spline)
-    return SplineNetwork(network, spline, spline.iterations)
+    _, c1, c2, c3 = cubic
+    # Real roots reach equally far to both sides of the inflection: if neither end lies that near,
+    # it does itself, or no other point outside.
+    inflection = [-c2 / (3 * c3)] if c3 != 0 else []
+    for root in (0.0, length, *(place for place in inflection if not 0 < place < length)):
+        # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
+        b1 = c2 + c3 * root
+        b0 = c1 + b1 * root
+        discriminant = b1**2 - 4 * b0 * c3
+        if discriminant < 0:
+            continue
+        # The root of larger size first: no cancellation.
+        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+        sign = 1.0 if root <= 0 else -1.0
+        if q == 0:
+            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
+        else:
+            rest = [[c3, -q], [1.0, -b0 / q]]
+        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
+    return None
 
 
 def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
@@ -179,26 +283,6 @@ def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
     return np.sum(weights * error**2, axis=1)
 
 
-def first_cell_factors(spline: FreeKnotSpline) -> np.ndarray | None:
-    """Real factors of the first cell's cubic without its constant, or None where there are none.
-
-    The cubic is c0 + s (c1 + c2 s + c3 s^2). Where the quadratic has real roots, one GQU neuron at
-    the left end carries it.
-
-    Returns:
-        Rows (a, b) of two affine factors ``a s + b``, shape (2, 2).
-    """
-    _, c1, c2, c3 = spline.pieces[0]
-    discriminant = c2**2 - 4 * c1 * c3
-    if discriminant < 0:
-        return None
-    # The root of larger size first: no cancellation.
-    q = -(c2 + np.copysign(np.sqrt(discriminant), c2)) / 2
-    if q == 0:
-        return np.array([[c3, 0.0], [1.0, 0.0]]) if c1 == 0 else np.array([[0.0, c1], [0.0, 1.0]])
-    return np.array([[c3, -q], [1.0, -c1 / q]])
-
-
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
     """Knots with the least useful one put into the middle of the worst cell."""
     errors, knots = cell_errors(target, spline), spline.knots
@@ -208,73 +292,3 @@ def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
     least = int(np.argmin(together)) + 1
     middle = (knots[worst] + knots[worst + 1]) / 2
     return np.sort(np.append(np.delete(knots, least), middle))
-
-
-def _one_way(spline: FreeKnotSpline) -> GatedNetwork:
-    """All gates open to the right."""
-    return network_from_pieces(spline.unit, spline.knots, spline.pieces)
-
-
-def _with_flat_cell(target: Target, seed: int, n_hidden: int) -> SplineNetwork:
-    """The best MLP found that has all its hinges inside the interval."""
-    free, iterations = best_spline(target, "mlp", n_hidden + 1, seed)
-    rise = np.abs(free.pieces[:, 1]) * np.diff(free.knots)
-    fits = [
-        (int(cell), fit_free_knots(target, "mlp", free.knots, flat_cell=int(cell)))
-        for cell in np.argsort(rise)[:_FLAT_TRIALS]
-    ]
-    cell, best = min(fits, key=lambda pair: pair[1].rmse)
-    slopes = best.pieces[:, 1]
-    signs = np.where(np.arange(n_hidden) < cell, -1.0, 1.0)
-    network = build("mlp", 1, n_hidden)
-    set_parameters(
-        network,
-        G=signs[:, None],
-        g=-signs * best.knots[1:-1],
-        D=np.diff(slopes)[None],
-        d=best.pieces[cell, :1],
-    )
-    return SplineNetwork(network, best, iterations + sum(fit.iterations for _, fit in fits))
-
-
-def _gqu_candidates(
-    target: Target, spline: FreeKnotSpline, n_hidden: int, seed: int
-) -> list[SplineNetwork]:
-    if first_cell_factors(spline) is not None:
-        return [SplineNetwork(_merged_gqu(spline), spline, 0)]
-    candidates = [_embedded_glu(target, n_hidden, seed)]
-    if n_hidden > 1:
-        fewer, iterations = best_spline(target, "gqu", n_hidden - 1, seed)
-        candidates.append(SplineNetwork(_one_way(fewer), fewer, iterations))
-    return candidates
-
-
-def _merged_gqu(spline: FreeKnotSpline) -> GatedNetwork:
-    """The GQU with one neuron per cell, whose first cell's cubic has real roots."""
-    factors = first_cell_factors(spline)
-    if factors is None:
-        raise ValueError("the first cell's cubic has no real factors")
-    whole = network_from_pieces("gqu", spline.knots, spline.pieces)
-    left = spline.knots[0]
-    weights = {
-        name: value.detach().numpy()[..., 1:].copy()
-        if name == "D"
-        else value.detach().numpy()[1:].copy()
-        for name, value in whole.named_parameters()
-        if name != "d"
-    }
-    for (a, b), weight, bias in zip(factors, "UQ", "uq", strict=True):
-        weights[weight][0], weights[bias][0] = a, b - a * left
-    network = build("gqu", 1, len(spline.pieces))
-    set_parameters(network, d=whole.d.detach().numpy(), **weights)
-    return network
-
-
-def _embedded_glu(target: Target, n_hidden: int, seed: int) -> SplineNetwork:
-    """The GLU of n neurons as a GQU: its second factor is one."""
-    spline, iterations = best_spline(target, "glu", n_hidden, seed)
-    glu = _one_way(spline)
-    network = build("gqu", 1, n_hidden)
-    weights = {name: value.detach().numpy() for name, value in glu.named_parameters()}
-    set_parameters(network, Q=np.zeros((n_hidden, 1)), q=np.ones(n_hidden), **weights)
-    return SplineNetwork(network, spline, iterations)
