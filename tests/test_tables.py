@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+import myst_nb
 import numpy as np
 import pandas as pd
 import pytest
-from IPython.utils.capture import capture_output
 
 from xsquared.tables import MISSING, TABLE_MIME, Table, glue_numbers
 
@@ -81,20 +81,14 @@ def test_bad_tables_are_refused_when_made(
         Table(frame, "C.", name, formats)
 
 
-def glued(*arguments: object) -> dict[str, str]:
-    with capture_output() as shown:
-        glue_numbers(*arguments)
-    return {
-        output.metadata["scrapbook"]["name"]: text
-        for output in shown.outputs
-        for text in output.data.values()
-    }
-
-
-def test_numbers_are_rounded_to_plain_python() -> None:
-    numbers = {"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}
-    assert glued(numbers, 2) == {"slope": "-2.0", "n": "50", "word": "'none'"}
-    assert glued({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0}) == {"a": "1.2346", "b": "13.0"}
+def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    glued: dict[str, object] = {}
+    monkeypatch.setattr(myst_nb, "glue", lambda key, value, **_: glued.update({key: value}))
+    glue_numbers({"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}, 2)
+    assert glued == {"slope": -2.0, "n": 50, "word": "none"}
+    assert {type(value) for value in glued.values()} == {float, int, str}
+    glue_numbers({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0})
+    assert (glued["a"], glued["b"]) == (1.2346, 13.0)
 
 
 @pytest.mark.parametrize(
