@@ -57,7 +57,7 @@ def undescribed_pictures(notebook: nbformat.NotebookNode) -> list[str]:
 
 
 def unnamed_hidden_code(notebook: nbformat.NotebookNode) -> list[str]:
-    """First lines of hidden cells that show neither figure nor table and do not say what they do."""
+    """First lines of hidden cells without figure, table or a summary of their own."""
     found = []
     for cell in notebook.cells:
         if "hide-input" not in cell.metadata.get("tags", []):
