@@ -11,6 +11,7 @@ from xsquared.geometry import knots
 from xsquared.quadrature import on_cells
 from xsquared.units import GatedNetwork, predict
 
+
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
     """RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
 

@@ -91,9 +91,7 @@ class Unit:
         Solvers that use the formula rather than the module's gradient ask for this.
         """
         module = self.module or GatedNetwork
-        return (
-            module.hidden is GatedNetwork.hidden and module.forward is GatedNetwork.forward
-        )
+        return module.hidden is GatedNetwork.hidden and module.forward is GatedNetwork.forward
 
     @property
     def degree(self) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -136,7 +136,8 @@ class Dataset:
         if columns is not None and self.features:
             if missing := [name for name in self.features if name not in columns]:
                 raise ValueError(f"{self.name}: expected a column {missing[0]!r}, got {[*columns]}")
-            x = x[list(self.features)]  # type: ignore[index]
+            frame: Any = x
+            x = frame[list(self.features)]
         array = check_finite_array("features", _plain(x))
         if array.ndim == 1 and self.dim == 1:
             array = array[:, None]
@@ -180,9 +181,7 @@ def sampled(target: Target, n_points: int = 10_000) -> Dataset:
     x = np.linspace(*target.domain[0], n_points)
     points = Points(_frozen(x[:, None]), _frozen(target(x)))
     one, zero = _frozen(np.ones(1)), _frozen(np.zeros(1))
-    return Dataset(
-        target.name, "paper", points, points, points, zero, one, 0.0, 1.0, target=target
-    )
+    return Dataset(target.name, "paper", points, points, points, zero, one, 0.0, 1.0, target=target)
 
 
 def from_target(

@@ -84,9 +84,7 @@ PROBLEMS: dict[str, Problem] = (
 )
 
 
-def load(
-    name: str, seed: int = 0, split: Split = "held-out", points: int | None = None
-) -> Dataset:
+def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
     """A problem's points.
 
     Args:
@@ -146,5 +144,3 @@ def _housing() -> np.ndarray:
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = read("housing").T
     columns = [income, age, rooms / households, bedrooms / households, people]
     return np.stack([*columns, people / households, latitude, longitude, value / 100000.0], axis=1)
-
-

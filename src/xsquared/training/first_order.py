@@ -33,6 +33,8 @@ class AdamW:
     max_iterations: int = 5000
     learning_rate: float = 0.02
     records: int = 200
+    #: A rate that falls to zero ends the descent; losses on the way may rise.
+    stall: ClassVar[float] = -np.inf
 
     def __post_init__(self) -> None:
         check_integer("max_iterations", self.max_iterations, 1)
@@ -45,7 +47,9 @@ class AdamW:
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         return trained(self, network, x, y, _letters(network, gates))
 
-    def descend(self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]) -> Iterator[tuple[int, bool]]:
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
+    ) -> Iterator[int]:
         """Step the parameters of those letters in place; yields the steps taken and whether none
         that follows would help, as often as the loss shall be recorded."""
         parameters = [getattr(network, letter) for letter in letters]
@@ -58,7 +62,7 @@ class AdamW:
             optimizer.step()
             schedule.step()
             if step % every == 0 or step == self.max_iterations:
-                yield step, False
+                yield step
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,9 @@ class LBFGS:
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         return trained(self, network, x, y, _letters(network, gates))
 
-    def descend(self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]) -> Iterator[tuple[int, bool]]:
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
+    ) -> Iterator[int]:
         """As :meth:`AdamW.descend`."""
         optimizer = torch.optim.LBFGS(
             [getattr(network, letter) for letter in letters],
@@ -106,12 +112,9 @@ class LBFGS:
             loss.backward()
             return loss
 
-        before = float(_loss(network, x, y).detach())
         for step in range(self.inner, self.max_iterations + self.inner, self.inner):
             optimizer.step(closure)
-            now = float(_loss(network, x, y).detach())
-            yield step, before - now < self.stall * before
-            before = now
+            yield step
 
 
 def trained(
@@ -137,17 +140,18 @@ def trained(
         with torch.no_grad():
             return float(torch.sqrt(_loss(network, x, y)))
 
-    begun, status, step = time.perf_counter(), "iterations", 0
+    begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, rmse())]
-    for step, idle in solver.descend(network, x, y, letters):
+    for steps in solver.descend(network, x, y, letters):  # noqa: B007  (used below)
         history.append((time.perf_counter() - begun, rmse()))
-        if not np.isfinite(history[-1][1]):
+        (_, before), (_, now) = history[-2:]
+        if not np.isfinite(now):
             status = "diverged"
             break
-        if idle:
+        if before**2 - now**2 < solver.stall * before**2:
             status = "converged"
             break
-    return Trained(network, status, step, history=np.array(history))
+    return Trained(network, status, steps, history=np.array(history))
 
 
 def _letters(network: GatedNetwork, gates: Gates) -> tuple[str, ...]:

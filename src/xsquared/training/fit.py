@@ -132,9 +132,7 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
     test = (
         rmse(trained.network, data.test.x, data.test.y)
         if trained.margin is None
-        else confined_rmse(
-            trained.network, data.test.x, data.test.y, data.train.y, trained.margin
-        )
+        else confined_rmse(trained.network, data.test.x, data.test.y, data.train.y, trained.margin)
     )
     word = trained.status
     if not np.isfinite(train):

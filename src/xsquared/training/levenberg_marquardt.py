@@ -51,6 +51,10 @@ class Damping:
     floor: float = 1e-30
 
 
+#: As every solver has it where nothing else is asked for.
+DAMPING = Damping()
+
+
 def descend(
     point: P,
     linearise: Callable[[P], Callable[[float], P | None]],
@@ -72,9 +76,7 @@ def descend(
         iteration that found no lower loss yields its point once more.
     """
     factor, stalled, iterations = damping.start, 0, 0
-    while (
-        iterations < max_iterations and stalled < damping.patience and point.loss > damping.floor
-    ):
+    while iterations < max_iterations and stalled < damping.patience and point.loss > damping.floor:
         yield point, iterations, "iterations"
         iterations += 1
         attempt, lower = linearise(point), None

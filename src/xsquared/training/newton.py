@@ -34,6 +34,7 @@ from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
+
 @dataclass(frozen=True)
 class Newton:
     """Newton's method in the paper's stages: spline weights, gates layer by layer, all at once.
@@ -156,9 +157,7 @@ def gradient_and_hessian(
     return gradient(theta).detach().numpy(), hessian.detach().numpy()
 
 
-def newton_direction(
-    gradient: np.ndarray, hessian: np.ndarray, settings: Newton
-) -> np.ndarray:
+def newton_direction(gradient: np.ndarray, hessian: np.ndarray, settings: Newton) -> np.ndarray:
     """The descent direction: Jacobi preconditioning, singular rows eliminated.
 
     Args:

@@ -97,9 +97,7 @@ class Solver(Protocol):
     #: How trials and the command line call it.
     name: ClassVar[str]
 
-    def train(
-        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
-    ) -> Trained:
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train a network of one output.
 
         Raises:

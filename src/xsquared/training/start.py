@@ -1,4 +1,4 @@
-"""Where networks start: the paper's equidistant hinges in one dimension, normal weights elsewhere."""
+"""Where networks start: on the paper's equidistant hinges in one dimension, else normal weights."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from torch import Tensor
 from xsquared.checks import check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
-from xsquared.training.levenberg_marquardt import Damping, descend
+from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
 from xsquared.training.result import Gates, Trained
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
@@ -101,7 +101,7 @@ class VariableProjection:
     starts: int = 3
     trial_iterations: int = 15
     ridge: float = 0.0
-    damping: Damping = Damping()
+    damping: Damping = DAMPING
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -203,7 +203,7 @@ def iterates(
     train_gates: bool = True,
     max_iterations: int = 200,
     ridge: float = 0.0,
-    damping: Damping = Damping(),  # noqa: B008  (frozen)
+    damping: Damping = DAMPING,
 ) -> Iterator[ProjectedFit]:
     """Variable projection from given rows, one fit after the other; stop taking to stop early.
 
