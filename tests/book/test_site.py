@@ -164,7 +164,7 @@ CONTRAST = """
     const c = parse(getComputedStyle(e).backgroundColor);
     return c.length === 3 || c[3] > 0 || !e.parentElement ? c : ground(e.parentElement);
   };
-  return [...document.querySelectorAll('.proof, .verdict, .verdict *')].map(e => {
+  return [...document.querySelectorAll('.proof, .xs-table .holds, .xs-table .fails')].map(e => {
     const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
     return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
   });
