@@ -35,7 +35,9 @@ def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
     )
     data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
     output = new_output("execute_result", data=data, execution_count=1)
-    return new_code_cell(source, outputs=[output], execution_count=1, metadata=metadata)
+    return new_code_cell(
+        source, outputs=[output], execution_count=1, metadata={"tags": ["hide-input"], **named}
+    )
 
 
 @pytest.fixture(scope="module")

@@ -177,7 +177,7 @@ CONTRAST = """
 def test_marks_and_verdicts_can_be_read(browser: Any, address: str, name: str, theme: str) -> None:
     with Visit(browser, address, color_scheme=theme) as visit:
         found = visit.open(name).evaluate(CONTRAST)
-        assert len(found) > 5
+        assert found
         assert [text for contrast, text in found if contrast < 4.5] == []
 
 
