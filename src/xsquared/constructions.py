@@ -103,26 +103,29 @@ def network_from_pieces(
     unit: str | Unit,
     knots: np.ndarray,
     pieces: np.ndarray,
-    anchor: int = 0,
+    directions: np.ndarray | None = None,
     factors: np.ndarray | None = None,
 ) -> GatedNetwork:
     """The network that is a given spline, for a unit with a ReLU gate and p affine factors.
 
-    The polynomial of one cell, the anchor, stands behind gates that are open everywhere. Gates at
-    the knots on its right open to the right, those on its left to the left, and each adds what the
-    piece beyond it has more than the one before continued. In s = x - t that is D s for p = 0 and
-    s^p (a s + b) for p > 0: the gate, p - 1 factors s and the factor a s + b. The scale of a neuron
-    is free then, and D = 1. The anchor's powers of s below p take p - 1 neurons more, unless its
-    polynomial has real roots and is given as one product.
+    A gate at each knot inside adds what the piece beyond it has more than the one before continued.
+    In s = x - t that is D s for p = 0 and s^p (a s + b) for p > 0: the gate, p - 1 factors s and
+    the factor a s + b. The scale of a neuron is free then, and D = 1. If all gates open to the
+    right, the first cell's polynomial stands behind them, carried by gates that are open on the
+    whole interval; a gate that opens to the left puts what its knot adds, with the sign changed, in
+    front of it, and adds it to the polynomial behind. Powers of s below p in that polynomial take
+    p - 1 neurons more, unless it has real roots and is given as one product.
 
     Args:
         unit: the unit or its name; its splines have degree p + 1 and, for p > 0, p - 1 continuous
             derivatives.
         knots: (n + 1,) strictly ascending ends of the cells.
         pieces: (n, p + 2) coefficients in powers of x - t_k on cell k, the constant first.
-        anchor: index of a cell; 0 for gates that all open to the right.
-        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on all cells first,
-            whose product is the anchor's polynomial but for its constant.
+        directions: (n - 1,) in which the gates at the knots inside open, 1 to the right and -1 to
+            the left; all to the right where None.
+        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
+            first, whose product is the polynomial behind the gates but for its constant; (0, 2)
+            where that is all of it.
 
     Raises:
         ValueError: an unknown unit or a gate other than ReLU, knots that do not ascend, pieces of
@@ -140,32 +143,34 @@ def network_from_pieces(
     if c.shape != (len(t) - 1, p + 2):
         raise ValueError(f"pieces must have shape {(len(t) - 1, p + 2)}, got {c.shape}")
     changes = increments(t, c)
-    scale = np.abs(c[:, : max(p, 1)]).max(initial=1.0)
-    if np.abs(changes[:, : max(p, 1)]).max(initial=0.0) > _JUMP * scale:
+    # Rounding of a piece continued is as large as its terms, not as what they sum to.
+    terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
+    if (np.abs(changes[:, : max(p, 1)]) > _JUMP * terms[: max(p, 1)]).any():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
-    whole = shifted(c[anchor], t[0] - t[anchor])
+    opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, np.float64)
+    whole = combination(opened) @ shifted(c, t[0] - t[:-1])
+    lower = range(1, p) if factors is None else range(0)
     if factors is None:
-        factors = np.array([[1.0, 0.0]] * p + [whole[: p - 1 : -1]]) if p else np.array([[1.0, 0.0]])
-        lower = range(1, p)
-    else:
+        factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
+    elif len(factors):
         whole[0] -= factors[:, 1].prod()
-        lower = range(0)
-    # Rows (slope, value at the neuron's place) of gate and factors: the anchor's neurons stand at
-    # the left end, the others at the knots inside.
-    m = 1 + len(lower)
+    # Rows (slope, value at the neuron's place) of gate and factors: neurons behind the gates stand
+    # at the left end, the others at the knots inside.
+    m = len(lower) + min(len(factors), 1)
     places = np.concatenate([np.full(m, t[0]), t[1:-1]])
     rows = np.zeros((p + 1, len(places), 2))
     rows[..., 0] = 1.0
     for power in lower:
         rows[power:, power - 1] = [0.0, 1.0]
         rows[-1, power - 1, 1] = whole[power]
-    rows[:, m - 1] = factors
-    rows[0, m:, 0] = np.where(np.arange(1, len(c)) > anchor, 1.0, -1.0)
+    if m:
+        rows[:, m - 1] = factors
+    rows[0, m:, 0] = opened
     weights = np.ones(len(places))
     if p:
         rows[-1, m:] = changes[:, :-3:-1]
     else:
-        weights = np.append(whole[1], changes[:, 1])
+        weights = np.append(whole[1:2][:m], changes[:, 1])
     network = build(record, 1, len(places))
     for (weight, bias), row in zip((("G", "g"), *record.factors), rows, strict=True):
         set_parameters(network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places})
@@ -173,21 +178,35 @@ def network_from_pieces(
     return network
 
 
+def combination(directions: np.ndarray) -> np.ndarray:
+    """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
+
+    It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
+
+    Args:
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right and -1 to the left.
+
+    Returns:
+        (n,), one for each cell.
+    """
+    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
+    return -np.diff(left)
+
+
 def increments(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """What each piece has more than the one on its left continued, (n - 1, degree + 1).
 
     Arguments as for :func:`network_from_pieces`; coefficients in powers of x - t_k, k > 0.
     """
-    before = [shifted(c, h) for c, h in zip(pieces[:-1], np.diff(knots)[:-1], strict=True)]
-    return pieces[1:] - np.reshape(before, pieces[1:].shape)
+    return np.subtract(pieces[1:], shifted(pieces[:-1], np.diff(knots)[:-1]))
 
 
-def shifted(coefficients: np.ndarray, distance: float) -> np.ndarray:
-    """Coefficients in powers of s - distance of the polynomial with these in powers of s."""
-    made = np.zeros_like(coefficients)
-    for i in range(len(made)):
-        for j in range(i, len(made)):
-            made[i] += math.comb(j, i) * coefficients[j] * distance ** (j - i)
+def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
+    made = np.zeros_like(pieces)
+    for i in range(pieces.shape[1]):
+        for j in range(i, pieces.shape[1]):
+            made[:, i] += math.comb(j, i) * pieces[:, j] * distance ** (j - i)
     return made
 
 

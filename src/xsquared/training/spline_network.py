@@ -4,15 +4,13 @@ Local fits start from knots of the asymptotically optimal density and from jitte
 Then knots that are better spent elsewhere move: the one whose two cells have the least error goes
 to the middle of the worst cell, and the fit runs again, as long as that pays.
 
-How many cells n neurons with p affine factors have:
-
-- p = 0 (MLP): n + 1. If all n hinges lie inside the interval, the function is flat on one cell:
-  gates left of it open to the left, gates right of it to the right. A flat cell costs little where
-  it holds an extremum; for a target without one the fit on n cells with n - 1 inner knots is kept.
-- p = 1 (GLU): n, with n - 1 inner knots and one hinge at the left end.
-- p = 2 (GQU): n, if the first cell's cubic has real roots, so that one neuron can carry it; else
-  n - 1, and two neurons at the left end. With one factor less on n cells, the other being one, it
-  is a GLU too, which is taken where it is better.
+Of n neurons with p affine factors all hinges may lie inside. The network then has n + 1 cells, more
+than which no network of n neurons has, but no neuron is left for the polynomial behind all gates,
+which has to be constant. In which directions the gates open decides how much that costs, in general
+next to nothing: :func:`xsquared.training.free_knots.best_directions`. Where it costs more than a
+cell would, splines on n cells are fitted as well: one neuron's gate is open everywhere, and carries
+the polynomial of one cell, the anchor, from which the other gates open away. For p = 2 that needs
+an anchor whose cubic has real roots, and else two neurons and n - 1 cells.
 
 References:
     Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
@@ -21,25 +19,50 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
+import torch
 
-from xsquared.constructions import increments, network_from_pieces, shifted
+from xsquared.checks import check_choice, check_integer, check_number
+from xsquared.constructions import network_from_pieces, shifted
+from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
 from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
+    DAMPING,
     FreeKnotSpline,
+    alternations,
+    best_directions,
+    cell_errors,
+    directions_of,
     equidistributed_knots,
     fit_free_knots,
+    neuron_sizes,
     space,
+)
+from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.levenberg_marquardt import Damping
+from xsquared.training.result import Gates, Trained
+from xsquared.training.variable_projection import (
+    ProjectedFit,
+    Rows,
+    iterates,
+    last,
+    require_formula,
+    rows_on_data,
+    to_network,
 )
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
+#: Cells of the rule on which networks are fitted whose slope is not continuous.
+_FIXED = 60
+
+Start = Literal["density", "equidistant", "random"]
 
 
 @dataclass(frozen=True)
@@ -55,28 +78,150 @@ class FreeKnots:
             random, the others with every knot jittered.
         jitter: how far a jittered knot may go, in widths of the smaller cell beside it.
         moves: most knots moved to better places.
-        flat_trials: how many cells of the smallest rise are tried as an MLP's flat cell.
+        directions: how many choices of the gates' directions are fitted, with all hinges inside;
+            with 0 all gates but one open away from an anchor.
+        trial_iterations: of each of these fits before the best goes on.
+        narrow: the widest network for which gates away from an anchor are tried in any case.
+        jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
+        random_starts: how many of them start from random rows.
+        damping: how the damping moves, and when a local fit ends.
     """
 
+    name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
-    start: Literal["density", "equidistant", "random"] = "density"
+    start: Start = "density"
     starts: int = 2
     jitter: float = 0.4
     moves: int = 4
-    flat_trials: int = 3
-    name: ClassVar[str] = "free_knots"
+    directions: int = 4
+    trial_iterations: int = 25
+    narrow: int = 8
+    jumps: int = 3
+    random_starts: int = 10
+    damping: Damping = DAMPING
 
     def __post_init__(self) -> None:
-        for field, least in (("max_iterations", 0), ("starts", 1), ("moves", 0), ("flat_trials", 0)):
-            value = getattr(self, field)
-            if not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{field} must be an integer of at least {least}, got {value!r}")
-        if self.start not in ("density", "equidistant", "random"):
+        for setting in fields(self):
+            if setting.type == "int":
+                least = int(setting.name in ("starts", "trial_iterations"))
+                check_integer(setting.name, getattr(self, setting.name), least)
+        check_choice("start", self.start, get_args(Start))
+        # Beyond a half knots could cross.
+        check_number("jitter", self.jitter, least=0, most=0.49)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train; with frozen gates the other weights only, which stay on equidistant knots.
+
+        Raises:
+            ValueError: data without a target of one variable or scaled, a unit or gate that this
+                solver does not implement.
+        """
+        target = data.target
+        if target is None or data.dim != 1:
             raise ValueError(
-                f"start must be density, equidistant or random, got {self.start!r}"
+                f"free_knots minimises the integral of a target of one variable; {data.name} has "
+                f"{data.dim} features and {'no' if target is None else 'a'} target"
             )
-        if not 0 <= self.jitter < 0.5:
-            raise ValueError(f"jitter must lie in [0, 0.5), so that knots stay, got {self.jitter}")
+        if data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0:
+            raise ValueError(
+                f"free_knots takes unscaled data, such as sampled(target): {data.name}"
+            )
+        require_formula(self.name, unit)
+        space(unit)
+        if gates == "frozen":
+            frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
+            return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
+        made = self.on_target(target, unit, n_hidden, seed)
+        promised = None
+        if made.spline is not None:
+            missed = made.spline(data.train.x[:, 0]) - data.train.y
+            promised = float(np.sqrt(np.mean(missed**2)))
+        return Trained(made.network, made.status, made.iterations, promised)
+
+    def on_target(
+        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
+    ) -> SplineNetwork:
+        """Train all parameters of n neurons, for the error over the target's whole domain.
+
+        Arguments and errors as for :meth:`spline`, n_hidden in place of n_cells.
+        """
+        check_integer("n_hidden", n_hidden, 1)
+        record = find_unit(unit)
+        order = space(record).degree + 1
+        made: list[SplineNetwork] = []
+
+        def add(spline: FreeKnotSpline) -> float:
+            """The error of the forward pass; infinite where n neurons cannot carry the spline."""
+            network = spline_network(record, spline, n_hidden)
+            if network is None:
+                return np.inf
+            made.append(
+                SplineNetwork(network, spline, 0, measured_rmse(network, target), spline.status)
+            )
+            return made[-1].rmse
+
+        spent, reached, bound = 0, np.inf, 0.0
+        if self.directions:
+            free = self.spline(target, record, n_hidden + 1, seed)
+            tries = [
+                fit_free_knots(
+                    target, record, free.knots, self.trial_iterations, directions, self.damping
+                )
+                for directions in best_directions(target, record, free.knots, self.directions)
+            ]
+            ahead = min(tries, key=lambda one: one.rmse)
+            spline = self._fit(target, record, ahead.knots, ahead.directions)
+            spent += free.iterations + sum(one.iterations for one in (*tries, spline))
+            reached, bound = add(spline), free.rmse * (1 + 1 / n_hidden) ** order
+        if n_hidden <= self.narrow or not reached <= bound:
+            spline = self.spline(target, record, n_hidden, seed)
+            spent += spline.iterations
+            if add(spline) == np.inf and n_hidden > 1:
+                spline = self.spline(target, record, n_hidden - 1, seed)
+                spent += spline.iterations
+                add(spline)
+        best = min(made, key=lambda one: one.rmse, default=None)
+        if order > 3 and (n_hidden <= self.jumps or best is None or not best.holds):
+            for other in self._with_free_roots(target, record, n_hidden, seed):
+                spent += other.iterations
+                made.append(other)
+        return replace(min(made, key=lambda one: one.rmse), iterations=spent)
+
+    def _with_free_roots(
+        self, target: Target, unit: Unit, n_hidden: int, seed: int
+    ) -> list[SplineNetwork]:
+        """Networks of a unit of two factors whose slope is not continuous.
+
+        The unit of one factor, the other being one; for narrow networks also variable projection
+        from random rows, on nodes that do not move.
+        """
+        fewer = replace(unit, factors=unit.factors[:1])
+        inner = self.on_target(target, fewer, n_hidden, seed)
+        network = build(unit, 1, n_hidden)
+        (weight, bias) = unit.factors[1]
+        ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}
+        values = {name: value.detach().numpy() for name, value in inner.network.named_parameters()}
+        set_parameters(network, **values, **ones)
+        made = [replace(inner, network=network)]
+        x, weights = (part.ravel() for part in on_cells(np.linspace(*target.domain[0], _FIXED + 1)))
+        points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
+        draw = np.random.default_rng((seed, n_hidden))
+
+        def run(rows: Rows, limit: int) -> ProjectedFit:
+            ruled = torch.from_numpy(weights / weights.sum())
+            return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
+
+        if n_hidden <= self.jumps and self.random_starts:
+            tries = [
+                run(rows_on_data(unit, x[:, None], n_hidden, draw), self.trial_iterations)
+                for _ in range(self.random_starts)
+            ]
+            best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
+            spent = best.iterations + sum(one.iterations for one in tries)
+            network = to_network(best, unit)
+            error = measured_rmse(network, target)
+            made.append(SplineNetwork(network, None, spent, error, best.status))
+        return made
 
     def spline(
         self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
@@ -84,36 +229,43 @@ class FreeKnots:
         """The best spline found; its iterations are those of all starts and moves.
 
         Args:
-            target: a function of one variable with as many derivatives as the unit's order.
+            target: a function of one variable.
             unit: whose space.
             n_cells: at least 1.
             seed: of the randomness, at least 0.
 
         Raises:
-            ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`.
+            ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`, or a unit
+                that :func:`xsquared.training.free_knots.space` refuses.
         """
         fits = [
-            fit_free_knots(target, unit, knots, self.max_iterations)
-            for knots in self._knots(target, unit, n_cells, seed)
+            self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
         ]
         best = min(fits, key=lambda fit: fit.rmse)
         for _ in range(self.moves if n_cells > 3 else 0):
-            knots = _with_a_knot_moved(target, best)
-            fits.append(fit_free_knots(target, unit, knots, self.max_iterations))
+            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best)))
             if not fits[-1].rmse < best.rmse * (1 - _WORTH):
                 break
             best = fits[-1]
         return replace(best, iterations=sum(fit.iterations for fit in fits))
 
-    def _knots(
-        self, target: Target, unit: str | Unit, n_cells: int, seed: int
-    ) -> list[np.ndarray]:
+    def _fit(
+        self,
+        target: Target,
+        unit: str | Unit,
+        knots: np.ndarray,
+        directions: np.ndarray | None = None,
+    ) -> FreeKnotSpline:
+        return fit_free_knots(target, unit, knots, self.max_iterations, directions, self.damping)
+
+    def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
         """The starts, each (n_cells + 1,)."""
+        check_integer("seed", seed, 0)
         a, b = target.domain[0]
         plain = (
             np.linspace(a, b, n_cells + 1)
             if self.start == "equidistant"
-            else equidistributed_knots(target, space(unit).degree + 1, n_cells)
+            else equidistributed_knots(target, unit, n_cells)
         )
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         if self.start == "random":
@@ -129,64 +281,6 @@ class FreeKnots:
         ]
         return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
-    def on_target(
-        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
-    ) -> SplineNetwork:
-        """Train all parameters of n neurons.
-
-        Arguments and errors as for :meth:`spline`, n_hidden in place of n_cells.
-        """
-        if n_hidden < 1:
-            raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-        degree = space(unit).degree
-        splines = [self.spline(target, unit, n_hidden, seed)]
-        networks = [spline_network(unit, splines[0], n_hidden)]
-        if degree == 1:
-            spline, cell = self._flat_spline(target, unit, n_hidden, seed)
-            splines.append(spline)
-            networks.append(_with_flat_cell(unit, spline, cell))
-        if networks[0] is None and n_hidden > 1:
-            splines.append(self.spline(target, unit, n_hidden - 1, seed))
-            networks.append(spline_network(unit, splines[-1], n_hidden))
-        made = [
-            (measured_rmse(network, target), network, spline)
-            for network, spline in zip(networks, splines, strict=True)
-            if network is not None
-        ]
-        _, network, spline = min(made, key=lambda row: row[0])
-        return SplineNetwork(network, spline, sum(spline.iterations for spline in splines))
-
-    def _flat_spline(
-        self, target: Target, unit: str | Unit, n_hidden: int, seed: int
-    ) -> tuple[FreeKnotSpline, int]:
-        """The best linear spline with all n knots inside the interval, and its flat cell."""
-        free = self.spline(target, unit, n_hidden + 1, seed)
-        rise = np.abs(free.pieces[:, 1]) * np.diff(free.knots)
-        fits = [
-            (
-                fit_free_knots(target, unit, free.knots, self.max_iterations, flat_cell=int(cell)),
-                int(cell),
-            )
-            for cell in np.argsort(rise)[: self.flat_trials]
-        ]
-        best, cell = min(fits, key=lambda pair: pair[0].rmse)
-        spent = free.iterations + sum(fit.iterations for fit, _ in fits)
-        return replace(best, iterations=spent), cell
-
-
-def _with_flat_cell(unit: str | Unit, spline: FreeKnotSpline, cell: int) -> GatedNetwork:
-    """Gates on both sides open away from the flat cell, which needs none."""
-    signs = np.where(np.arange(1, len(spline.pieces)) > cell, 1.0, -1.0)
-    network = build(find_unit(unit), 1, len(signs))
-    set_parameters(
-        network,
-        G=signs[:, None],
-        g=-signs * spline.knots[1:-1],
-        D=np.diff(spline.pieces[:, 1])[None],
-        d=spline.pieces[cell, :1],
-    )
-    return network
-
 
 @dataclass(frozen=True)
 class SplineNetwork:
@@ -194,46 +288,58 @@ class SplineNetwork:
 
     Attributes:
         network: n neurons.
-        spline: the fitted spline.
+        spline: the fitted spline; None where the network was fitted itself.
         iterations: Levenberg-Marquardt iterations of all candidates together.
+        rmse: of the network's forward pass over the domain.
+        status: how the fit ended.
     """
 
     network: GatedNetwork
-    spline: FreeKnotSpline
+    spline: FreeKnotSpline | None
     iterations: int
+    rmse: float
+    status: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the forward pass has the spline's error, up to one per cent."""
+        return self.spline is None or self.rmse <= 1.01 * self.spline.rmse
 
 
 def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
-    """The network of n neurons that is a spline, its gates opening away from the best anchor.
+    """The network of n neurons that is a spline.
 
-    Where all gates open one way, what one end of the domain needs in steep polynomials has to
-    cancel at the other. So the anchor is the cell for which the sum of what neurons are at most is
-    least. A GQU of as many neurons as cells needs an anchor whose cubic has real roots.
+    Where the spline says in which directions its gates open, they do. Else they are chosen. Where
+    all open one way, what one end of the domain needs in steep polynomials has to cancel at the
+    other, so the sum of what neurons are at most shall be least. Without or with one factor all
+    gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
+    real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
 
     Args:
         unit: the unit or its name.
-        spline: of n_hidden cells; of one fewer if the unit has two factors.
+        spline: of n_hidden + 1 cells where it has directions; else of n_hidden cells, or of one
+            fewer if the unit has two factors.
         n_hidden: number of neurons.
 
     Returns:
-        None where no cell can be the anchor.
+        None where no directions will do.
     """
     t, c = spline.knots, spline.pieces
-    powers = np.arange(c.shape[1])
-    changes = np.abs(increments(t, c))
-    right, left = (
-        np.sum(changes * np.abs(end - t[1:-1, None]) ** powers, axis=1) for end in t[[-1, 0]]
-    )
-    whole = np.array([shifted(piece, t[0] - at) for piece, at in zip(c, t[:-1], strict=True)])
-    size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1)
-    size += np.append(0.0, np.cumsum(left)) + np.append(np.cumsum(right[::-1])[::-1], 0.0)
-    for anchor in np.argsort(size, kind="stable"):
-        factors = None
-        if c.shape[1] == 4 and n_hidden == len(c):
-            factors = real_factors(whole[anchor], t[-1] - t[0])
-            if factors is None:
-                continue
-        return network_from_pieces(unit, t, c, int(anchor), factors)
+    if spline.directions is not None:
+        return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
+    n, powers = len(c), np.arange(c.shape[1])
+    cells = shifted(c, t[0] - t[:-1])
+    right, left = neuron_sizes(t, c)
+    lean = np.concatenate([[0.0], np.cumsum(left - right)])
+    merged = len(powers) == 4 and n_hidden == n
+    for chosen in alternations(n):
+        signs = (-1.0) ** np.arange(chosen.shape[1])
+        whole = np.einsum("a,saj->sj", signs, cells[chosen])
+        size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + lean[chosen] @ signs
+        for i in np.argsort(size, kind="stable"):
+            factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
+            if factors is not None or not merged:
+                return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
     return None
 
 
@@ -272,15 +378,6 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
             rest = [[c3, -q], [1.0, -b0 / q]]
         return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
     return None
-
-
-def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
-    """Integral of the squared error over each cell, (n,)."""
-    x, weights = on_cells(spline.knots)
-    s = x - spline.knots[:-1, None]
-    powers = np.stack([s**j for j in range(spline.pieces.shape[1])], axis=-1)
-    error = np.einsum("kqj,kj->kq", powers, spline.pieces) - target(x)
-    return np.sum(weights * error**2, axis=1)
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
