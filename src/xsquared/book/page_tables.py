@@ -16,6 +16,9 @@ from xsquared.tables import TABLE_MIME
 if TYPE_CHECKING:
     from myst_nb.core.render import MimeData, NbElementRenderer
 
+#: Classes of cells that open with a verdict's mark.
+_MARKS = {"✔": "holds", "✘": "fails"}
+
 
 class PageTables:
     """A myst-nb plugin that turns :data:`~xsquared.tables.TABLE_MIME` into a docutils table."""
@@ -41,7 +44,8 @@ class PageTables:
         def row(cells: list[str]) -> nodes.row:
             made = nodes.row()
             for cell, number in zip(cells, table["numeric"], strict=True):
-                entry = nodes.entry(classes=["number"] if number else [])
+                kind = "number" if number else _MARKS.get(cell[:1], "")
+                entry = nodes.entry(classes=[kind] if kind else [])
                 made += entry
                 entry += parsed(nodes.paragraph(), cell)
             return made

@@ -211,7 +211,7 @@ def mend_html(
     """Say what each header heads, and let the summary of hidden code be heard as it is read."""
     if body := context.get("body"):
         body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
-        body = re.sub(r'<th class="((?:\w+ )*stub)"', r'<th scope="row" class="\1"', body)
+        body = re.sub(r'<th class="([^"]*\bstub\b)', r'<th scope="row" class="\1', body)
         context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
 
 
