@@ -200,3 +200,14 @@ def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
     assert "pip" in plain
     assert pip_section == {"pip": ["-r requirements.lock"]}
+
+
+def test_the_forge_runs_the_commands_on_every_python_that_the_package_names() -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    matrix = yaml.safe_load(text)["jobs"]["commands"]["strategy"]["matrix"]["include"]
+    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"]]
+    assert [entry["python"] for entry in matrix] == named
+    assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in named)
+    # Either build of torch, chosen as README says.
+    choices = {entry["pip_args"] for entry in matrix}
+    assert choices == {"", *re.findall(r'PIP_ARGS="(.+?)"', (ROOT / "README.md").read_text())}
