@@ -15,12 +15,23 @@ from hypothesis import strategies as st
 from xsquared.checks import (
     MOST,
     MOST_NUMBERS,
+    check_choice,
     check_finite_array,
     check_integer,
     check_number,
     check_size,
     quoted,
 )
+
+
+def test_a_known_name_passes() -> None:
+    assert check_choice("unit", "glu", {"mlp": 1, "glu": 2}) == "glu"
+
+
+@pytest.mark.parametrize("value", ["gqu", "", None, 1, ["glu"], {}, float("nan")])
+def test_unknown_names_are_refused(value: object) -> None:
+    with pytest.raises(ValueError, match=r"^unknown unit .+; known are mlp, glu$"):
+        check_choice("unit", value, ("mlp", "glu"))
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])

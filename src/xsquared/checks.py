@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -26,6 +27,18 @@ def quoted(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
     return " ".join(_REPR.repr(value).split())
+
+
+def check_choice(name: str, value: object, known: Iterable[str]) -> str:
+    """One of the known names.
+
+    Raises:
+        ValueError: any other value, whatever its type.
+    """
+    names = list(known)
+    if isinstance(value, str) and value in names:
+        return value
+    raise ValueError(f"unknown {name} {quoted(value)}; known are {', '.join(names)}")
 
 
 def check_integer(name: str, value: object, least: int = 0, most: int = MOST) -> int:
