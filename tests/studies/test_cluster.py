@@ -9,8 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +26,7 @@ from tests.studies.trainers import (
     trials,
     wait_to_be_killed,
 )
+from tests.waiting import wait_until
 from xsquared.studies import StoreError, run_sweep
 from xsquared.studies import sweep as engine
 
@@ -66,7 +66,10 @@ class Cluster:
         file = self.folder / "scheduler.json"
         listening = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         process = self.start("scheduler", *listening)
-        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+        wait_until(
+            lambda: file.exists() and file.read_text().rstrip().endswith("}"),
+            "there is a scheduler",
+        )
         return process
 
     def need_workers(self, count: int) -> None:
@@ -83,10 +86,8 @@ class Cluster:
             process.wait()
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    """Poll; a test runner's own limit ends what never comes true."""
-    while not true():
-        time.sleep(0.02)
+# Schedulers and workers take their seconds to start and to be missed.
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +104,7 @@ def killing(told: Path) -> Iterator[None]:
     """Kill, in the background, the process that writes its id into that file."""
 
     def kill() -> None:
-        wait_until(told.exists)
+        wait_until(told.exists, "the trial has begun")
         os.kill(int(told.read_text()), signal.SIGKILL)
 
     # A daemon: a test that fails does not wait for it.
@@ -208,7 +209,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
     address = cluster.address
 
     def kill() -> None:
-        wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3)
+        wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3, "three rows")
         scheduler.kill()
 
     threading.Thread(target=kill, daemon=True).start()
@@ -229,7 +230,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
     cluster.start_scheduler()
 
     def start_worker() -> None:
-        wait_until(lambda: bool(caplog.messages))
+        wait_until(lambda: bool(caplog.messages), "something is said")
         cluster.need_workers(1)
 
     threading.Thread(target=start_worker, daemon=True).start()

@@ -8,6 +8,7 @@ import random
 import signal
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -30,6 +31,7 @@ from tests.studies.trainers import (
     trials,
     wait_to_be_killed,
 )
+from tests.waiting import wait_until
 from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
 from xsquared.studies.executors import attempt, in_processes
 
@@ -84,10 +86,11 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
 
 
-def lines_of(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+def has_rows(path: Path, count: int) -> bool:
+    return count == 0 or (path.exists() and path.read_bytes().count(b"\n") >= count)
 
 
+@pytest.mark.slow
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
@@ -101,8 +104,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
         process.start()
         # At any moment of a trial or a write, after a few more rows: however busy the machine.
         wanted = counts[-1] + rng.randrange(4)
-        while lines_of(path) < wanted:
-            time.sleep(0.002)
+        wait_until(partial(has_rows, path, wanted), f"{wanted} rows are on the disk")
         time.sleep(rng.uniform(0.0, 0.03))
         process.kill()
         process.join()
@@ -173,12 +175,12 @@ def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> N
     rows = in_processes(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
-    while not told.exists():
-        time.sleep(0.02)
+    wait_until(told.exists, "the trial has begun")
     rows.close()
     assert not (Path("/proc") / told.read_text()).exists()
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
@@ -187,14 +189,15 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     )
     sweep.start()
     told = tmp_path / "pid"
-    while not told.exists():
-        assert sweep.is_alive()
-        time.sleep(0.02)
+    wait_until(lambda: told.exists() or not sweep.is_alive(), "the trial has begun")
+    assert sweep.is_alive()
     sweep.kill()
     sweep.join()
     worker = Path("/proc") / told.read_text()
-    while worker.exists() and "Z" not in (worker / "stat").read_text().split()[2]:
-        time.sleep(0.02)
+    wait_until(
+        lambda: not worker.exists() or "Z" in (worker / "stat").read_text().split()[2],
+        "the worker has ended",
+    )
 
 
 def test_a_worker_with_other_sources_is_refused() -> None:
