@@ -21,7 +21,8 @@ assert (order, parameters) == (6, (2 * 4 + 1) * 8 + 1)
 assert data.dim == 2 and len(data.train) == 400
 for result in (drawn, trained):
     assert result.status.word in ("converged", "iterations"), result.status
-    away = data.predict(result.network, data.train.x) - data.inverse(data.train.y)
+    x = data.train.x * data.feature_scale + data.feature_mean
+    away = data.predict(result.network, x) - data.inverse(data.train.y)
     assert np.isclose(np.sqrt(np.mean(away**2)), result.train_rmse * data.target_scale)
 assert trained.train_rmse < drawn.train_rmse < 1
 try:
