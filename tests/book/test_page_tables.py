@@ -30,9 +30,7 @@ numfig = True
 
 def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
     """A hidden code cell with what it shows."""
-    metadata = {"tags": ["hide-input"]} | (
-        {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
-    )
+    named = {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
     data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
     output = new_output("execute_result", data=data, execution_count=1)
     return new_code_cell(
