@@ -33,11 +33,12 @@ Metadata = tuple[Version, list[Requirement]]
 
 
 def locked() -> dict[str, Version]:
-    """Every pinned package and its version."""
+    """Every package that is pinned for this Python, and its version."""
     pins = {}
-    for line in LOCK_LINES:
-        name, _, version = line.partition("==")
-        pins[canonicalize_name(name)] = Version(version)
+    for requirement in map(Requirement, LOCK_LINES):
+        if requirement.marker is None or requirement.marker.evaluate():
+            (pin,) = requirement.specifier
+            pins[canonicalize_name(requirement.name)] = Version(pin.version)
     return pins
 
 
@@ -105,7 +106,7 @@ def unmet_needs(
 @pytest.mark.parametrize("line", LOCK_LINES)
 def test_every_line_of_the_lock_is_an_exact_pin(line: str) -> None:
     # No local version label such as +cpu: the public index would not know it.
-    assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+", line)
+    assert re.fullmatch(r'[\w.-]+==[A-Za-z0-9.!]+(; python_version == "3\.\d+")?', line)
 
 
 @pytest.mark.parametrize("requirement", to_lock(), ids=lambda r: r.name)
@@ -200,3 +201,14 @@ def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
     assert "pip" in plain
     assert pip_section == {"pip": ["-r requirements.lock"]}
+
+
+def test_the_forge_runs_the_commands_on_every_python_that_the_package_names() -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    matrix = yaml.safe_load(text)["jobs"]["commands"]["strategy"]["matrix"]["include"]
+    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"]]
+    assert [entry["python"] for entry in matrix] == named
+    assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in named)
+    # Either build of torch, chosen as README says.
+    choices = {entry["pip_args"] for entry in matrix}
+    assert choices == {"", *re.findall(r'PIP_ARGS="(.+?)"', (ROOT / "README.md").read_text())}

@@ -25,6 +25,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from xsquared.checks import check_choice, check_integer
+
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
 _ROWS = 1024
 
@@ -41,7 +43,7 @@ class Gate:
         hinged: open where z > 0 and zero elsewhere; False: one formula everywhere, no hinge.
 
     Raises:
-        ValueError: a degree below 1, or a hinge without a degree.
+        ValueError: a degree that is no integer of at least 1, or not the value's.
     """
 
     name: str
@@ -53,9 +55,10 @@ class Gate:
         if self.degree is None and self.hinged:
             object.__setattr__(self, "hinged", False)
         if self.degree is not None:
+            check_integer(f"gate {self.name}, degree", self.degree, 1)
             z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
             expected = torch.where(z > 0, z, 0.0) if self.hinged else z
-            if self.degree < 1 or not torch.allclose(self.value(z), expected**self.degree):
+            if not torch.allclose(self.value(z), expected**self.degree):
                 where = "z > 0, zero elsewhere" if self.hinged else "all z"
                 raise ValueError(
                     f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
@@ -72,12 +75,30 @@ class Unit:
         factors: letters (weight, bias) of the affine factors that multiply the gate.
         activation: name of its gate.
         module: the torch module; a subclass of :class:`GatedNetwork`.
+
+    Raises:
+        ValueError: letters that repeat or are taken, or a module that is no :class:`GatedNetwork`.
     """
 
     name: str
     factors: tuple[tuple[str, str], ...] = ()
     activation: str = "relu"
     module: type[GatedNetwork] | None = None
+
+    def __post_init__(self) -> None:
+        letters = [*"GgDd", *(letter for pair in self.factors for letter in pair)]
+        taken = any(not letter.isidentifier() or letter in _TAKEN for letter in letters)
+        if taken or len({*letters}) < len(letters) or any(len(pair) != 2 for pair in self.factors):
+            raise ValueError(
+                f"unit {self.name}: expected pairs of new letters as factors, got {self.factors}"
+            )
+        module = self.module
+        if module is not None and not (
+            isinstance(module, type) and issubclass(module, GatedNetwork)
+        ):
+            raise ValueError(
+                f"unit {self.name}: expected a subclass of GatedNetwork as module, got {module}"
+            )
 
     @property
     def gate(self) -> Gate:
@@ -154,8 +175,7 @@ def register(record: Unit | Gate) -> None:
 
     Raises:
         TypeError: neither a unit nor a gate.
-        ValueError: the name of one of the package's own, an unknown gate, letters that repeat or
-            are taken, or a module that is no :class:`GatedNetwork`.
+        ValueError: the name of one of the package's own, or an unknown gate.
     """
     if not isinstance(record, Unit | Gate):
         raise TypeError(f"expected a Unit or a Gate, got {type(record).__name__}")
@@ -165,11 +185,6 @@ def register(record: Unit | Gate) -> None:
         _GATES[record.name] = record
         return
     find_gate(record.activation)
-    letters = ["G", "g", "D", "d", *(letter for pair in record.factors for letter in pair)]
-    if len(set(letters)) != len(letters) or any(len(pair) != 2 for pair in record.factors):
-        raise ValueError(f"expected pairs of new letters as factors, got {record.factors}")
-    if record.module is not None and not issubclass(record.module, GatedNetwork):
-        raise ValueError(f"expected a subclass of GatedNetwork as module, got {record.module}")
     _UNITS[record.name] = record
 
 
@@ -179,9 +194,7 @@ def find_gate(name: str) -> Gate:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in _GATES:
-        raise ValueError(f"unknown activation {name!r}; known are {', '.join(_GATES)}")
-    return _GATES[name]
+    return _GATES[check_choice("activation", name, _GATES)]
 
 
 def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
@@ -190,10 +203,8 @@ def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
     Raises:
         ValueError: an unknown name.
     """
-    if isinstance(unit, str):
-        if unit not in _UNITS:
-            raise ValueError(f"unknown unit {unit!r}; known are {', '.join(_UNITS)}")
-        unit = _UNITS[unit]
+    if not isinstance(unit, Unit):
+        unit = _UNITS[check_choice("unit", unit, _UNITS)]
     if activation is None:
         return unit
     find_gate(activation)
@@ -305,6 +316,10 @@ class GatedNetwork(nn.Module):
         return self.hidden(x) @ self.D.T + self.d
 
 
+#: Names that a network has anyway, and none of its parameters may take.
+_TAKEN = frozenset((*dir(GatedNetwork), *dir(nn.Module()), "unit", "gate"))
+
+
 def _relu_power(z: Tensor, degree: int) -> Tensor:
     return nn.functional.relu(z) ** degree
 
@@ -386,5 +401,4 @@ def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]
 
 def _check_sizes(n_in: int, n_hidden: int, n_out: int) -> None:
     for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}")
+        check_integer(name, value, 1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-
 from xsquared.data.samples import sampled
+
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.slopes import fit_slope
 from xsquared.studies.speedrun import WIDTHS, speedrun
