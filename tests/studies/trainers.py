@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -127,3 +128,15 @@ def append_all(path: Path, seeds: range) -> None:
     store, all_trials = Store(path), trials(seeds.stop)
     for seed in seeds:
         store.append(result(all_trials[seed]))
+
+
+def die_in_the_middle_of_a_write(path: Path) -> None:
+    """Be killed in a transaction of which so much is written that pages have left the memory."""
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("pragma cache_size = 1")
+    database.execute("begin immediate")
+    for k in range(200):
+        values = (str(k), SOURCES, "completed", "{}" * 3000)
+        database.execute("insert into results values (?, ?, ?, ?)", values)
+    database.execute("delete from results where key < '1'")
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -111,7 +111,6 @@ def _run(
     def pending() -> Iterator[Trial]:
         """Trials as executors ask for them, without those that another process did meanwhile."""
         for trial in missing:
-            store.refresh()
             if store.has(trial, sources):
                 bar.update()
             else:
