@@ -9,8 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +25,9 @@ from tests.studies.trainers import (
     measured,
     trials,
     wait_to_be_killed,
+    wait_until,
 )
-from xsquared.studies import StoreError, run_sweep
+from xsquared.studies import Store, StoreError, fingerprint, run_sweep
 from xsquared.studies import sweep as engine
 
 ROOT = Path(__file__).parents[2]
@@ -83,12 +83,6 @@ class Cluster:
             process.wait()
 
 
-def wait_until(true: Callable[[], bool]) -> None:
-    """Poll; a test runner's own limit ends what never comes true."""
-    while not true():
-        time.sleep(0.02)
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A scheduler for every test of this module; each says how many workers it needs."""
@@ -96,6 +90,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made.start_scheduler()
     yield made
     made.stop()
+
+
+def stored(path: Path) -> list[int]:
+    """Seeds of the rows in a store, each as often as it is there."""
+    return sorted(row.trial.seed for row in Store(path).results(fingerprint(measure)))
 
 
 @contextmanager
@@ -113,18 +112,18 @@ def killing(told: Path) -> Iterator[None]:
 
 def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
     cluster.need_workers(1)
-    path = tmp_path / "rows.jsonl"
-    here = run_sweep(trials(20), measure, tmp_path / "here.jsonl", progress=False)
+    path = tmp_path / "rows.sqlite"
+    here = run_sweep(trials(20), measure, tmp_path / "here.sqlite", progress=False)
     run_sweep(trials(5), measure, path, progress=False)
     there = run_sweep(trials(20), measure, path, scheduler=cluster.address, progress=False)
     assert there.resumed == 5
     assert [row.values for row in there.results] == [row.values for row in here.results]
-    assert len(path.read_text().splitlines()) == 20
+    assert len(stored(path)) == 20
 
 
 def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
     cluster.need_workers(1)
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep(
         trials(10), fail_on_odd_seeds, path, scheduler=cluster.address, progress=False
     )
@@ -133,7 +132,7 @@ def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     cluster.need_workers(2)
     wanted = trials(60, folder=str(tmp_path))
     with killing(tmp_path / "pid"):
@@ -142,8 +141,7 @@ def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path
         )
     assert not report.failures
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
-    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
-    assert sorted(keys) == sorted(trial.key for trial in wanted)
+    assert stored(path) == list(range(60))
 
 
 def test_workers_with_other_sources_are_refused(
@@ -155,7 +153,7 @@ def test_workers_with_other_sources_are_refused(
         run_sweep(
             trials(2),
             measure,
-            tmp_path / "rows.jsonl",
+            tmp_path / "rows.sqlite",
             scheduler=cluster.address,
             progress=False,
         )
@@ -167,16 +165,16 @@ def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: 
     report = run_sweep(
         wanted,
         die_on_seed_0,
-        tmp_path / "rows.jsonl",
+        tmp_path / "rows.sqlite",
         scheduler=cluster.address,
         progress=False,
     )
     assert [row.status for row in report.results] == ["lost"]
-    assert report.results[0].message.startswith("workers died with it")
+    assert report.results[0].message.startswith("its worker processes died")
 
 
 def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "rows.jsonl"
+    path = tmp_path / "nowhere" / "rows.sqlite"
     with pytest.raises(StoreError, match="no trial was started"):
         run_sweep(trials(2), measure, path, scheduler="tcp://127.0.0.1:1", progress=False)
 
@@ -189,26 +187,45 @@ def test_a_scheduler_that_is_not_there_is_one_line(
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
     RUNS.clear()
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
-        run_sweep(trials(2), count_runs, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(
+            trials(2), count_runs, tmp_path / "rows.sqlite", scheduler=address, progress=False
+        )
     assert RUNS == []
 
 
-@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port"])
+def test_a_port_that_says_nothing_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+            run_sweep(
+                trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False
+            )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port", "tls://127.0.0.1:8786", "nothing"],
+)
 def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> None:
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
-        run_sweep(trials(2), measure, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False)
 
 
 def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     cluster = Cluster(tmp_path)
     scheduler = cluster.start_scheduler()
     cluster.need_workers(1)
     address = cluster.address
 
     def kill() -> None:
-        wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3)
+        wait_until(lambda: len(stored(path)) >= 3)
         scheduler.kill()
 
     threading.Thread(target=kill, daemon=True).start()
@@ -219,7 +236,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
         cluster.stop()
     report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
     assert 3 <= report.resumed < 60
-    assert len(path.read_text().splitlines()) == 60
+    assert stored(path) == list(range(60))
 
 
 def test_a_scheduler_without_workers_is_reported_and_waited_for(
@@ -233,7 +250,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
         cluster.need_workers(1)
 
     threading.Thread(target=start_worker, daemon=True).start()
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     try:
         report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
     finally:
@@ -250,7 +267,7 @@ def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         run_sweep(
             trials(2),
             measure,
-            tmp_path / "rows.jsonl",
+            tmp_path / "rows.sqlite",
             scheduler="tcp://127.0.0.1:1",
             progress=False,
         )

@@ -6,7 +6,9 @@ import json
 import multiprocessing
 import random
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +31,10 @@ from tests.studies.trainers import (
     sweep_slowly,
     trials,
     wait_to_be_killed,
+    wait_until,
 )
 from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
-from xsquared.studies.executors import attempt, in_processes
+from xsquared.studies.executors import attempt, on_cluster
 
 
 def threads(_: Trial) -> dict:
@@ -42,7 +45,7 @@ def threads(_: Trial) -> dict:
 def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
     RUNS.clear()
     wanted = trials(4)
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep([*wanted, wanted[0]], count_runs, path, progress=False)
     assert [row.trial for row in report.results] == wanted
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
@@ -55,7 +58,7 @@ def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
 
 
 def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
     failures = {row.trial.seed: (row.status, row.message) for row in report.failures}
     assert failures == {
@@ -80,18 +83,24 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
     # What the machine lost is tried again, what the trial did is not.
     again = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
     assert again.resumed == 10
-    assert len(path.read_text().splitlines()) == 12
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
 
 
-def lines_of(path: Path) -> int:
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+def rows_of(path: Path) -> list[tuple]:
+    """Every row of a store, whatever made it: seed, status and values."""
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path, 60)) as database:
+        if not database.execute("pragma table_info(results)").fetchall():
+            return []
+        found = [json.loads(row) for (row,) in database.execute("select row from results")]
+    return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
 
 
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
-    path, seconds = tmp_path / "killed.jsonl", 0.02
+    path, seconds = tmp_path / "killed.sqlite", 0.02
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     rng = random.Random(4)
@@ -101,8 +110,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
         process.start()
         # At any moment of a trial or a write, after a few more rows: however busy the machine.
         wanted = counts[-1] + rng.randrange(4)
-        while lines_of(path) < wanted:
-            time.sleep(0.002)
+        wait_until(lambda: len(rows_of(path)) >= wanted)  # noqa: B023
         time.sleep(rng.uniform(0.0, 0.03))
         process.kill()
         process.join()
@@ -113,21 +121,16 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
     assert 0 < counts[-1] < 60
     killed = run_sweep(trials(60, seconds=seconds), measure, path, progress=False)
     whole = run_sweep(
-        trials(60, seconds=seconds), measure, tmp_path / "whole.jsonl", progress=False
+        trials(60, seconds=seconds), measure, tmp_path / "whole.sqlite", progress=False
     )
     assert killed.resumed == counts[-1]
-
-    def rows(file: Path) -> list[tuple]:
-        parsed = [json.loads(line) for line in file.read_text().splitlines()]
-        return sorted((row["key"], row["status"], sorted(row["values"].items())) for row in parsed)
-
-    assert len(rows(path)) == 60
-    assert rows(path) == rows(tmp_path / "whole.jsonl")
+    assert len(rows_of(path)) == 60
+    assert rows_of(path) == rows_of(tmp_path / "whole.sqlite")
     assert [r.values for r in killed.results] == [r.values for r in whole.results]
 
 
 def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     both = [context.Process(target=sweep_slowly, args=(path, 60, 0.005)) for _ in range(2)]
@@ -136,15 +139,14 @@ def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
     for process in both:
         process.join()
     assert [process.exitcode for process in both] == [0, 0]
-    rows = [json.loads(line)["trial"]["seed"] for line in path.read_text().splitlines()]
-    assert sorted(rows) == list(range(60))
+    assert [seed for seed, *_ in rows_of(path)] == list(range(60))
 
 
 def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        report = run_sweep(trials(2), threads, tmp_path / "rows.jsonl", progress=False)
+        report = run_sweep(trials(2), threads, tmp_path / "rows.sqlite", progress=False)
         assert [dict(row.values) for row in report.results] == [{"torch": 1, "largest": 1}] * 2
         assert torch.get_num_threads() == 2
     finally:
@@ -152,49 +154,54 @@ def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path)
 
 
 def test_processes_give_the_same_rows(tmp_path: Path) -> None:
-    here = run_sweep(trials(6), measure, tmp_path / "here.jsonl", progress=False)
-    there = run_sweep(trials(6), measure, tmp_path / "there.jsonl", jobs=2, progress=False)
+    here = run_sweep(trials(6), measure, tmp_path / "here.sqlite", progress=False)
+    there = run_sweep(trials(6), measure, tmp_path / "there.sqlite", jobs=2, progress=False)
     assert [row.values for row in there.results] == [row.values for row in here.results]
     assert not there.failures
 
 
 @pytest.mark.parametrize("once", [True, False])
-def test_a_trial_that_kills_its_worker_is_tried_alone(tmp_path: Path, once: bool) -> None:
+def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: bool) -> None:
     wanted = trials(2, folder=str(tmp_path), once=once)
-    rows = list(in_processes(wanted, die_on_seed_0, fingerprint(die_on_seed_0), 1))
+    rows = list(on_cluster(wanted, die_on_seed_0, fingerprint(die_on_seed_0), 1))
+    rows.sort(key=lambda row: row.trial.seed)
     assert [row.trial for row in rows] == wanted
     assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
     if not once:
-        assert rows[0].message == "its worker process died, twice: killed, or out of memory"
+        assert rows[0].message.startswith("its worker processes died, killed or out of memory")
 
 
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
-    rows = in_processes(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
+    rows = on_cluster(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
-    while not told.exists():
-        time.sleep(0.02)
+    wait_until(told.exists)
     rows.close()
-    assert not (Path("/proc") / told.read_text()).exists()
+    assert ended(int(told.read_text()))
 
 
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     sweep = context.Process(
-        target=sweep_in_processes, args=(tmp_path / "rows.jsonl", str(tmp_path))
+        target=sweep_in_processes, args=(tmp_path / "rows.sqlite", str(tmp_path))
     )
     sweep.start()
     told = tmp_path / "pid"
-    while not told.exists():
-        assert sweep.is_alive()
-        time.sleep(0.02)
+    wait_until(told.exists)
     sweep.kill()
     sweep.join()
-    worker = Path("/proc") / told.read_text()
-    while worker.exists() and "Z" not in (worker / "stat").read_text().split()[2]:
-        time.sleep(0.02)
+    wait_until(lambda: ended(int(told.read_text())))
+
+
+def ended(process: int) -> bool:
+    """Whether it has ended, whoever collects it."""
+    try:
+        stat = (Path("/proc") / str(process) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def test_a_worker_with_other_sources_is_refused() -> None:
@@ -205,18 +212,18 @@ def test_a_worker_with_other_sources_is_refused() -> None:
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(tmp_path: Path, jobs: int) -> None:
     with pytest.raises(ValueError, match="jobs must be an integer of at least 1"):
-        run_sweep(trials(1), measure, tmp_path / "rows.jsonl", jobs=jobs)
+        run_sweep(trials(1), measure, tmp_path / "rows.sqlite", jobs=jobs)
 
 
 def test_a_sweep_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs at least one trial"):
-        run_sweep([], measure, tmp_path / "rows.jsonl")
+        run_sweep([], measure, tmp_path / "rows.sqlite")
 
 
 def test_the_bar_counts_what_is_done_and_what_failed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     run_sweep(trials(1), fail_on_odd_seeds, path, progress=False)
     assert capsys.readouterr().err == ""
     run_sweep(trials(4), fail_on_odd_seeds, path)

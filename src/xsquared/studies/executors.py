@@ -7,29 +7,27 @@ parallel trials do not fight for cores, and which turns whatever a trial raises 
 
 from __future__ import annotations
 
-import gc
+import asyncio
 import logging
-import multiprocessing
-import os
 import platform
-import signal
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
-from multiprocessing.connection import wait as wait_for_sentinels
+from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import threadpool_limits
 
 from xsquared.studies.provenance import fingerprint
 from xsquared.studies.trial import COMPLETED, FAILED, LOST, Result, Scalar, Trial, checked_values
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 #: Runs a trial and returns what it measured, by name. ``status`` and ``message`` say that it ended
 #: in another way than by completing.
@@ -80,95 +78,16 @@ def in_this_process(trials: Iterable[Trial], run_trial: RunTrial, expected: str)
         torch.set_num_threads(threads)
 
 
-def in_processes(trials: Iterable[Trial], run_trial: RunTrial, expected: str, jobs: int) -> Results:
-    """So many at a time, each in a worker process of its own.
-
-    When a worker dies, by a signal or for want of memory, nobody can say which of the running
-    trials killed it. They are run again, each alone: one that dies then is
-    :data:`~xsquared.studies.trial.LOST`.
-    """
-    waiting = iter(trials)
-    while suspects := (yield from _until_a_worker_dies(waiting, run_trial, expected, jobs)):
-        for trial in suspects:
-            start = time.perf_counter()
-            if (yield from _until_a_worker_dies(iter([trial]), run_trial, expected, 1)):
-                message = "its worker process died, twice: killed, or out of memory"
-                yield _result(trial, expected, LOST, message, time.perf_counter() - start, {})
-
-
-def _until_a_worker_dies(
-    waiting: Iterator[Trial], run_trial: RunTrial, expected: str, jobs: int
-) -> Generator[Result, None, list[Trial]]:
-    """Results of one pool of workers; returns the trials that ran when it broke, if it did."""
-    running: dict[Future[Result], Trial] = {}
-    suspects: list[Trial] = []
-    with _pool(run_trial, jobs) as pool:
-        while True:
-            for trial in islice(waiting, 0 if suspects else jobs - len(running)):
-                try:
-                    running[pool.submit(attempt, run_trial, trial, expected)] = trial
-                except BrokenProcessPool:
-                    suspects.append(trial)
-                    break
-            if not running:
-                return suspects
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                trial = running.pop(future)
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    suspects.append(trial)
-                else:
-                    yield result
-
-
-@contextmanager
-def _pool(run_trial: RunTrial, jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Workers forked from a server that has imported and never run anything.
-
-    Forks of this process would inherit torch's threads in an undefined state; fresh interpreters
-    would import everything anew, for seconds, whenever a worker has died.
-    """
-    before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, run_trial.__module__])
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_die_with_parent)
-    try:
-        yield pool
-    except BaseException:
-        # Whoever stops a sweep does not wait for the trials that are running.
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _die_with_parent() -> None:
-    """End this worker when its parent is killed; it would wait for work for ever.
-
-    A Ctrl-C, which reaches every process of the terminal, is the parent's to answer.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        raise RuntimeError("only a worker process has a parent to follow")
-
-    def follow() -> None:
-        wait_for_sentinels([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
 def on_cluster(
-    trials: Iterable[Trial], run_trial: RunTrial, expected: str, address: str
+    trials: Iterable[Trial], run_trial: RunTrial, expected: str, jobs: int = 1, address: str = ""
 ) -> Results:
-    """On the workers of a Dask scheduler, all trials handed over at once.
+    """On workers of Dask: those of a scheduler, or so many processes of this machine's own.
 
-    The scheduler hands on a trial whose worker died. One that has taken too many workers with it
-    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`~xsquared.studies.trial.LOST`.
-    Workers may come and go; a scheduler that has none at the start is reported and waited for.
+    Each worker gets one trial per thread at a time. A trial whose worker died, by a signal or for
+    want of memory, is handed to another; one that has taken too many with it (a second one here,
+    Dask's ``distributed.scheduler.allowed-failures`` elsewhere) is
+    :data:`~xsquared.studies.trial.LOST`. Workers may come and go; a scheduler that has none at the
+    start is reported and waited for.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks
@@ -176,39 +95,79 @@ def on_cluster(
         ConnectionError: nothing answers at the address, or it stops answering.
     """
     try:
-        from distributed import Client, as_completed
+        from distributed import as_completed
+        from distributed.client import FutureCancelledError
         from distributed.scheduler import KilledWorker
     except ImportError as error:
         raise RuntimeError(
-            f"a sweep on a cluster needs Dask ({error}): pip install 'xsquared[cluster]'"
+            f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
-    client = None
-    with suppress(OSError, ValueError), _quiet("distributed.client"):
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    if client is None:
-        # A client that failed to start closes when it is collected. Were that to happen while the
-        # next one starts, the two would wait for each other for ever.
-        gc.collect()
-        raise ConnectionError(f"no Dask scheduler answers at {address}")
-    with _quiet("distributed.client"), client:
-        if not client.scheduler_info()["workers"]:
-            _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
-        # Keys of one's own let two sweeps of the same trials share the work.
-        futures = {
-            client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
-            for trial in trials
-        }
-        for future in as_completed(futures, loop=client.loop):
-            trial = futures.pop(future)
-            if future.status == "finished":
-                yield future.result()
-            elif future.status == "error" and isinstance(future.exception(), KilledWorker):
-                message = f"workers died with it: {future.exception()}"
-                yield _result(trial, expected, LOST, message, 0.0, {})
-            elif future.status == "error":
-                raise RuntimeError(f"a worker cannot run trials: {future.exception()}")
-            else:
-                raise ConnectionError(f"the Dask scheduler at {address} stopped answering")
+    with _quiet("distributed"), _client(jobs, address) as client:
+        waiting, running = iter(trials), {}
+        arriving = as_completed(loop=client.loop)
+        try:
+            if not client.nthreads():
+                _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
+            while True:
+                free = max(sum(client.nthreads().values()), 1) - len(running)
+                for trial in islice(waiting, max(free, 0)):
+                    # Keys of one's own let two sweeps of the same trials share the work.
+                    key = f"{expected}-{trial.key}"
+                    future = client.submit(attempt, run_trial, trial, expected, key=key)
+                    running[future] = trial
+                    arriving.add(future)
+                if not running:
+                    return
+                future = next(arriving)
+                trial = running.pop(future)
+                error = future.exception()
+                if isinstance(error, KilledWorker):
+                    message = f"its worker processes died, killed or out of memory: {error}"
+                    yield _result(trial, expected, LOST, message, 0.0, {})
+                elif error is not None:
+                    raise RuntimeError(f"a worker cannot run trials: {error}")
+                else:
+                    yield future.result()
+        except (OSError, FutureCancelledError) as error:
+            raise ConnectionError(f"the Dask scheduler at {address} stopped answering") from error
+
+
+@contextmanager
+def _client(jobs: int, address: str) -> Iterator[Client]:
+    """A client of the scheduler at that address, or of one made for the purpose."""
+    from distributed import Client, LocalCluster
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    async def answers() -> None:
+        # Dask's client waits for minutes where a port is open and says nothing.
+        made = connect(address, _PATIENCE, **Security().get_connection_args("client"))
+        await (await asyncio.wait_for(made, _PATIENCE)).close()
+
+    if address:
+        try:
+            with ThreadPoolExecutor(1) as apart:  # from an event loop that may run here
+                apart.submit(asyncio.run, answers()).result()
+        except Exception as error:
+            raise ConnectionError(
+                f"no Dask scheduler answers at {address}: {str(error) or 'timed out'}"
+            ) from error
+        with Client(address, timeout=_PATIENCE, set_as_default=False) as client:
+            yield client
+        return
+    with (
+        LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 1},
+        ) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
 
 
 @contextmanager

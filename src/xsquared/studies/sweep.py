@@ -15,7 +15,7 @@ import pandas as pd
 # Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
 from tqdm import tqdm
 
-from xsquared.studies.executors import RunTrial, in_processes, in_this_process, on_cluster
+from xsquared.studies.executors import RunTrial, in_this_process, on_cluster
 from xsquared.studies.provenance import fingerprint
 from xsquared.studies.store import Store
 from xsquared.studies.trial import COMPLETED, Result, Trial
@@ -116,10 +116,8 @@ def _run(
             else:
                 yield trial
 
-    if scheduler:
-        results = on_cluster(pending(), run_trial, sources, scheduler)
-    elif jobs > 1:
-        results = in_processes(pending(), run_trial, sources, jobs)
+    if scheduler or jobs > 1:
+        results = on_cluster(pending(), run_trial, sources, jobs, scheduler)
     else:
         results = in_this_process(pending(), run_trial, sources)
     failures = 0
