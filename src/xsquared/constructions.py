@@ -27,7 +27,7 @@ import numpy as np
 
 from xsquared.functions import Target
 from xsquared.truncation import leading_constant
-from xsquared.units import GatedNetwork, set_parameters, unit_class
+from xsquared.units import GatedNetwork, build, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
@@ -118,8 +118,7 @@ def network_from_pieces(unit: str, knots: np.ndarray, pieces: np.ndarray) -> Gat
         ValueError: an unknown unit, knots that do not ascend, pieces of another shape, or pieces
             that jump at a knot (for the GQU: or bend there).
     """
-    network_class = unit_class(unit)
-    degree = 1 + len(network_class.factors)
+    degree = find_unit(unit).degree
     t, c = np.asarray(knots, dtype=np.float64), np.asarray(pieces, dtype=np.float64)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
@@ -144,7 +143,7 @@ def network_from_pieces(unit: str, knots: np.ndarray, pieces: np.ndarray) -> Gat
             "q": np.append(c[0, 1], b - a * left),
         }
         left = np.append(left[0], left)
-    network = network_class(1, len(left))
+    network = build(unit, 1, len(left))
     weights.setdefault("D", np.ones((1, len(left))))
     set_parameters(network, G=np.ones((len(left), 1)), g=-left, d=c[0, :1], **weights)
     return network

@@ -11,9 +11,6 @@ from xsquared.geometry import knots
 from xsquared.quadrature import on_cells
 from xsquared.units import GatedNetwork, predict
 
-#: By how much of the training values' range a prediction may leave it.
-_MARGIN = 0.1
-
 
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
     """RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
@@ -59,7 +56,9 @@ def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
     return error if np.isfinite(error) else float("inf")
 
 
-def confined_rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray) -> float:
+def confined_rmse(
+    network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray, margin: float
+) -> float:
     """Root mean square error of predictions confined to the range of the training values, widened.
 
     Args:
@@ -67,8 +66,9 @@ def confined_rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.
         x: (M, d) points.
         y: (M,) values there.
         seen: the values trained on.
+        margin: by how much of their range a prediction may leave it at either end.
     """
     low, high = seen.min(), seen.max()
-    margin = _MARGIN * (high - low)
+    margin = margin * (high - low)
     predicted = np.clip(predict(network, x), low - margin, high + margin)
     return float(np.sqrt(np.mean((predicted - y) ** 2)))

@@ -45,17 +45,17 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
         network: a network of one input and one output.
 
     Returns:
-        (n_hidden, degree + 1), the constant term first; degree is 1, 2 or 3.
+        (n_hidden, degree + 1), the constant term first.
 
     Raises:
-        ValueError: more than one input or output, or a gate other than ReLU.
+        ValueError: more than one input or output, or a gate without a hinge.
     """
     _require_spline(network)
     if network.n_out != 1:
         raise ValueError(f"expected a network of one output, got {network.n_out}")
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
-        for weight, bias in (("G", "g"), *network.factors)
+        for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
     ]
     rows = []
     for neuron in range(network.n_hidden):
@@ -67,7 +67,7 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
 
 
 def knots(network: GatedNetwork) -> np.ndarray:
-    """Where the gates of a one-dimensional ReLU network open or close: -g/G, ascending.
+    """Where the gates of a network of one input open or close: -g/G, ascending.
 
     Args:
         network: a network of one input.
@@ -76,7 +76,7 @@ def knots(network: GatedNetwork) -> np.ndarray:
         Shape (m,), m at most n_hidden, as a gate with G = 0 has no knot.
 
     Raises:
-        ValueError: more than one input, or a gate other than ReLU.
+        ValueError: more than one input, or a gate without a hinge.
     """
     _require_spline(network)
     slope, bias = _array(network, "G")[:, 0], _array(network, "g")
@@ -200,8 +200,8 @@ def spline_gates(
 def _require_spline(network: GatedNetwork) -> None:
     if network.n_in != 1:
         raise ValueError(f"expected a network of one input, got {network.n_in}")
-    if network.activation != "relu":
-        raise ValueError(f"only ReLU gates have hinges, this one is {network.activation}")
+    if not network.unit.gate.hinged:
+        raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
 
 
 def _array(network: GatedNetwork, letter: str) -> np.ndarray:

@@ -75,7 +75,7 @@ def draw_hinges(
     """The hinge lines of a network on the plane, exact to the edge of the box.
 
     Raises:
-        ValueError: as for :func:`xsquared.units.hinge_segments`.
+        ValueError: as for :func:`xsquared.geometry.hinge_segments`.
     """
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end

@@ -1,69 +1,276 @@
-"""MLP, GLU and GQU as torch modules, and the splines hidden in them.
+"""Units and gates: one record each, open to a reader's own, and the torch module behind them.
 
-All three are one idea: an activated gate times zero, one or two affine factors, then a linear
-readout,
+Every unit is one idea: a gate times any number of affine factors, then a linear readout,
 
-    y = d + D (act(G x + g) * (U x + u) * (Q x + q)),
+    y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
 
-so a ReLU gate makes each neuron a one-sided polynomial of degree 1, 2 or 3. Parameters keep the
-letters of the gated-units paper (Eqs. 1 and 15): G, g gate; U, u and Q, q factors; D, d readout.
+so a ReLU gate and p factors make each neuron a one-sided polynomial of degree p + 1. Parameters
+keep the letters of the gated-units paper (Eqs. 1 and 15): G, g gate; U, u and Q, q factors; D, d
+readout. What a unit is, its record says, and nothing else in the package asks for its name.
+
+A unit or gate of one's own is registered, and is then known everywhere::
+
+    register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
+    register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-#: Gate activations by name.
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "relu": nn.functional.relu,
-    "gelu": nn.functional.gelu,
-    "silu": nn.functional.silu,
-}
-
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
 _ROWS = 1024
 
 
-class GatedNetwork(nn.Module):
-    """What the three units share; use :class:`MLP`, :class:`GLU` or :class:`GQU`.
+@dataclass(frozen=True)
+class Gate:
+    """What a neuron does with its affine gate z = G x + g.
+
+    Attributes:
+        name: how units and tables call it.
+        value: the function of z, elementwise, differentiable by torch.
+        degree: the gate is ``z**degree`` where it is open; None where it is no power of z anywhere,
+            as GELU and SiLU. The scale of the gate's row is then a parameter of its own.
+        hinged: open where z > 0 and zero elsewhere; False: one formula everywhere, no hinge.
+
+    Raises:
+        ValueError: a degree below 1, or a hinge without a degree.
+    """
+
+    name: str
+    value: Callable[[Tensor], Tensor]
+    degree: int | None = None
+    hinged: bool = True
+
+    def __post_init__(self) -> None:
+        if self.degree is None and self.hinged:
+            object.__setattr__(self, "hinged", False)
+        if self.degree is not None:
+            z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
+            expected = torch.where(z > 0, z, 0.0) if self.hinged else z
+            if self.degree < 1 or not torch.allclose(self.value(z), expected**self.degree):
+                where = "z > 0, zero elsewhere" if self.hinged else "all z"
+                raise ValueError(
+                    f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
+                    f"{self.value(z).tolist()} at {z.tolist()}; degree=None says it is no power"
+                )
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A kind of neuron.
+
+    Attributes:
+        name: how everything calls it.
+        factors: letters (weight, bias) of the affine factors that multiply the gate.
+        activation: name of its gate.
+        module: the torch module; a subclass of :class:`GatedNetwork`.
+    """
+
+    name: str
+    factors: tuple[tuple[str, str], ...] = ()
+    activation: str = "relu"
+    module: type[GatedNetwork] | None = None
+
+    @property
+    def gate(self) -> Gate:
+        """The gate's record."""
+        return find_gate(self.activation)
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the module computes the formula at the head of this file, unchanged.
+
+        Solvers that use the formula rather than the module's gradient ask for this.
+        """
+        module = self.module or GatedNetwork
+        return module.hidden is GatedNetwork.hidden and module.forward is GatedNetwork.forward
+
+    @property
+    def degree(self) -> int:
+        """Degree of the pieces of the spline that a network of one input is.
+
+        Raises:
+            ValueError: a gate without hinges makes no spline.
+        """
+        gate = self.gate
+        if gate.degree is None or not gate.hinged:
+            raise ValueError(f"a {self.name} with the gate {gate.name} is no spline")
+        return gate.degree + len(self.factors)
+
+    @property
+    def continuity(self) -> int:
+        """Continuous derivatives at the knots of the splines that the unit contains in full.
+
+        A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t: all factors but one
+        vanish there with the gate. Its neurons also make splines with fewer continuous derivatives,
+        but not all of them, as their factors are real.
+
+        Raises:
+            ValueError: as for :attr:`degree`.
+        """
+        return self.degree - (2 if self.factors else 1)
+
+    @property
+    def order(self) -> int:
+        """Order of convergence k of its splines: an error of h^k for cells of width h.
+
+        Raises:
+            ValueError: as for :attr:`degree`.
+        """
+        return self.degree + 1
+
+    def parameter_count(self, n_in: int, n_hidden: int, n_out: int = 1) -> int:
+        """Number of parameters P by the paper's formulas (section 3).
+
+        P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the
+        GLU; each further factor adds (dim_x + 1) n.
+
+        Raises:
+            ValueError: a dimension below 1.
+        """
+        _check_sizes(n_in, n_hidden, n_out)
+        return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
+
+
+_GATES: dict[str, Gate] = {}
+_UNITS: dict[str, Unit] = {}
+#: Every gate and every unit by name, a reader's own included.
+GATES: Mapping[str, Gate] = MappingProxyType(_GATES)
+UNITS: Mapping[str, Unit] = MappingProxyType(_UNITS)
+#: The units of the gated-units paper, which its figures and Table 1 compare.
+PAPER_UNITS = ("mlp", "glu", "gqu")
+
+
+def register(record: Unit | Gate) -> None:
+    """Make a unit or gate known by its name, in place of an earlier one of one's own.
+
+    Raises:
+        TypeError: neither a unit nor a gate.
+        ValueError: the name of one of the package's own, an unknown gate, letters that repeat or
+            are taken, or a module that is no :class:`GatedNetwork`.
+    """
+    if not isinstance(record, Unit | Gate):
+        raise TypeError(f"expected a Unit or a Gate, got {type(record).__name__}")
+    if record.name in _BUILT_IN:
+        raise ValueError(f"{record.name!r} is the package's own: choose another name")
+    if isinstance(record, Gate):
+        _GATES[record.name] = record
+        return
+    find_gate(record.activation)
+    letters = ["G", "g", "D", "d", *(letter for pair in record.factors for letter in pair)]
+    if len(set(letters)) != len(letters) or any(len(pair) != 2 for pair in record.factors):
+        raise ValueError(f"expected pairs of new letters as factors, got {record.factors}")
+    if record.module is not None and not issubclass(record.module, GatedNetwork):
+        raise ValueError(f"expected a subclass of GatedNetwork as module, got {record.module}")
+    _UNITS[record.name] = record
+
+
+def find_gate(name: str) -> Gate:
+    """The gate of that name.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if name not in _GATES:
+        raise ValueError(f"unknown activation {name!r}; known are {', '.join(_GATES)}")
+    return _GATES[name]
+
+
+def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
+    """The unit of that name, or the unit itself, with another gate where one is named.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if isinstance(unit, str):
+        if unit not in _UNITS:
+            raise ValueError(f"unknown unit {unit!r}; known are {', '.join(_UNITS)}")
+        unit = _UNITS[unit]
+    if activation is None:
+        return unit
+    find_gate(activation)
+    return replace(unit, activation=activation)
+
+
+def build(
+    unit: str | Unit,
+    n_in: int,
+    n_hidden: int,
+    n_out: int = 1,
+    activation: str | None = None,
+    generator: torch.Generator | None = None,
+) -> GatedNetwork:
+    """A network of a unit, its parameters standard normal.
 
     Args:
+        unit: the unit or its name.
         n_in: input dimension, at least 1.
         n_hidden: number of neurons n, at least 1.
         n_out: output dimension, at least 1.
-        activation: gate activation, a key of :data:`ACTIVATIONS`.
-
-    Parameters are float64 and start standard normal, from torch's default generator.
+        activation: name of the gate; the unit's own where None.
+        generator: of the parameters; torch's default one where None.
 
     Raises:
-        ValueError: a dimension below 1 or an unknown activation.
+        ValueError: an unknown unit or gate, a dimension below 1, or a module with other parameters
+            than its unit's formula counts.
     """
+    record = find_unit(unit, activation)
+    network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
+    counted = sum(parameter.numel() for parameter in network.parameters())
+    if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
+        raise ValueError(
+            f"the module of {record.name} has {counted} parameters where its unit's formula gives "
+            f"{expected}"
+        )
+    return network
 
-    #: Letters of the affine factors (weight, bias) that multiply the gate.
-    factors: ClassVar[tuple[tuple[str, str], ...]] = ()
+
+class GatedNetwork(nn.Module):
+    """The module of a unit; make one with :func:`build`.
+
+    A subclass that overrides :meth:`hidden` is trained by Newton's method and by first-order ones;
+    solvers that use the formula refuse it.
+
+    Attributes:
+        unit: the unit's record, its gate included.
+
+    Parameters are float64.
+    """
 
     G: nn.Parameter
     g: nn.Parameter
     D: nn.Parameter
     d: nn.Parameter
 
-    def __init__(self, n_in: int, n_hidden: int, n_out: int = 1, activation: str = "relu") -> None:
+    def __init__(
+        self,
+        unit: Unit,
+        n_in: int,
+        n_hidden: int,
+        n_out: int,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         _check_sizes(n_in, n_hidden, n_out)
-        if activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"unknown activation {activation!r}; known are {known}")
-        self.activation = activation
-        for weight, bias in (("G", "g"), *self.factors):
-            self.register_parameter(weight, _normal(n_hidden, n_in))
-            self.register_parameter(bias, _normal(n_hidden))
-        self.D = _normal(n_out, n_hidden)
-        self.d = _normal(n_out)
+        self.unit = unit
+        self.gate = unit.gate.value
+
+        def normal(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.randn(*shape, dtype=torch.float64, generator=generator))
+
+        for weight, bias in (("G", "g"), *unit.factors):
+            self.register_parameter(weight, normal(n_hidden, n_in))
+            self.register_parameter(bias, normal(n_hidden))
+        self.D = normal(n_out, n_hidden)
+        self.d = normal(n_out)
 
     @property
     def n_in(self) -> int:
@@ -82,8 +289,8 @@ class GatedNetwork(nn.Module):
 
     def hidden(self, x: Tensor) -> Tensor:
         """Gate times factors, before the readout: (N, n_in) -> (N, n_hidden)."""
-        value = ACTIVATIONS[self.activation](x @ self.G.T + self.g)
-        for weight, bias in self.factors:
+        value = self.gate(x @ self.G.T + self.g)
+        for weight, bias in self.unit.factors:
             value = value * (x @ getattr(self, weight).T + getattr(self, bias))
         return value
 
@@ -98,56 +305,37 @@ class GatedNetwork(nn.Module):
         return self.hidden(x) @ self.D.T + self.d
 
 
-class MLP(GatedNetwork):
-    """One hidden layer, y = d + D act(G x + g): piecewise linear for a ReLU gate."""
+def _relu_power(z: Tensor, degree: int) -> Tensor:
+    return nn.functional.relu(z) ** degree
 
 
-class GLU(GatedNetwork):
-    """Gated linear unit, y = d + D (act(G x + g) * (U x + u)): piecewise quadratic (Eq. 1)."""
-
-    factors = (("U", "u"),)
-
-
-class GQU(GatedNetwork):
-    """Gated quadratic unit, the GLU with a second affine factor Q x + q: cubic (Eq. 15)."""
-
-    factors = (("U", "u"), ("Q", "q"))
-
-
-#: The units by name.
-UNITS: dict[str, type[GatedNetwork]] = {"mlp": MLP, "glu": GLU, "gqu": GQU}
-
-
-def unit_class(unit: str) -> type[GatedNetwork]:
-    """The class of that name.
-
-    Raises:
-        ValueError: an unknown name.
-    """
-    if unit not in UNITS:
-        raise ValueError(f"unknown unit {unit!r}; known are {', '.join(UNITS)}")
-    return UNITS[unit]
+for _gate in (
+    Gate("relu", nn.functional.relu, degree=1),
+    Gate("relu2", partial(_relu_power, degree=2), degree=2),
+    Gate("relu3", partial(_relu_power, degree=3), degree=3),
+    Gate("identity", nn.Identity(), degree=1, hinged=False),
+    Gate("gelu", nn.functional.gelu),
+    Gate("silu", nn.functional.silu),
+):
+    _GATES[_gate.name] = _gate
+_LINEAR = ("U", "u")
+for _unit in (
+    Unit("mlp"),
+    Unit("glu", (_LINEAR,)),
+    Unit("gqu", (_LINEAR, ("Q", "q"))),
+    Unit("relu2_mlp", activation="relu2"),
+    Unit("relu3_mlp", activation="relu3"),
+    Unit("bilinear", (_LINEAR,), "identity"),
+    Unit("geglu", (_LINEAR,), "gelu"),
+    Unit("swiglu", (_LINEAR,), "silu"),
+):
+    _UNITS[_unit.name] = _unit
+_BUILT_IN = frozenset((*_GATES, *_UNITS))
 
 
-def build(
-    unit: str, n_in: int, n_hidden: int, n_out: int = 1, activation: str = "relu"
-) -> GatedNetwork:
-    """A network by the unit's name, with the arguments of :class:`GatedNetwork`."""
-    return unit_class(unit)(n_in, n_hidden, n_out, activation)
-
-
-def parameter_count(unit: str, n_in: int, n_hidden: int, n_out: int = 1) -> int:
-    """Number of parameters P by the paper's formulas (section 3).
-
-    P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the GLU;
-    each further factor adds (dim_x + 1) n.
-
-    Raises:
-        ValueError: an unknown unit or a dimension below 1.
-    """
-    factors = len(unit_class(unit).factors)
-    _check_sizes(n_in, n_hidden, n_out)
-    return ((1 + factors) * (n_in + 1) + n_out) * n_hidden + n_out
+def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
+    """Number of parameters of a unit or of one by its name: :meth:`Unit.parameter_count`."""
+    return find_unit(unit).parameter_count(n_in, n_hidden, n_out)
 
 
 def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
@@ -194,10 +382,6 @@ def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]
             raise ValueError(f"{letter} must be finite, got {array[~np.isfinite(array)][0]}")
         with torch.no_grad():
             parameters[letter].copy_(torch.from_numpy(array))
-
-
-def _normal(*shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.randn(*shape, dtype=torch.float64))
 
 
 def _check_sizes(n_in: int, n_hidden: int, n_out: int) -> None:

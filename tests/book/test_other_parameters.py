@@ -103,6 +103,7 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
     assert {source.stem for source in project.sources()} == LEFT_OUT | set(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_chapter_runs_with_other_parameters(project: Project, name: str) -> None:
     (run,) = execute(project, [name], CASES[name], jobs=1)

@@ -164,7 +164,7 @@ CONTRAST = """
     const c = parse(getComputedStyle(e).backgroundColor);
     return c.length === 3 || c[3] > 0 || !e.parentElement ? c : ground(e.parentElement);
   };
-  return [...document.querySelectorAll('.proof, .verdict, .verdict *')].map(e => {
+  return [...document.querySelectorAll('.proof, .xs-table .holds, .xs-table .fails')].map(e => {
     const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
     return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
   });
@@ -177,7 +177,7 @@ CONTRAST = """
 def test_marks_and_verdicts_can_be_read(browser: Any, address: str, name: str, theme: str) -> None:
     with Visit(browser, address, color_scheme=theme) as visit:
         found = visit.open(name).evaluate(CONTRAST)
-        assert len(found) > 5
+        assert found
         assert [text for contrast, text in found if contrast < 4.5] == []
 
 

@@ -27,14 +27,10 @@ def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(folder: Path, name: str, *records: dict) -> None:
-    """A notebook whose cells' outputs hold these verdicts."""
-    cells = [
-        new_code_cell(
-            "settle(...)", outputs=[new_output("display_data", data={VERDICT_MIME: record})]
-        )
-        for record in records
-    ]
-    nbformat.write(new_notebook(cells=[new_code_cell("1"), *cells]), folder / f"{name}.ipynb")
+    """A notebook with an output that holds these verdicts."""
+    shown = new_output("display_data", data={VERDICT_MIME: list(records)})
+    cells = [new_code_cell("1"), new_code_cell("settle(...)", outputs=[shown])]
+    nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
 
 
 def record(claim: str, holds: bool = True) -> dict:

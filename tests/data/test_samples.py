@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from xsquared.data.samples import Samples, sampled
+
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import build, predict, set_parameters

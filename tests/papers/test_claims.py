@@ -15,8 +15,6 @@ from xsquared.papers.claims import (
     VERDICT_MIME,
     Claim,
     ClaimError,
-    Unsettled,
-    Verdict,
     judge,
     ledger,
     settle,
@@ -40,7 +38,7 @@ def test_a_measurement_within_the_tolerance_holds(measured: float) -> None:
 def test_a_measurement_outside_needs_a_reason(measured: float) -> None:
     bare = judge(NUMBER, measured)
     assert not bare.holds
-    assert "[unexpected: the ledger gives no reason for a failure]" in str(bare)
+    assert bare.unexpected == "the ledger gives no reason for a failure"
     verdict = judge(replace(NUMBER, refuted="a slip"), measured)
     assert verdict.word == "fails"
     assert not verdict.unexpected
@@ -71,21 +69,15 @@ def test_measurements_of_the_wrong_kind(claim: Claim, measured: float, message: 
         judge(claim, measured)
 
 
-def test_what_a_verdict_shows() -> None:
+def test_what_a_verdict_records() -> None:
     verdict = judge(replace(NUMBER, digits=3), 2.0, "five seeds")
-    assert str(verdict) == "gu-n: holds; measured 2.00; paper 2, tolerance 0.5 (five seeds)"
-    bundle = verdict._repr_mimebundle_()
-    assert bundle["text/plain"] == str(verdict)
-    assert bundle[VERDICT_MIME] == {
+    assert verdict.as_record() == {
         "claim": "gu-n",
         "holds": True,
         "measured": "2.00",
         "note": "five seeds",
         "unexpected": "",
     }
-    html = judge(QUESTION, True)._repr_mimebundle_()["text/html"]
-    assert "s &amp; &lt;t&gt;" in html
-    assert "verdict-holds" in html
     assert judge(replace(NUMBER, value=66432.0, digits=5), 66432).measured_text() == "66432"
 
 
@@ -103,19 +95,50 @@ def test_bad_claims_are_refused(change: dict, message: str) -> None:
         replace(NUMBER, **change)
 
 
-def test_settle_finds_the_claim_or_says_where_to_look() -> None:
-    verdict = settle("gu-eq9-constant", 120**-0.5)
-    assert isinstance(verdict, Verdict)
-    assert verdict.holds
-    with pytest.raises(ClaimError, match=r"unknown claim 'gu-x'; the ledger is src"):
-        settle("gu-x", 1.0)
+def test_a_chapters_claims_are_one_table_and_one_list_of_records() -> None:
+    settled = settle(
+        {
+            "gu-eq9-constant": 120**-0.5,
+            "gu-eq12-minimises": (False, "at the midpoint"),
+            "gu-eq9-rate": None,
+        }
+    )
+    table = settled.table()
+    assert table.name == "tab-claims-02"
+    assert table.columns == ("Claim", "Verdict", "Paper", "Measured", "Tolerance", "Note")
+    assert [row[1:] for row in table.rows] == [
+        ("✔ holds", "0.0912871", "0.0912871", "1e-12", "–"),
+        ("✘ fails", "–", "no", "–", "at the midpoint"),
+        ("○ open", "-2", "–", "0", "not measured with these parameters"),
+    ]
+    bundle = settled._repr_mimebundle_()
+    assert bundle["text/plain"] == str(table)
+    assert [record["claim"] for record in bundle[VERDICT_MIME]] == [
+        "gu-eq9-constant",
+        "gu-eq12-minimises",
+    ]
 
 
-def test_what_parameters_leave_out_is_not_settled() -> None:
-    left_out = settle("gu-eq9-constant", None)
-    assert isinstance(left_out, Unsettled)
-    text = "gu-eq9-constant: not measured with these parameters"
-    assert left_out._repr_mimebundle_() == {"text/plain": text}
+def test_an_unexpected_verdict_is_marked_in_the_table() -> None:
+    (row,) = settle({"gu-eq9-constant": 1.0}).table().rows
+    assert "unexpected: the ledger gives no reason for a failure" in row
+
+
+def test_columns_that_no_claim_needs_are_left_out() -> None:
+    assert settle({"gu-fig1-piecewise": True}).table().columns == ("Claim", "Verdict", "Measured")
+
+
+@pytest.mark.parametrize(
+    ("measured", "message"),
+    [
+        ({"gu-x": 1.0}, r"not in the ledger \(papers/claims.toml\): gu-x"),
+        ({}, "expected what was measured, by claim, got nothing"),
+        ({"gu-eq9-constant": True}, "gu-eq9-constant expects a number, got True"),
+    ],
+)
+def test_settle_refuses_what_it_cannot_judge(measured: dict, message: str) -> None:
+    with pytest.raises(ClaimError, match=message):
+        settle(measured)
 
 
 @pytest.mark.parametrize("claim_id", [c.id for c in ledger().values() if c.tolerance is not None])

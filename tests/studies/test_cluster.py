@@ -25,8 +25,8 @@ from tests.studies.trainers import (
     measured,
     trials,
     wait_to_be_killed,
-    wait_until,
 )
+from tests.waiting import wait_until
 from xsquared.studies import Store, StoreError, fingerprint, run_sweep
 from xsquared.studies import sweep as engine
 
@@ -66,7 +66,10 @@ class Cluster:
         file = self.folder / "scheduler.json"
         listening = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
         process = self.start("scheduler", *listening)
-        wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+        wait_until(
+            lambda: file.exists() and file.read_text().rstrip().endswith("}"),
+            "there is a scheduler",
+        )
         return process
 
     def need_workers(self, count: int) -> None:
@@ -81,6 +84,10 @@ class Cluster:
         for process in self.processes:
             process.kill()
             process.wait()
+
+
+# Schedulers and workers take their seconds to start and to be missed.
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,7 @@ def killing(told: Path) -> Iterator[None]:
     """Kill, in the background, the process that writes its id into that file."""
 
     def kill() -> None:
-        wait_until(told.exists)
+        wait_until(told.exists, "the trial has begun")
         os.kill(int(told.read_text()), signal.SIGKILL)
 
     # A daemon: a test that fails does not wait for it.
@@ -225,7 +232,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
     address = cluster.address
 
     def kill() -> None:
-        wait_until(lambda: len(stored(path)) >= 3)
+        wait_until(lambda: len(stored(path)) >= 3, "three rows")
         scheduler.kill()
 
     threading.Thread(target=kill, daemon=True).start()
@@ -246,7 +253,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
     cluster.start_scheduler()
 
     def start_worker() -> None:
-        wait_until(lambda: bool(caplog.messages))
+        wait_until(lambda: bool(caplog.messages), "something is said")
         cluster.need_workers(1)
 
     threading.Thread(target=start_worker, daemon=True).start()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
-
 from xsquared.data.samples import sampled
+
 from xsquared.functions import target
 from xsquared.studies import Trial
 from xsquared.studies.experiment import run_trial, samples_of

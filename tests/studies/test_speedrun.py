@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-
 from xsquared.data.samples import sampled
+
 from xsquared.functions import PAPER_TARGET, target
+from xsquared.slopes import fit_slope
 from xsquared.studies.speedrun import WIDTHS, speedrun
 from xsquared.training.fit import fit
 
@@ -35,6 +36,17 @@ def test_fits_side_by_side_are_those_one_by_one() -> None:
     finally:
         torch.set_num_threads(before)
     np.testing.assert_allclose(errors[3], errors[1], rtol=1e-9)
+
+
+def test_slopes_approach_the_orders_of_the_splines() -> None:
+    for run, order in zip(speedrun(progress=False), (2, 3, 4), strict=True):
+        off = {
+            start: abs(fit_slope(WIDTHS[kept], run.errors[kept]).value + order)
+            for start in (25, 70)
+            if (kept := start <= WIDTHS).any()
+        }
+        assert off[70] < off[25], "the wider, the closer"
+        assert off[70] < 0.1
 
 
 def test_widths_are_the_papers() -> None:

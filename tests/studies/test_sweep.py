@@ -10,6 +10,7 @@ import sqlite3
 import time
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -31,8 +32,8 @@ from tests.studies.trainers import (
     sweep_slowly,
     trials,
     wait_to_be_killed,
-    wait_until,
 )
+from tests.waiting import wait_until
 from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
 from xsquared.studies.executors import attempt, on_cluster
 
@@ -97,6 +98,11 @@ def rows_of(path: Path) -> list[tuple]:
     return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
 
 
+def has_rows(path: Path, count: int) -> bool:
+    return len(rows_of(path)) >= count
+
+
+@pytest.mark.slow
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
@@ -110,7 +116,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
         process.start()
         # At any moment of a trial or a write, after a few more rows: however busy the machine.
         wanted = counts[-1] + rng.randrange(4)
-        wait_until(lambda: len(rows_of(path)) >= wanted)  # noqa: B023
+        wait_until(partial(has_rows, path, wanted), f"{wanted} rows are on the disk")
         time.sleep(rng.uniform(0.0, 0.03))
         process.kill()
         process.join()
@@ -176,11 +182,12 @@ def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> N
     rows = on_cluster(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
-    wait_until(told.exists)
+    wait_until(told.exists, "the trial has begun")
     rows.close()
     assert ended(int(told.read_text()))
 
 
+@pytest.mark.slow
 def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
@@ -189,10 +196,11 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     )
     sweep.start()
     told = tmp_path / "pid"
-    wait_until(told.exists)
+    wait_until(lambda: told.exists() or not sweep.is_alive(), "the trial has begun")
+    assert sweep.is_alive()
     sweep.kill()
     sweep.join()
-    wait_until(lambda: ended(int(told.read_text())))
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
 
 
 def ended(process: int) -> bool:

@@ -6,7 +6,6 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -107,15 +106,6 @@ def fill_disk_on_seed_1(trial: Trial) -> dict[str, Scalar]:
                     while True:
                         file.write(bytes(size))
     return measured(trial)
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    """Poll, for a minute or two on a busy machine; what never comes true is an error."""
-    end = time.monotonic() + 120
-    while not true():
-        if time.monotonic() > end:
-            raise TimeoutError("what was waited for did not come true in 120 s")
-        time.sleep(0.02)
 
 
 def folder(trial: Trial) -> Path:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 import torch
-
 from xsquared.data.samples import Samples, sampled
+
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots, neuron_polynomials

@@ -222,7 +222,9 @@ def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch)
     origin = np.array([1.0])
     gradient = np.array([4.0])
     length = module._line_search(loss, origin, gradient, np.array([-16.0]))
-    assert length == 2.0**-3 or float(loss(torch.tensor([1 - 16 * length]))) < 1
+    # From 1 along -16: steps of 1, 1/2, 1/4 overshoot, 1/8 lands on -1, as high as it started.
+    assert float(loss(torch.tensor([1 - 16 * 2.0**-3]))) == 1
+    assert length == 2.0**-4
     assert module._line_search(loss, origin, gradient, np.array([1.0])) == 0.0
 
 

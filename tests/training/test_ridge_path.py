@@ -193,6 +193,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
 def test_a_wide_glu_on_friedman_1_stays_below_two_gib() -> None:
     done = subprocess.run(

@@ -27,7 +27,7 @@ from tqdm.auto import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
 from xsquared.book.project import BookError, Project
-from xsquared.papers.claims import VERDICT_MIME
+from xsquared.book.verdicts import records
 
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.
@@ -201,11 +201,10 @@ def _execute_one(
 
 def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
     """One line per verdict that is not the one on record; empty where there is none."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return "\n".join(
-        f"{source.name}, {output.data['text/plain']}"
-        for output in outputs
-        if output.get("data", {}).get(VERDICT_MIME, {}).get("unexpected")
+        f"{source.name}, {record['claim']}: measured {record['measured']}, {record['unexpected']}"
+        for record in records(notebook)
+        if record["unexpected"]
     )
 
 

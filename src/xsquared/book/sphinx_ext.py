@@ -14,6 +14,7 @@ Nothing here is typed into a page, so nothing on a page can disagree with the ru
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
 from xsquared.book.verdicts import collect, full_table, summary_table, tolerances
@@ -203,6 +205,16 @@ def drop_thebe(
     context["script_files"] = [s for s in context["script_files"] if not is_thebe(s)]
 
 
+def mend_html(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Say what each header heads, and let the summary of hidden code be heard as it is read."""
+    if body := context.get("body"):
+        body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
+        body = re.sub(r'<th class="([^"]*\bstub\b)', r'<th scope="row" class="\1', body)
+        context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
@@ -211,6 +223,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("tolerances", Tolerances)
     app.add_directive("errata", Errata)
     app.add_directive("chapter-times", ChapterTimes)
+    app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("html-page-context", mend_html)
     app.connect("html-page-context", drop_thebe, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -33,6 +34,16 @@ class Entry:
     note: str = ""
 
 
+def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+    """The verdicts in a notebook's outputs, as :meth:`Verdict.as_record` made them."""
+    return [
+        record
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for record in output.get("data", {}).get(VERDICT_MIME, [])
+    ]
+
+
 def collect(chapters: Path) -> list[Entry]:
     """Every claim of the ledger, with the verdict that its chapter's outputs hold.
 
@@ -46,23 +57,18 @@ def collect(chapters: Path) -> list[Entry]:
     claims = ledger()
     settled: dict[str, Entry] = {}
     for path in sorted(chapters.glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        for cell in notebook.cells:
-            for output in cell.get("outputs", []):
-                record = output.get("data", {}).get(VERDICT_MIME)
-                if record is None:
-                    continue
-                claim = claims.get(record["claim"])
-                if claim is None:
-                    raise BookError(f"{path.name} settles {record['claim']}, not in the ledger")
-                if claim.chapter != path.stem:
-                    raise BookError(
-                        f"{path.name} settles {claim.id}, which the ledger gives to {claim.chapter}"
-                    )
-                if claim.id in settled:
-                    raise BookError(f"{path.name} settles {claim.id} twice")
-                word = "holds" if record["holds"] else "fails"
-                settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
+        for record in records(nbformat.read(path, as_version=4)):
+            claim = claims.get(record["claim"])
+            if claim is None:
+                raise BookError(f"{path.name} settles {record['claim']}, not in the ledger")
+            if claim.chapter != path.stem:
+                raise BookError(
+                    f"{path.name} settles {claim.id}, which the ledger gives to {claim.chapter}"
+                )
+            if claim.id in settled:
+                raise BookError(f"{path.name} settles {claim.id} twice")
+            word = "holds" if record["holds"] else "fails"
+            settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
     return [settled.get(claim.id, Entry(claim, "open")) for claim in claims.values()]
 
 

@@ -64,7 +64,8 @@ def download(folder: Path) -> None:
     """Put the two wheels into a folder.
 
     Raises:
-        RuntimeError: pip failed; the message is its last line.
+        ValueError: a file that is served under that name has another sum.
+        RuntimeError: pip failed otherwise; the message is its last line.
     """
     requirements = folder / "requirements.txt"
     requirements.write_text(REQUIREMENTS, encoding="ascii")
@@ -72,6 +73,8 @@ def download(folder: Path) -> None:
     command += ["--only-binary", ":all:", "--disable-pip-version-check", "--retries", "1"]
     command += ["-d", str(folder), "-r", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "DO NOT MATCH THE HASHES" in done.stderr:
+        raise ValueError(f"a source of the data is not the one it was: {done.stderr.strip()}")
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RuntimeError(f"pip could not download the sources of the data: {reason}")

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from xsquared.feature_maps.tensor import TensorMap
-from xsquared.units import GLU
+from xsquared.units import GatedNetwork
 
 
-def ungated(network: GLU, x: np.ndarray) -> np.ndarray:
+def ungated(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """The forward pass with the gate's activation taken away: (N, n_in) -> (N, n_out).
 
     Raises:
@@ -24,7 +24,7 @@ def ungated(network: GLU, x: np.ndarray) -> np.ndarray:
     return (gate * factor) @ network.D.detach().numpy().T + network.d.detach().numpy()
 
 
-def gate_remainder(network: GLU, x: np.ndarray) -> np.ndarray:
+def gate_remainder(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """What a ReLU gate adds to half the ungated network: the part with the absolute values.
 
     forward = d/2 + ungated/2 + this; (N, n_in) -> (N, n_out), errors as for :func:`ungated`.
@@ -46,7 +46,7 @@ def quadratic_features(x: np.ndarray) -> np.ndarray:
     return TensorMap("symmetric", x.shape[1] + 1, np.array([0.0, 0.0, 1.0])).psi(extended).numpy()
 
 
-def quadratic_weights(network: GLU) -> np.ndarray:
+def quadratic_weights(network: GatedNetwork) -> np.ndarray:
     """The matrix that turns :func:`quadratic_features` into :func:`ungated`.
 
     Returns:
@@ -62,11 +62,11 @@ def quadratic_weights(network: GLU) -> np.ndarray:
     return np.where(rows == columns, both / 2, both)
 
 
-def _parameters(network: GLU) -> dict[str, np.ndarray]:
+def _parameters(network: GatedNetwork) -> dict[str, np.ndarray]:
     return {letter: value.detach().numpy() for letter, value in network.named_parameters()}
 
 
-def _factors(network: GLU, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _factors(network: GatedNetwork, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The two affine factors of each neuron, gate and linear: (N, n) each."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim != 2 or x.shape[1] != network.n_in:

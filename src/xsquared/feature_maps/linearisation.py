@@ -5,7 +5,7 @@ With z0 = W x0 and either derivative of GELU, d + 1 features suffice:
     Phi(W) = [diag(GELU'(z0)) W, GELU(z0)],    Psi(x) = [x - x0; 1].
 
 Because GELU'' = phi(z)(2 - z^2) is at most 2 phi(0) in absolute value, the error is at most
-(z - z0)^2 / sqrt(2 pi), everywhere; :func:`xsquared.feature_maps.equations` proves it under the key
+(z - z0)^2 / sqrt(2 pi), everywhere; :mod:`xsquared.papers.gelu_linearization` proves it under the key
 ``xs-gelu-curvature``.
 """
 

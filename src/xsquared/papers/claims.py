@@ -1,8 +1,8 @@
 """The claims ledger: what each paper states, how closely it must be met, and what was measured.
 
 The ledger is ``claims.toml`` beside this module, one table per claim. A chapter calls
-:func:`settle` with what it measured; the returned :class:`Verdict` travels in the cell's output,
-and the verdicts page is made from those outputs, so page and chapters cannot disagree. A verdict
+:func:`settle` once with all that it measured; the verdicts travel in the cell's output, and the
+verdicts page is made from those outputs, so page and chapters cannot disagree. A verdict
 other than the one on record, a miss without a reason (``refuted``) or a reason that no longer
 applies, is marked unexpected: the book refuses a chapter that holds one. A reader who executes the
 chapter with other parameters just sees the mark.
@@ -12,16 +12,22 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from html import escape
 from importlib.resources import files
 from typing import Any
+
+import pandas as pd
+
+from xsquared.tables import Table
 
 #: The short names of the two papers.
 PAPERS = ("gated-units", "gelu-linearization")
 #: The type under which a verdict travels in a notebook's output.
 VERDICT_MIME = "application/vnd.xsquared.verdict+json"
+#: What a chapter can say of a claim.
+Measured = float | bool | None
 
 
 class ClaimError(ValueError):
@@ -89,20 +95,17 @@ class Verdict:
         """``"holds"`` or ``"fails"``."""
         return "holds" if self.holds else "fails"
 
+    @property
+    def mark(self) -> str:
+        """What stands before the word."""
+        return "✔" if self.holds else "✘"
+
     def measured_text(self) -> str:
         """The measurement, rounded to the claim's reproducible digits."""
         if isinstance(self.measured, bool):
             return "yes" if self.measured else "no"
         # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
         return f"{self.measured:#.{self.claim.digits}g}".removesuffix(".")
-
-    def __str__(self) -> str:
-        paper = ""
-        if self.claim.value is not None:
-            paper = f"; paper {self.claim.value:g}, tolerance {self.claim.tolerance:g}"
-        note = f" ({self.note})" if self.note else ""
-        mark = f" [unexpected: {self.unexpected}]" if self.unexpected else ""
-        return f"{self.claim.id}: {self.word}; measured {self.measured_text()}{paper}{note}{mark}"
 
     def as_record(self) -> dict[str, Any]:
         """The verdict as plain data, for the verdicts page."""
@@ -113,15 +116,6 @@ class Verdict:
             "note": self.note,
             "unexpected": self.unexpected,
         }
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        mark = "✔" if self.holds else "✘"
-        html = (
-            f'<p class="verdict verdict-{self.word}"><strong>{mark} {self.word}</strong> '
-            f"{escape(str(self).split('; ', 1)[1])}<br><span>{escape(self.claim.statement)}</span> "
-            f"<code>{escape(self.claim.id)}</code></p>"
-        )
-        return {"text/plain": str(self), "text/html": html, VERDICT_MIME: self.as_record()}
 
 
 @cache
@@ -170,32 +164,68 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
 
 
 @dataclass(frozen=True)
-class Unsettled:
-    """A claim that a chapter's parameters leave out; the book counts it as open."""
+class Settled:
+    """What became of a chapter's claims, shown as one table.
 
-    claim: Claim
+    Attributes:
+        verdicts: by claim, in the chapter's order; None where a chapter's parameters leave out what
+            the claim is about, which the book counts as open.
+    """
 
-    def __str__(self) -> str:
-        return f"{self.claim.id}: not measured with these parameters"
+    verdicts: Mapping[str, Verdict | None]
+
+    def table(self) -> Table:
+        """The claims in words with the paper's number and ours."""
+        claims = ledger()
+        rows = []
+        for key, verdict in self.verdicts.items():
+            claim, remarks = claims[key], []
+            if verdict is None:
+                remarks = ["not measured with these parameters"]
+            else:
+                if verdict.note:
+                    remarks.append(verdict.note)
+                if verdict.unexpected:
+                    remarks.append(f"unexpected: {verdict.unexpected}")
+            rows.append(
+                {
+                    "Claim": claim.statement,
+                    "Verdict": "○ open" if verdict is None else f"{verdict.mark} {verdict.word}",
+                    "Paper": None if claim.value is None else f"{claim.value:g}",
+                    "Measured": None if verdict is None else verdict.measured_text(),
+                    "Tolerance": None if claim.tolerance is None else f"{claim.tolerance:g}",
+                    "Note": "; ".join(remarks) or None,
+                }
+            )
+        chapter = claims[next(iter(self.verdicts))].chapter
+        return Table(
+            pd.DataFrame(rows).set_index("Claim").dropna(axis="columns", how="all"),
+            "The claims settled here.",
+            f"tab-claims-{chapter.partition('_')[0]}",
+        )
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"text/plain": str(self)}
+        records = [verdict.as_record() for verdict in self.verdicts.values() if verdict]
+        return {**self.table()._repr_mimebundle_(), VERDICT_MIME: records}
 
 
-def settle(claim_id: str, measured: float | bool | None, note: str = "") -> Verdict | Unsettled:
-    """Judge the claim of that id; end a notebook cell with this call to settle it.
+def settle(measured: Mapping[str, Measured | tuple[Measured, str]]) -> Settled:
+    """Judge all claims of a chapter; end its last cell with this call.
 
     Args:
-        claim_id: a key of :func:`ledger`.
-        measured: as in :func:`judge`, or None where a reader's parameters leave out what the claim
-            is about.
-        note: as in :func:`judge`.
+        measured: by the claim's id, what :func:`judge` takes, alone or with a note; None where a
+            reader's parameters leave out what the claim is about.
 
     Raises:
-        ClaimError: the id is not in the ledger, or as in :func:`judge`.
+        ClaimError: no claims, an id that is not in the ledger, or as in :func:`judge`.
     """
     claims = ledger()
-    if claim_id not in claims:
-        raise ClaimError(f"unknown claim {claim_id!r}; the ledger is src/xsquared/claims.toml")
-    claim = claims[claim_id]
-    return Unsettled(claim) if measured is None else judge(claim, measured, note)
+    if unknown := sorted(set(measured) - set(claims)):
+        raise ClaimError(f"not in the ledger (papers/claims.toml): {', '.join(unknown)}")
+    if not measured:
+        raise ClaimError("expected what was measured, by claim, got nothing")
+    verdicts = {}
+    for key, given in measured.items():
+        value, note = given if isinstance(given, tuple) else (given, "")
+        verdicts[key] = None if value is None else judge(claims[key], value, note)
+    return Settled(verdicts)

@@ -17,13 +17,13 @@ import torch
 
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.units import GLU, GatedNetwork, set_parameters
+from xsquared.units import GatedNetwork, set_parameters
 
 #: Distance for the central difference of the integral's loss.
 _STEP = 1e-3
 
 
-def alternation_factor(network: GLU, x: np.ndarray) -> float:
+def alternation_factor(network: GatedNetwork, x: np.ndarray) -> float:
     """Factor by which a sweep over (D, d) and (U, u) multiplies the excess of the loss.
 
     Args:

@@ -15,41 +15,11 @@ import numpy as np
 import torch
 
 from xsquared.functions import Target
-from xsquared.geometry import spline_gates
 from xsquared.quadrature import on_cells
 from xsquared.training.least_squares import solve
-from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
-from xsquared.units import GatedNetwork, build, set_parameters
-
-
-def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
-    """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
-
-    A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
-
-    Raises:
-        ValueError: fewer than one gate or a bad interval.
-    """
-    if n == 1:
-        return np.array([[1.0, -domain[0]]])
-    weights, biases = spline_gates(n, domain, "alternating")
-    return np.column_stack([weights[:, 0], biases])
-
-
-def paper_start(
-    unit: str, n: int, domain: tuple[float, float], activation: str = "relu"
-) -> GatedNetwork:
-    """The paper's start in one dimension: these gates, all other weights standard normal.
-
-    The normal weights come from torch's default generator; seed it before.
-
-    Raises:
-        ValueError: an unknown unit or activation, fewer than one gate or a bad interval.
-    """
-    network = build(unit, 1, n, 1, activation)
-    gates = alternating_gates(n, domain)
-    set_parameters(network, G=gates[:, :1], g=gates[:, 1])
-    return network
+from xsquared.training.start import alternating_gates
+from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
+from xsquared.units import find_unit
 
 
 def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,9 +54,9 @@ def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) ->
         factor = gates / np.linalg.norm(gates, axis=1, keepdims=True)
         # A factor that vanishes at the knot leaves no linear term: the first neuron supplies it.
         factor[0] = [0.0, 1.0]
-    start = Rows(torch.from_numpy(gates), None if factor is None else torch.from_numpy(factor))
-    return fit_rows(
-        unit,
+    start = Rows(torch.from_numpy(gates), () if factor is None else (torch.from_numpy(factor),))
+    fits = iterates(
+        find_unit(unit),
         torch.from_numpy(x)[:, None],
         torch.from_numpy(y),
         start,
@@ -94,6 +64,7 @@ def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) ->
         train_gates=False,
         max_iterations=max_iterations,
     )
+    return last(fits)
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,12 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from xsquared.constructions import network_from_pieces
+from xsquared.data.dataset import Dataset
 from xsquared.functions import Target
 from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
@@ -33,7 +35,10 @@ from xsquared.training.free_knots import (
     fit_free_knots,
     space,
 )
-from xsquared.units import GatedNetwork, build, set_parameters
+from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.result import Gates, Trained
+from xsquared.training.variable_projection import to_network
+from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 #: How far a jittered knot may go, in widths of the smaller cell beside it.
 _JITTER = 0.4
@@ -43,6 +48,35 @@ _MOST_MOVES = 4
 _WORTH = 1e-6
 #: How many cells of the smallest rise are tried as an MLP's flat cell.
 _FLAT_TRIALS = 3
+
+
+@dataclass(frozen=True)
+class FreeKnots:
+    """Minimise the integral of the squared error of a target of one variable.
+
+    Attributes:
+        start: ``"density"`` with several starts and moves, or one run from ``"equidistant"`` knots.
+        max_iterations: for a GQU's factors behind frozen gates.
+    """
+
+    name: ClassVar[str] = "free_knots"
+    start: Literal["density", "equidistant"] = "density"
+    max_iterations: int = 200
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train."""
+        target = data.target
+        if target is None or data.dim != 1 or data.target_scale != 1.0:
+            raise ValueError("free_knots needs the target itself, of one variable, unscaled")
+        if gates == "frozen":
+            frozen = fit_frozen(target, unit.name, n_hidden, self.max_iterations)
+            return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
+        made = (
+            retrain_spline(target, unit.name, n_hidden)
+            if self.start == "equidistant"
+            else train_spline_network(target, unit.name, n_hidden, seed)
+        )
+        return Trained(made.network, made.spline.status, made.iterations)
 
 
 @dataclass(frozen=True)

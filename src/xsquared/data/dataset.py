@@ -1,0 +1,402 @@
+"""What a network is trained on: points and values, split, standardised, with the way back.
+
+However data come, from arrays, a frame, a file, a target or a problem's name, they end as one
+:class:`Dataset`. Two splits share everything else:
+
+- ``"paper"``: the training points are the validation and test points too, as in the gated-units
+  paper (section 4.3). Tables give their first rows in their own order.
+- ``"held-out"``: training, validation and test points are disjoint. Tables are shuffled by the seed
+  and cut: a fifth for the test, a fifth of the rest for validation.
+
+Features and values are standardised with mean and deviation of the training points, so nothing of
+the others leaks in. Errors are thus in units of the values' deviation; times ``target_scale``, in
+their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from xsquared.checks import check_finite_array, check_integer, quoted
+from xsquared.functions import Target
+from xsquared.units import GatedNetwork, predict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Split = Literal["paper", "held-out"]
+
+#: How points are split into training, validation and test.
+SPLITS: tuple[Split, ...] = get_args(Split)
+#: Training points of a synthetic problem where none are asked for.
+DEFAULT_POINTS = 2000
+#: Fresh test points of a synthetic problem: the mean square error is known to about 2 %.
+TEST_POINTS = 10_000
+#: The part of a table held out for the test, and the part of the rest held out for validation.
+HELD_OUT = 0.2
+#: A column whose deviation is below this multiple of its size is constant up to rounding; values
+#: that leave their target by more than this multiple of its size are not the target's.
+_ROUNDING = 1e-12
+
+Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Some points, in a network's units and read-only.
+
+    Attributes:
+        x: (m, dim) features.
+        y: (m,) values.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Points split for training, choosing and judging; make one with the functions of this module.
+
+    Attributes:
+        name: how tables and errors call it.
+        split: one of :data:`SPLITS`.
+        train: the points to fit.
+        validation: the points to choose on; the training points under ``"paper"``.
+        test: the points to judge on; the training points under ``"paper"``.
+        feature_mean: (dim,) subtracted from the features.
+        feature_scale: (dim,) divided out of the features.
+        target_mean: subtracted from the values.
+        target_scale: divided out of the values; an error times it is in the values' own units.
+        features: names of the columns, where they have names.
+        target: the function behind the values, where it is known; a solver that minimises an
+            integral needs it.
+
+    Raises:
+        ValueError: values that are not the target's, or points outside its domain.
+    """
+
+    name: str
+    split: Split
+    train: Points
+    validation: Points
+    test: Points
+    feature_mean: np.ndarray
+    feature_scale: np.ndarray
+    target_mean: float
+    target_scale: float
+    features: tuple[str, ...] = ()
+    target: Target | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.target is None:
+            return
+        if self.target.dim != self.dim:
+            raise ValueError(
+                f"{self.name}: points have {self.dim} features, the target has {self.target.dim} "
+                "variables"
+            )
+        low, high = np.array(self.target.domain).T
+        for part in (self.train, self.validation, self.test):
+            x = part.x * self.feature_scale + self.feature_mean
+            slack = 1e-9 * (high - low)
+            if (x < low - slack).any() or (x > high + slack).any():
+                raise ValueError(f"{self.name}: some points lie outside {self.target.domain}")
+            gap = np.abs(self.inverse(part.y) - self.target(*np.clip(x, low, high).T))
+            # Points that were scaled and scaled back have moved by rounding.
+            if gap.max() > 1e-6 * max(np.abs(self.inverse(part.y)).max(), 1e-300):
+                place = int(gap.argmax())
+                raise ValueError(
+                    f"{self.name}: expected the values of its target, got one that is off by "
+                    f"{gap[place]:.3g} at {x[place].tolist()}; leave the target out to fit the "
+                    "values as they are"
+                )
+
+    @property
+    def dim(self) -> int:
+        """Number of features."""
+        return self.train.x.shape[1]
+
+    def standardise(self, x: ArrayLike) -> np.ndarray:
+        """Features in their own units, (m, dim) or a frame, as a network of this data takes them.
+
+        Raises:
+            ValueError: a wrong shape, a missing column, or values that are no finite numbers.
+        """
+        columns = getattr(x, "columns", None)
+        if columns is not None and self.features:
+            if missing := [name for name in self.features if name not in columns]:
+                raise ValueError(f"{self.name}: expected a column {missing[0]!r}, got {[*columns]}")
+            frame: Any = x
+            x = frame[list(self.features)]
+        array = check_finite_array("features", _plain(x))
+        if array.ndim == 1 and self.dim == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != self.dim:
+            raise ValueError(f"expected features of shape (m, {self.dim}), got {array.shape}")
+        return (array - self.feature_mean) / self.feature_scale
+
+    def inverse(self, y: np.ndarray) -> np.ndarray:
+        """A network's values in the units of the data."""
+        return y * self.target_scale + self.target_mean
+
+    def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
+        """A network's values at points, both in the units of the data.
+
+        Args:
+            network: trained on this data.
+            x: (m, dim) features, or a frame that has their columns.
+
+        Raises:
+            ValueError: as for :meth:`standardise`.
+        """
+        return self.inverse(predict(network, self.standardise(x)))
+
+
+def sampled(target: Target, n_points: int = 10_000) -> Dataset:
+    """The gated-units paper's points in one dimension (section 4.1), as they are.
+
+    Equidistant, ends included, for training and for testing alike, since so many of them stand for
+    the integral. In more dimensions points are drawn: :func:`from_target`.
+
+    Args:
+        target: a function of one variable.
+        n_points: at least 2.
+
+    Raises:
+        ValueError: several variables, or fewer than two points.
+    """
+    if target.dim != 1:
+        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
+    check_integer("n_points", n_points, 2)
+    x = np.linspace(*target.domain[0], n_points)
+    points = Points(_frozen(x[:, None]), _frozen(target(x)))
+    one, zero = _frozen(np.ones(1)), _frozen(np.zeros(1))
+    return Dataset(target.name, "paper", points, points, points, zero, one, 0.0, 1.0, target=target)
+
+
+def from_target(
+    target: Target,
+    seed: int = 0,
+    split: Split = "held-out",
+    points: int | None = None,
+    name: str = "",
+) -> Dataset:
+    """Noise-free values of a target at points drawn uniformly from its domain.
+
+    Args:
+        target: any target.
+        seed: of the draw.
+        split: one of :data:`SPLITS`.
+        points: training points; :data:`DEFAULT_POINTS` where None. A held-out split draws a quarter
+            as many for validation and :data:`TEST_POINTS` for the test.
+        name: how to call the data; the target's own name where empty.
+
+    Raises:
+        ValueError: an unknown split, a negative seed, or too few points to fit.
+    """
+    low, high = np.asarray(target.domain).T
+
+    def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        x = np.random.default_rng(seed).uniform(low, high, (count, target.dim))
+        return x, target(*x.T)
+
+    return from_generator(name or target.name, generate, seed, split, points, target)
+
+
+def from_generator(
+    name: str,
+    generate: Generator,
+    seed: int = 0,
+    split: Split = "held-out",
+    points: int | None = None,
+    target: Target | None = None,
+) -> Dataset:
+    """Fresh points of a synthetic problem; the training points come first, whatever follows.
+
+    Args:
+        name: how to call the data.
+        generate: ``(count, seed) -> x (count, dim), y (count,)``.
+        seed: of the draw.
+        split: one of :data:`SPLITS`.
+        points: as for :func:`from_target`.
+        target: the function behind the values, where it is known.
+
+    Raises:
+        ValueError: as for :func:`from_target`.
+    """
+    _check(seed, split)
+    count = DEFAULT_POINTS if points is None else points
+    dim = generate(1, seed)[0].shape[1]
+    _check_points(name, count, dim)
+    if split == "paper":
+        return _standardised(name, split, [generate(count, seed)], target=target)
+    kept = max(count // 4, 1)
+    x, y = generate(count + kept + TEST_POINTS, seed)
+    cuts = [slice(count), slice(count, count + kept), slice(count + kept, None)]
+    return _standardised(name, split, [(x[cut], y[cut]) for cut in cuts], target=target)
+
+
+def from_arrays(
+    x: ArrayLike,
+    y: ArrayLike,
+    seed: int = 0,
+    split: Split = "held-out",
+    points: int | None = None,
+    name: str = "table",
+    features: Sequence[str] = (),
+) -> Dataset:
+    """A table of one's own, split as the shipped ones are.
+
+    Args:
+        x: (rows, dim) features.
+        y: (rows,) values.
+        seed: of the shuffle; the paper's split keeps the order of the rows.
+        split: one of :data:`SPLITS`.
+        points: training points; all that there are where None.
+        name: how errors call the table.
+        features: names of the columns, where they have names.
+
+    Raises:
+        ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
+            more points than rows, or too few.
+    """
+    _check(seed, split)
+    x = check_finite_array(f"{name}, features", x)
+    y = check_finite_array(f"{name}, values", y)
+    if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
+        raise ValueError(
+            f"{name}: expected features (rows, dim) and values (rows,), got {x.shape}, {y.shape}"
+        )
+    rows, held, kept = len(y), 0, 0
+    if split == "held-out":
+        order = np.random.default_rng(seed).permutation(rows)
+        x, y = x[order], y[order]
+        held = round(HELD_OUT * rows)
+        kept = round(HELD_OUT * (rows - held))
+    available = rows - held - kept
+    count = available if points is None else points
+    _check_points(name, count, x.shape[1])
+    if count > available:
+        raise ValueError(
+            f"{name} has {rows} rows, {available} of them for training: {count} points are too many"
+        )
+    start = held + kept
+    parts = [(x[start : start + count], y[start : start + count])]
+    if split == "held-out":
+        parts += [(x[held:start], y[held:start]), (x[:held], y[:held])]
+    return _standardised(name, split, parts, tuple(features))
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    y: str,
+    seed: int = 0,
+    split: Split = "held-out",
+    points: int | None = None,
+    name: str = "frame",
+) -> Dataset:
+    """A pandas frame: one column to predict, all others as features.
+
+    Args:
+        frame: numbers only.
+        y: name of the column to predict.
+        seed: as for :func:`from_arrays`.
+        split: as there.
+        points: as there.
+        name: as there.
+
+    Raises:
+        ValueError: a column that is missing or holds no numbers, or as for :func:`from_arrays`.
+    """
+    if y not in frame.columns:
+        raise ValueError(f"{name}: expected a column {y!r}, got {quoted([*frame.columns])}")
+    features = [column for column in frame.columns if column != y]
+    columns = [check_finite_array(f"{name}, column {c}", _plain(frame[c])) for c in features]
+    values = check_finite_array(f"{name}, column {y}", _plain(frame[y]))
+    table = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
+    return from_arrays(table, values, seed, split, points, name, [str(c) for c in features])
+
+
+def from_file(
+    path: Path | str,
+    y: str,
+    seed: int = 0,
+    split: Split = "held-out",
+    points: int | None = None,
+) -> Dataset:
+    """A csv or parquet file with named columns; arguments and errors as for :func:`from_frame`.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: neither csv nor parquet.
+    """
+    import pandas as pd  # a second that only tables of one's own need
+
+    path = Path(path)
+    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
+    if path.suffix not in readers:
+        raise ValueError(f"expected a file {' or '.join(readers)}, got {path.name}")
+    try:
+        frame = readers[path.suffix](path)
+    except OSError as error:
+        raise OSError(f"cannot read {path}: {error.strerror or error}") from error
+    return from_frame(frame, y, seed, split, points, path.name)
+
+
+def _plain(values: object) -> object:
+    """A frame or one of its columns as an array of numpy's own kinds where pandas has one."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
+
+
+def _standardised(
+    name: str,
+    split: Split,
+    parts: list[tuple[np.ndarray, np.ndarray]],
+    features: tuple[str, ...] = (),
+    target: Target | None = None,
+) -> Dataset:
+    """Standardise the raw parts by the first, and freeze them; one part plays all."""
+    x, y = parts[0]
+    mean, scale = x.mean(axis=0), x.std(axis=0)
+    constant = np.flatnonzero(scale <= _ROUNDING * np.abs(x).max(axis=0))
+    if len(constant):
+        column = repr(features[constant[0]]) if features else constant[0]
+        raise ValueError(
+            f"{name}: feature column {column} is constant over the {len(x)} training points"
+        )
+    target_mean, target_scale = float(y.mean()), float(y.std())
+    if target_scale <= _ROUNDING * np.abs(y).max():
+        raise ValueError(f"{name}: the values are constant over the {len(y)} training points")
+    points = [
+        Points(_frozen((x - mean) / scale), _frozen((y - target_mean) / target_scale))
+        for x, y in parts
+    ]
+    train, validation, test = points if len(points) == 3 else points * 3
+    scaling = (_frozen(mean), _frozen(scale), target_mean, target_scale)
+    return Dataset(name, split, train, validation, test, *scaling, features, target)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def _check(seed: int, split: str) -> None:
+    if split not in SPLITS:
+        raise ValueError(f"unknown split {split!r}; known are {', '.join(SPLITS)}")
+    check_integer("seed", seed, 0, 2**32 - 1)
+
+
+def _check_points(name: str, count: int, dim: int) -> None:
+    check_integer(f"{name} has {dim} features; training points", count, dim + 2)
