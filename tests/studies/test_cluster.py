@@ -27,8 +27,7 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.studies import Store, StoreError, fingerprint, run_sweep
-from xsquared.studies import sweep as engine
+from xsquared.studies import Store, StoreError, executors, fingerprint, run_sweep
 
 ROOT = Path(__file__).parents[2]
 
@@ -155,7 +154,7 @@ def test_workers_with_other_sources_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.need_workers(1)
-    monkeypatch.setattr(engine, "fingerprint", lambda _: "of another version")
+    monkeypatch.setattr(executors, "fingerprint", lambda _: "of another version")
     with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
         run_sweep(
             trials(2),

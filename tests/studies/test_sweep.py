@@ -35,7 +35,7 @@ from tests.studies.trainers import (
 )
 from tests.waiting import wait_until
 from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
-from xsquared.studies.executors import attempt, on_cluster
+from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
 
 
 def threads(_: Trial) -> dict:
@@ -50,7 +50,7 @@ def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
     report = run_sweep([*wanted, wanted[0]], count_runs, path, progress=False)
     assert [row.trial for row in report.results] == wanted
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
-    assert all(row.status == "completed" and row.wall_s >= 0 for row in report.results)
+    assert all(row.status == "completed" and row.seconds >= 0 for row in report.results)
     assert "torch 2." in report.results[0].versions
     again = run_sweep(reversed(wanted), count_runs, path, progress=False)
     assert again.results == tuple(reversed(report.results))
@@ -78,7 +78,7 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
         "1 stopped",
     ]
     assert text[4] == (
-        "  failed: sine: glu, n = 2, test, paper, seed 1, 10 points: "
+        "  failed: sine: glu, n = 2, test, gates trained, paper, seed 1, 10 points: "
         "ZeroDivisionError: a trainer's own mistake"
     )
     # What the machine lost is tried again, what the trial did is not.
@@ -166,10 +166,14 @@ def test_processes_give_the_same_rows(tmp_path: Path) -> None:
     assert not there.failures
 
 
+def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
+    return [Attempt.of(run_trial, trial) for trial in wanted]
+
+
 @pytest.mark.parametrize("once", [True, False])
 def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: bool) -> None:
     wanted = trials(2, folder=str(tmp_path), once=once)
-    rows = list(on_cluster(wanted, die_on_seed_0, fingerprint(die_on_seed_0), 1))
+    rows = list(on_workers(asked(wanted, die_on_seed_0), 1))
     rows.sort(key=lambda row: row.trial.seed)
     assert [row.trial for row in rows] == wanted
     assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
@@ -179,7 +183,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: 
 
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
-    rows = on_cluster(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
+    rows = on_workers(asked(wanted, wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
     wait_until(told.exists, "the trial has begun")
@@ -213,13 +217,13 @@ def ended(process: int) -> bool:
 
 
 def test_a_worker_with_other_sources_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers than"):
-        attempt(measure, trials(1)[0], SOURCES)
+    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers or"):
+        attempt(Attempt(measure, trials(1)[0], SOURCES))
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(tmp_path: Path, jobs: int) -> None:
-    with pytest.raises(ValueError, match="jobs must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="jobs: expected an integer >= 1"):
         run_sweep(trials(1), measure, tmp_path / "rows.sqlite", jobs=jobs)
 
 
@@ -242,7 +246,7 @@ def test_the_bar_counts_what_is_done_and_what_failed(
 
 
 def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
-    on_line = Trial("mlp", 2, "test", "grid", expression="x", domain=((0, 1),))
+    on_line = Trial("mlp", 2, expression="x", domain=((0, 1),), solver="test")
     rows = [result(on_line), *(result(trial) for trial in trials(2, starts=3))]
     export_parquet(rows, tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
@@ -250,7 +254,7 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     assert list(table["n_hidden"]) == [2, 1, 2]
     assert list(table["train_rmse"]) == [row.values["train_rmse"] for row in rows]
     assert list(table["domain"]) == ["[[0.0, 1.0]]", "[]", "[]"]
-    assert list(table["options"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
+    assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
 

@@ -18,18 +18,18 @@ SOURCES = "0123456789abcdef"
 RUNS: list[Trial] = []
 
 
-def trials(count: int, **options: Scalar) -> list[Trial]:
+def trials(count: int, **settings: Scalar) -> list[Trial]:
     """So many different trials."""
     return [
         Trial(
             unit=("mlp", "glu", "gqu")[k % 3],
             n_hidden=k + 1,
-            optimizer="test",
-            protocol="paper",
+            solver="test",
+            split="paper",
             points=10,
             seed=k,
             problem="sine",
-            options=tuple(options.items()),
+            settings=tuple(settings.items()),
         )
         for k in range(count)
     ]
@@ -49,8 +49,8 @@ def measured(trial: Trial) -> dict[str, Scalar]:
 
 
 def measure(trial: Trial) -> dict[str, Scalar]:
-    """Measure, after the time that the options give."""
-    time.sleep(dict(trial.options).get("seconds", 0.0))  # type: ignore[arg-type]
+    """Measure, after the time that the settings give."""
+    time.sleep(dict(trial.settings).get("seconds", 0.0))  # type: ignore[arg-type]
     return measured(trial)
 
 
@@ -80,7 +80,7 @@ def die_on_seed_0(trial: Trial) -> dict[str, Scalar]:
     """Kill the process that runs the trial; with ``once``, only the first time."""
     if trial.seed == 0:
         marker = folder(trial) / "died"
-        if not (dict(trial.options)["once"] and marker.exists()):
+        if not (dict(trial.settings)["once"] and marker.exists()):
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
     return measured(trial)
@@ -109,8 +109,8 @@ def fill_disk_on_seed_1(trial: Trial) -> dict[str, Scalar]:
 
 
 def folder(trial: Trial) -> Path:
-    """The folder that the options name."""
-    return Path(str(dict(trial.options)["folder"]))
+    """The folder that the settings name."""
+    return Path(str(dict(trial.settings)["folder"]))
 
 
 def sweep_slowly(path: Path, count: int, seconds: float) -> None:
