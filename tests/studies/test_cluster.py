@@ -11,10 +11,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from tests.studies.trainers import (
     RUNS,
@@ -28,6 +30,8 @@ from tests.studies.trainers import (
 )
 from tests.waiting import wait_until
 from xsquared.studies import Store, StoreError, executors, fingerprint, run_sweep
+from xsquared.studies.trial import Scalar, Trial
+from xsquared.units import Gate, Unit, build, predict, register
 
 ROOT = Path(__file__).parents[2]
 
@@ -37,6 +41,7 @@ class Cluster:
     """A scheduler and workers, each a process."""
 
     folder: Path
+    path: Path | None = None
     processes: list[subprocess.Popen] = field(default_factory=list)
     workers: list[subprocess.Popen] = field(default_factory=list)
 
@@ -47,7 +52,7 @@ class Cluster:
 
     def start(self, *arguments: str) -> subprocess.Popen:
         """Start ``dask ...`` with this checkout importable."""
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        path = str(self.path or os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
         # A trial whose second worker dies is given up: the default of three would cost workers.
         given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         process = subprocess.Popen(
@@ -163,6 +168,54 @@ def test_workers_with_other_sources_are_refused(
             scheduler=cluster.address,
             progress=False,
         )
+
+
+@pytest.fixture
+def without_xsquared(tmp_path: Path) -> Path:
+    """A folder that hides the package from a process that looks there first."""
+    (tmp_path / "hidden" / "xsquared").mkdir(parents=True)
+    text = "raise ModuleNotFoundError(\"No module named 'xsquared'\")\n"
+    (tmp_path / "hidden" / "xsquared" / "__init__.py").write_text(text)
+    return tmp_path / "hidden"
+
+
+def test_a_worker_without_this_package_is_one_line(tmp_path: Path, without_xsquared: Path) -> None:
+    bare = Cluster(tmp_path, path=without_xsquared)
+    bare.start_scheduler()
+    bare.need_workers(1)
+    try:
+        with pytest.raises(RuntimeError, match="cannot run trials: No module named 'xsquared'"):
+            run_sweep(
+                trials(2),
+                measure,
+                tmp_path / "rows.sqlite",
+                scheduler=bare.address,
+                progress=False,
+            )
+    finally:
+        bare.stop()
+
+
+def scaled_error(trial: Trial) -> dict[str, Scalar]:
+    """A number that only the unit and gate of this test give."""
+    network = build(trial.unit, 1, 1, generator=torch.Generator().manual_seed(trial.seed))
+    return {"train_rmse": float(predict(network, np.array([0.3]))[0])}
+
+
+def test_units_of_ones_own_reach_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    factor = 7.0
+    register(Gate("of_a_test", lambda z: factor * torch.sigmoid(z)))
+    register(Unit("unit_of_a_test", (("U", "u"),), "of_a_test"))
+    wanted = [replace(trial, unit="unit_of_a_test") for trial in trials(2)]
+    path, where = tmp_path / "rows.sqlite", cluster.address
+    there = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    here = run_sweep(wanted, scaled_error, tmp_path / "here.sqlite", progress=False)
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    factor = 8.0
+    again = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    assert again.resumed == 0, "another gate, another row"
+    assert again.results[0].values != there.results[0].values
 
 
 def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: Path) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -34,7 +37,7 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
+from xsquared.studies import Store, Trial, export, fingerprint, run_sweep, to_frame
 from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
 
 
@@ -207,6 +210,23 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
 
 
+@pytest.mark.slow
+def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None:
+    # As a terminal does: the signal goes to every process of the group.
+    places = (str(tmp_path / "rows.sqlite"), str(tmp_path))
+    code = f"from tests.studies.trainers import *; sweep_in_processes{places!r}"
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    told = tmp_path / "pid"
+    wait_until(lambda: told.exists() or sweep.poll() is not None, "the trial has begun")
+    os.killpg(sweep.pid, signal.SIGINT)
+    _, said = sweep.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    assert sweep.returncode not in (0, None)
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
+
+
 def ended(process: int) -> bool:
     """Whether it has ended, whoever collects it."""
     try:
@@ -248,7 +268,7 @@ def test_the_bar_counts_what_is_done_and_what_failed(
 def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     on_line = Trial("mlp", 2, expression="x", domain=((0, 1),), solver="test")
     rows = [result(on_line), *(result(trial) for trial in trials(2, starts=3))]
-    export_parquet(rows, tmp_path / "rows.parquet")
+    export(rows, tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
     assert list(table["n_hidden"]) == [2, 1, 2]
@@ -260,13 +280,13 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    export_parquet([result(trials(1)[0])], path)
+    export([result(trials(1)[0])], path)
     old = path.read_bytes()
     mixed = [
         replace(result(trial), values={"a": a})
         for trial, a in zip(trials(2), (1, "b"), strict=True)
     ]
     with pytest.raises(pyarrow.ArrowException):
-        export_parquet(mixed, path)
+        export(mixed, path)
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["rows.parquet"]

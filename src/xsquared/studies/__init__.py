@@ -10,7 +10,7 @@ from xsquared.studies.committed import rows
 from xsquared.studies.declared import STUDIES, Study
 from xsquared.studies.provenance import fingerprint
 from xsquared.studies.store import Store, StoreError
-from xsquared.studies.sweep import Report, export_parquet, run_sweep, to_frame
+from xsquared.studies.sweep import Report, export, run_sweep, to_frame
 from xsquared.studies.trial import Result, Trial
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "StoreError",
     "Study",
     "Trial",
-    "export_parquet",
+    "export",
     "fingerprint",
     "rows",
     "run_sweep",

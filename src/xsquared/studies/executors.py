@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
-import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -24,7 +23,16 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from xsquared.studies.provenance import fingerprint, identity, own_records, versions
-from xsquared.studies.trial import COMPLETED, FAILED, LOST, Result, Scalar, Trial, checked_values
+from xsquared.studies.trial import (
+    COMPLETED,
+    FAILED,
+    LOST,
+    NO_MEMORY,
+    Result,
+    Scalar,
+    Trial,
+    checked_values,
+)
 from xsquared.units import Gate, Unit, register
 
 if TYPE_CHECKING:
@@ -41,8 +49,6 @@ _LOG = logging.getLogger(__name__)
 #: Seconds in which a scheduler must answer.
 _PATIENCE = 10
 _MESSAGE_LENGTH = 500
-#: How torch says that memory ran out, in a RuntimeError.
-_NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate")
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ def attempt(asked: Attempt) -> Result:
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
         except (Exception, SystemExit) as error:
             lost = isinstance(error, MemoryError) or (
-                isinstance(error, RuntimeError) and _NO_MEMORY.search(str(error))
+                isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
             )
             status, message = LOST if lost else FAILED, f"{type(error).__name__}: {error}"
     return asked.result(str(status), str(message), time.perf_counter() - start, **values)

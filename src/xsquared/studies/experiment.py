@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from xsquared.data import Dataset, from_file, from_target, load, sampled
-from xsquared.studies.trial import Scalar, Trial, file_sum
+from xsquared.studies.trial import NO_MEMORY, Scalar, Trial, file_sum
 from xsquared.training import fit, solver_from
-
-#: How numpy, torch and Python say that memory ran out; Python says nothing.
-_NO_MEMORY = re.compile(r"^$|not enough memory|out of memory|can't allocate|Unable to allocate")
 
 
 def dataset(trial: Trial) -> Dataset:
@@ -50,7 +45,8 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
         seed=trial.seed,
     )
     status = done.status
-    if status.word == "failed" and _NO_MEMORY.search(done.detail):
+    # Python's own MemoryError says nothing.
+    if status.word == "failed" and (not done.detail or NO_MEMORY.search(done.detail)):
         raise MemoryError(done.detail or "there is not enough memory")
     said = f"{status.cause}; {status.remedy}. {done.detail}".rstrip()
     return {

@@ -99,8 +99,9 @@ def _described(thing: object, seen: set[int]) -> str:
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
         case CodeType():
-            docstring = bool(thing.co_consts) and isinstance(thing.co_consts[0], str)
-            parts = (thing.co_code.hex(), thing.co_names, thing.co_consts[docstring:])
+            # Of what has a name, the first constant is the docstring or None.
+            first = 0 if thing.co_name == "<lambda>" else 1
+            parts = (thing.co_code.hex(), thing.co_names, thing.co_consts[first:])
         case type():
             parts = (thing.__bases__, {k: v for k, v in vars(thing).items() if k[:2] != "__"})
         case dict():

@@ -155,16 +155,23 @@ def to_frame(results: Iterable[Result]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def export_parquet(results: Iterable[Result], path: Path | str) -> None:
-    """Write results as a parquet file; who reads it sees the old one or the new one, whole.
+def export(results: Iterable[Result], path: Path | str) -> None:
+    """Write results as a table; who reads it sees the old one or the new one, whole.
+
+    Args:
+        results: the rows.
+        path: ending in ``.parquet`` or ``.csv``.
 
     Raises:
         OSError: the file cannot be written.
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    path, frame = Path(path), to_frame(results)
+    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        to_frame(results).to_parquet(unfinished, engine="pyarrow", index=False)
+        if path.suffix == ".csv":
+            frame.to_csv(unfinished, index=False, lineterminator="\n")
+        else:
+            frame.to_parquet(unfinished, engine="pyarrow", index=False)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

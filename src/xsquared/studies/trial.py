@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -30,6 +31,8 @@ COMPLETED = ("completed", "converged", "iterations", "stalled")
 FAILED = "failed"
 #: The trial's process died, or had no memory left. The next sweep tries again.
 LOST = "lost"
+#: How torch, which has no error of its own for it, and numpy say that memory ran out.
+NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate|Unable to allocate")
 
 
 @dataclass(frozen=True)
