@@ -6,7 +6,6 @@ numpy and OpenBLAS told so by their environment variables), and with torch's own
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> 
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     """A study of six trials in a checkout of its own."""
     (tmp_path / "results").mkdir()
     (tmp_path / "_toc.yml").touch()
@@ -50,7 +49,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Study]:
     study = Study("small", "Parabolas", {"small": "as a test needs it"}, trials, trials[:1])
     monkeypatch.setattr(committed, "STUDIES", {"small": study})
     monkeypatch.setattr(declared, "STUDIES", {"small": study})
-    yield study
+    return study
 
 
 def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Study) -> None:

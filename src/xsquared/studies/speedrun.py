@@ -21,7 +21,7 @@ from xsquared.functions import PAPER_TARGET, Target
 from xsquared.slopes import Slope, fit_slope
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
-from xsquared.units import PAPER_UNITS
+from xsquared.units import PAPER_UNITS, find_unit
 
 #: The widths of the speedrun.
 WIDTHS = np.arange(1, 101, 3)
@@ -62,7 +62,7 @@ def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitR
     def error(job: tuple[str, int]) -> float:
         unit, n = job
         fitted = fit_frozen(target, unit, n, max_iterations=0)
-        return sampled_rmse(to_network(fitted, unit), target)
+        return sampled_rmse(to_network(fitted, find_unit(unit)), target)
 
     jobs = list(itertools.product(PAPER_UNITS, WIDTHS.tolist()))
     threads = torch.get_num_threads()
