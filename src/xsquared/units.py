@@ -227,13 +227,14 @@ def build(
         n_hidden: number of neurons n, at least 1.
         n_out: output dimension, at least 1.
         activation: name of the gate; the unit's own where None.
-        generator: of the parameters; torch's default one where None.
+        generator: of the parameters; a new one, which draws the same every time, where None.
 
     Raises:
         ValueError: an unknown unit or gate, a dimension below 1, or a module with other parameters
             than its unit's formula counts.
     """
     record = find_unit(unit, activation)
+    generator = torch.Generator() if generator is None else generator
     network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
     counted = sum(parameter.numel() for parameter in network.parameters())
     if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
