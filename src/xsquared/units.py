@@ -179,7 +179,7 @@ def register(record: Unit | Gate) -> None:
     """
     if not isinstance(record, Unit | Gate):
         raise TypeError(f"expected a Unit or a Gate, got {type(record).__name__}")
-    if record.name in _BUILT_IN:
+    if record.name in BUILT_IN:
         raise ValueError(f"{record.name!r} is the package's own: choose another name")
     if isinstance(record, Gate):
         _GATES[record.name] = record
@@ -346,7 +346,8 @@ for _unit in (
     Unit("swiglu", (_LINEAR,), "silu"),
 ):
     _UNITS[_unit.name] = _unit
-_BUILT_IN = frozenset((*_GATES, *_UNITS))
+#: Names of the package's own gates and units.
+BUILT_IN = frozenset((*_GATES, *_UNITS))
 
 
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
