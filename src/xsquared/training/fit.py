@@ -5,7 +5,7 @@ solver                 what it minimises         for
 =====================  ========================  ==================================================
 ``VariableProjection`` the training points'      any dimension, every unit of the standard formula
                        mean square error
-``RidgePath``          the same, a ridge falling data with noise: chooses on the validation points
+``RidgePath``          the same, ridge falling   data with noise: chooses on the validation points
 ``FreeKnots``          the integral of the       a known target of one variable, ReLU gates
                        squared error
 ``Newton``             the training points'      the gated-units paper's optimiser, every unit
