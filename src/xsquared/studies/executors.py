@@ -1,8 +1,8 @@
 """Where trials run: in this process, or on Dask workers, of this machine or of a cluster.
 
 Every executor is a generator of results in the order in which they come. All of them run
-:func:`attempt`, which pins numerical libraries to one thread, so that wall times compare and
-parallel trials do not fight for cores, and which turns whatever a trial raises into a row.
+:func:`attempt`, which pins numerical libraries to one thread, so that parallel trials do not fight
+for cores and times are those of the trial alone, and turns whatever a trial raises into a row.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def attempt(asked: Attempt) -> Result:
         register(record)
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
-    start = time.perf_counter()
+    start = time.thread_time()
     with threadpool_limits(limits=1):
         try:
             values = checked_values(asked.run_trial(asked.trial))
@@ -111,7 +111,7 @@ def attempt(asked: Attempt) -> Result:
                 isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
             )
             status, message = LOST if lost else FAILED, f"{type(error).__name__}: {error}"
-    return asked.result(str(status), str(message), time.perf_counter() - start, **values)
+    return asked.result(str(status), str(message), time.thread_time() - start, **values)
 
 
 def in_this_process(attempts: Iterable[Attempt]) -> Results:
