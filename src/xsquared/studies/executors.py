@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -147,7 +147,7 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
             f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
     with _quiet("distributed"), _client(jobs, address) as client:
-        waiting, running = iter(attempts), {}
+        waiting, running = iter(attempts), dict[Any, Attempt]()
         arriving = as_completed(loop=client.loop)
         if not client.nthreads():
             _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
@@ -164,12 +164,12 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
                 return
             future = next(arriving)
             asked = running.pop(future)
-            error = future.exception()
-            if isinstance(error, KilledWorker):
-                message = f"its worker processes died, killed or out of memory: {error}"
+            raised = future.exception()
+            if isinstance(raised, KilledWorker):
+                message = f"its worker processes died, killed or out of memory: {raised}"
                 yield asked.result(LOST, message, 0.0)
-            elif error is not None:
-                raise RuntimeError(f"a worker cannot run trials: {error}")
+            elif raised is not None:
+                raise RuntimeError(f"a worker cannot run trials: {raised}")
             else:
                 yield future.result()
 
@@ -189,7 +189,7 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
     """A client of the scheduler at that address, or of one made for the purpose."""
     from distributed import Client, LocalCluster
     from distributed.client import FutureCancelledError
-    from distributed.comm import connect
+    from distributed.comm.core import connect
     from distributed.security import Security
 
     if not address:
