@@ -431,11 +431,12 @@ def _lambdify(
         expression = sp.N(expression, 17)
     modules = "torch" if module == "torch" else ["scipy", "numpy"]
     try:
-        return sp.lambdify(variables, expression, modules=modules, cse=True)
+        form: Callable[..., Any] = sp.lambdify(variables, expression, modules=modules, cse=True)
     except NotImplementedError as error:
         raise ValueError(
             f"cannot evaluate {_text(expression)} on arrays: {quoted(str(error))}"
         ) from None
+    return form
 
 
 @cache

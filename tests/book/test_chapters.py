@@ -12,6 +12,7 @@ import yaml
 from xsquared.book.project import Project
 from xsquared.book.readme import current_figure, current_table, table_in
 from xsquared.book.render import check_chapters
+from xsquared.book.sphinx_ext import rooms
 from xsquared.book.verdicts import collect
 from xsquared.papers.claims import ledger
 from xsquared.tables import TABLE_MIME
@@ -180,6 +181,15 @@ def test_contents_list_every_page_once() -> None:
         walk(part["chapters"])
     pages = [path.stem for path in PROJECT.book.glob("*.md")]
     assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
+
+
+def test_the_reference_documents_every_room() -> None:
+    names = [name.removeprefix("xsquared.") for name in rooms()]
+    documented = []
+    for page in PROJECT.book.glob("api_*.md"):
+        ((first, last),) = re.findall(r"{rooms} (\w+) (\w+)", page.read_text())
+        documented += names[names.index(first) : names.index(last) + 1]
+    assert sorted(documented) == sorted(names)
 
 
 def test_readme_shows_the_chapters_verdicts_and_figure() -> None:

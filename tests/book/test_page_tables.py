@@ -76,7 +76,10 @@ def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
 
 
 def test_only_tables_headers_are_touched() -> None:
-    context = {"body": '<th class="head stub"><th class="stub number"><td class="stub">'}
+    context = {
+        "script_files": [],
+        "body": '<th class="head stub"><th class="stub number"><td class="stub">',
+    }
     mend_html(None, "", "", context, None)  # type: ignore[arg-type]
     assert context["body"] == (
         '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'
