@@ -143,8 +143,8 @@ def test_hinges_need_the_plane_and_a_box(function) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, (0.0, 1.0), "one-way"), "at least 2 gates"),
-        ((0, (0.0, 1.0), "one-way"), "at least 2 gates"),
+        ((1, (0.0, 1.0), "one-way"), "n: expected an integer from 2 to"),
+        ((0, (0.0, 1.0), "one-way"), "n: expected an integer from 2 to"),
         ((3, (1.0, 0.0), "one-way"), "finite a < b"),
         ((3, (0.0, 1.0), "both"), "must be one-way or alternating, got 'both'"),
     ],
