@@ -23,6 +23,8 @@ from xsquared.plotting import (
 )
 from xsquared.units import UNITS, build
 
+PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
+
 
 @pytest.fixture
 def ax() -> Iterator[Axes]:
@@ -40,7 +42,7 @@ def test_style_is_applied() -> None:
 
 
 def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
-    assert set(UNITS) <= set(LOOK)
+    assert set(LOOK) == {"target", *PACKAGE_UNITS}
     assert set(CONSTRUCTION_LOOK) == set(CONSTRUCTIONS)
     for looks in (LOOK, CONSTRUCTION_LOOK):
         pairs = [(look["color"], look.get("marker")) for look in looks.values()]
@@ -75,8 +77,8 @@ def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
 
 
 def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
-    torch.manual_seed(0)
-    network, box = MLP(2, 5), ((-1.0, 1.0), (-2.0, 2.0))
+    network = build("mlp", 2, 5, generator=torch.Generator().manual_seed(0))
+    box = ((-1.0, 1.0), (-2.0, 2.0))
     draw_hinges(ax, network, box)
     hinges = hinge_segments(network, box)
     drawn = [list(zip(*line.get_data(), strict=True)) for line in ax.lines]

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     # Not at run time: notebooks that only draw have no use for a speedrun's progress bar.
     from xsquared.studies.speedrun import UnitRun
 
-#: Look of each unit's lines in every figure; colour, marker and dashes say the same.
+#: Look of each unit's lines in every figure; colour, marker and dashes say the same. A unit of
+#: one's own gets its look by an entry of its own.
 LOOK: dict[str, dict[str, Any]] = {
     "target": {"color": "#555555", "linestyle": "--"},
     "mlp": {"color": "#2a78b5", "marker": "o"},
     "glu": {"color": "#c8541b", "marker": "s"},
     "gqu": {"color": "#3c8d40", "marker": "^"},
+    "relu2_mlp": {"color": "#17808a", "marker": "v"},
+    "relu3_mlp": {"color": "#6b7a1e", "marker": "P"},
+    "bilinear": {"color": "#8a5cb8", "marker": "D"},
+    "geglu": {"color": "#a83279", "marker": "X"},
+    "swiglu": {"color": "#7a5230", "marker": "*"},
 }
 
 #: Look of the four closed-form constructions, their unit's colour and a marker each.

@@ -206,7 +206,7 @@ def register(record: Unit | Gate) -> None:
     """
     if not isinstance(record, Unit | Gate):
         raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
-    if record.name in _BUILT_IN:
+    if record.name in BUILT_IN:
         raise ValueError(f"{record.name!r} is the package's own: expected another name")
     if isinstance(record, Gate):
         _GATES[record.name] = record
@@ -254,13 +254,14 @@ def build(
         n_hidden: number of neurons n, at least 1.
         n_out: output dimension, at least 1.
         activation: name of the gate; the unit's own where None.
-        generator: of the parameters; torch's default one where None.
+        generator: of the parameters; a new one, which draws the same every time, where None.
 
     Raises:
         ValueError: an unknown unit or gate, a dimension below 1, or a module with other parameters
             than its unit's formula counts.
     """
     record = find_unit(unit, activation)
+    generator = torch.Generator() if generator is None else generator
     network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
     counted = sum(parameter.numel() for parameter in network.parameters())
     if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
@@ -375,7 +376,8 @@ for _unit in (
     Unit("swiglu", (_LINEAR,), "silu"),
 ):
     _UNITS[_unit.name] = _unit
-_BUILT_IN = frozenset((*_GATES, *_UNITS))
+#: Names of the package's own gates and units.
+BUILT_IN = frozenset((*_GATES, *_UNITS))
 
 
 def check_network(network: object, n_in: int | None = None, n_out: int | None = None) -> None:

@@ -11,10 +11,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from tests.studies.trainers import (
     RUNS,
@@ -27,8 +29,9 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.studies import StoreError, run_sweep
-from xsquared.studies import sweep as engine
+from xsquared.studies import Store, StoreError, executors, fingerprint, run_sweep
+from xsquared.studies.trial import Scalar, Trial
+from xsquared.units import Gate, Unit, build, predict, register
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +41,7 @@ class Cluster:
     """A scheduler and workers, each a process."""
 
     folder: Path
+    path: Path | None = None
     processes: list[subprocess.Popen] = field(default_factory=list)
     workers: list[subprocess.Popen] = field(default_factory=list)
 
@@ -48,7 +52,7 @@ class Cluster:
 
     def start(self, *arguments: str) -> subprocess.Popen:
         """Start ``dask ...`` with this checkout importable."""
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        path = str(self.path or os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
         # A trial whose second worker dies is given up: the default of three would cost workers.
         given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         process = subprocess.Popen(
@@ -99,6 +103,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made.stop()
 
 
+def stored(path: Path) -> list[int]:
+    """Seeds of the rows in a store, each as often as it is there."""
+    return sorted(row.trial.seed for row in Store(path).results(fingerprint(measure)))
+
+
 @contextmanager
 def killing(told: Path) -> Iterator[None]:
     """Kill, in the background, the process that writes its id into that file."""
@@ -114,18 +123,18 @@ def killing(told: Path) -> Iterator[None]:
 
 def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
     cluster.need_workers(1)
-    path = tmp_path / "rows.jsonl"
-    here = run_sweep(trials(20), measure, tmp_path / "here.jsonl", progress=False)
+    path = tmp_path / "rows.sqlite"
+    here = run_sweep(trials(20), measure, tmp_path / "here.sqlite", progress=False)
     run_sweep(trials(5), measure, path, progress=False)
     there = run_sweep(trials(20), measure, path, scheduler=cluster.address, progress=False)
     assert there.resumed == 5
     assert [row.values for row in there.results] == [row.values for row in here.results]
-    assert len(path.read_text().splitlines()) == 20
+    assert len(stored(path)) == 20
 
 
 def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
     cluster.need_workers(1)
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep(
         trials(10), fail_on_odd_seeds, path, scheduler=cluster.address, progress=False
     )
@@ -134,7 +143,7 @@ def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     cluster.need_workers(2)
     wanted = trials(60, folder=str(tmp_path))
     with killing(tmp_path / "pid"):
@@ -143,23 +152,70 @@ def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path
         )
     assert not report.failures
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
-    keys = [json.loads(line)["key"] for line in path.read_text().splitlines()]
-    assert sorted(keys) == sorted(trial.key for trial in wanted)
+    assert stored(path) == list(range(60))
 
 
 def test_workers_with_other_sources_are_refused(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.need_workers(1)
-    monkeypatch.setattr(engine, "fingerprint", lambda _: "of another version")
+    monkeypatch.setattr(executors, "fingerprint", lambda _: "of another version")
     with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
         run_sweep(
             trials(2),
             measure,
-            tmp_path / "rows.jsonl",
+            tmp_path / "rows.sqlite",
             scheduler=cluster.address,
             progress=False,
         )
+
+
+@pytest.fixture
+def without_xsquared(tmp_path: Path) -> Path:
+    """A folder that hides the package from a process that looks there first."""
+    (tmp_path / "hidden" / "xsquared").mkdir(parents=True)
+    text = "raise ModuleNotFoundError(\"No module named 'xsquared'\")\n"
+    (tmp_path / "hidden" / "xsquared" / "__init__.py").write_text(text)
+    return tmp_path / "hidden"
+
+
+def test_a_worker_without_this_package_is_one_line(tmp_path: Path, without_xsquared: Path) -> None:
+    bare = Cluster(tmp_path, path=without_xsquared)
+    bare.start_scheduler()
+    bare.need_workers(1)
+    try:
+        with pytest.raises(RuntimeError, match="cannot run trials: No module named 'xsquared'"):
+            run_sweep(
+                trials(2),
+                measure,
+                tmp_path / "rows.sqlite",
+                scheduler=bare.address,
+                progress=False,
+            )
+    finally:
+        bare.stop()
+
+
+def scaled_error(trial: Trial) -> dict[str, Scalar]:
+    """A number that only the unit and gate of this test give."""
+    network = build(trial.unit, 1, 1, generator=torch.Generator().manual_seed(trial.seed))
+    return {"train_rmse": float(predict(network, np.array([0.3]))[0])}
+
+
+def test_units_of_ones_own_reach_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    factor = 7.0
+    register(Gate("of_a_test", lambda z: factor * torch.sigmoid(z)))
+    register(Unit("unit_of_a_test", (("U", "u"),), "of_a_test"))
+    wanted = [replace(trial, unit="unit_of_a_test") for trial in trials(2)]
+    path, where = tmp_path / "rows.sqlite", cluster.address
+    there = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    here = run_sweep(wanted, scaled_error, tmp_path / "here.sqlite", progress=False)
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    factor = 8.0
+    again = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    assert again.resumed == 0, "another gate, another row"
+    assert again.results[0].values != there.results[0].values
 
 
 def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
@@ -168,16 +224,16 @@ def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: 
     report = run_sweep(
         wanted,
         die_on_seed_0,
-        tmp_path / "rows.jsonl",
+        tmp_path / "rows.sqlite",
         scheduler=cluster.address,
         progress=False,
     )
     assert [row.status for row in report.results] == ["lost"]
-    assert report.results[0].message.startswith("workers died with it")
+    assert report.results[0].message.startswith("its worker processes died")
 
 
 def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "rows.jsonl"
+    path = tmp_path / "nowhere" / "rows.sqlite"
     with pytest.raises(StoreError, match="no trial was started"):
         run_sweep(trials(2), measure, path, scheduler="tcp://127.0.0.1:1", progress=False)
 
@@ -190,26 +246,45 @@ def test_a_scheduler_that_is_not_there_is_one_line(
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
     RUNS.clear()
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
-        run_sweep(trials(2), count_runs, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(
+            trials(2), count_runs, tmp_path / "rows.sqlite", scheduler=address, progress=False
+        )
     assert RUNS == []
 
 
-@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port"])
+def test_a_port_that_says_nothing_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+            run_sweep(
+                trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False
+            )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port", "tls://127.0.0.1:8786", "nothing"],
+)
 def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> None:
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}$"):
-        run_sweep(trials(2), measure, tmp_path / "rows.jsonl", scheduler=address, progress=False)
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False)
 
 
 def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     cluster = Cluster(tmp_path)
     scheduler = cluster.start_scheduler()
     cluster.need_workers(1)
     address = cluster.address
 
     def kill() -> None:
-        wait_until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 3, "three rows")
+        wait_until(lambda: len(stored(path)) >= 3, "three rows")
         scheduler.kill()
 
     threading.Thread(target=kill, daemon=True).start()
@@ -220,7 +295,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
         cluster.stop()
     report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
     assert 3 <= report.resumed < 60
-    assert len(path.read_text().splitlines()) == 60
+    assert stored(path) == list(range(60))
 
 
 def test_a_scheduler_without_workers_is_reported_and_waited_for(
@@ -234,7 +309,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
         cluster.need_workers(1)
 
     threading.Thread(target=start_worker, daemon=True).start()
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     try:
         report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
     finally:
@@ -251,7 +326,7 @@ def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         run_sweep(
             trials(2),
             measure,
-            tmp_path / "rows.jsonl",
+            tmp_path / "rows.sqlite",
             scheduler="tcp://127.0.0.1:1",
             progress=False,
         )

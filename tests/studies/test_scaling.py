@@ -1,4 +1,4 @@
-"""Table 1's trials and slopes: which protocol each error belongs to, and what is refused."""
+"""Table 1's trials and slopes: which split each error belongs to, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from xsquared.studies import Result, Trial
 from xsquared.studies.experiment import run_trial
 from xsquared.studies.scaling import LINE, scaling_trials, scalings
-from xsquared.units import UNITS, parameter_count
+from xsquared.units import PAPER_UNITS, parameter_count
 
 
 def row(trial: Trial, status: str = "completed", **values: float) -> Result:
@@ -26,14 +26,13 @@ def power_law(trial: Trial) -> Result:
 def test_synthetic_problems_need_one_trial_and_tables_two() -> None:
     trials = scaling_trials([LINE, "sine", "airfoil", "housing"], [4, 8], 3)
     assert len(set(trials)) == len(trials) == 2 * 3 * 3 * (1 + 1 + 2 + 2)
-    protocols = {(t.problem, t.protocol, t.points) for t in trials}
-    assert protocols == {
-        ("", "full", None),
-        ("sine", "held-out", None),
-        ("airfoil", "paper", None),
-        ("airfoil", "held-out", None),
-        ("housing", "paper", 2000),
-        ("housing", "held-out", 2000),
+    assert {(t.problem, t.solver, t.split, t.points) for t in trials} == {
+        ("", "free_knots", "paper", None),
+        ("sine", "ridge_path", "held-out", None),
+        ("airfoil", "ridge_path", "paper", None),
+        ("airfoil", "ridge_path", "held-out", None),
+        ("housing", "ridge_path", "paper", 2000),
+        ("housing", "ridge_path", "held-out", 2000),
     }
     assert [t.n_hidden for t in trials] == sorted(t.n_hidden for t in trials)
 
@@ -47,26 +46,26 @@ def test_more_points_go_to_all_but_the_airfoils() -> None:
     }
 
 
-def test_slopes_are_those_of_each_protocols_errors() -> None:
+def test_slopes_are_those_of_each_splits_errors() -> None:
     trials = scaling_trials([LINE, "sine", "airfoil"], [4, 8, 16], 3)
     table = scalings(power_law(trial) for trial in trials)
-    assert len(table) == 3 * len(UNITS) * 2
-    for (problem, unit, protocol), made in table.items():
-        assert (made.problem, made.unit, made.protocol) == (problem, unit, protocol)
+    assert len(table) == 3 * len(PAPER_UNITS) * 2
+    for (problem, unit, split), made in table.items():
+        assert (made.problem, made.unit, made.split) == (problem, unit, split)
         assert made.errors.shape == (3, 3)
-        expected = -2.0 if protocol == "paper" else -1.0
+        expected = -2.0 if split == "paper" else -1.0
         assert made.slope.value == pytest.approx(expected)
         assert made.slope.low == pytest.approx(expected)
-        factor = 1.1 if protocol == "paper" else 3.3
+        factor = 1.1 if split == "paper" else 3.3
         np.testing.assert_allclose(made.median, factor * made.parameters**expected)
         np.testing.assert_array_equal(made.widths, [4, 8, 16])
 
 
-def test_a_tables_errors_come_from_the_trial_of_their_protocol() -> None:
+def test_a_tables_errors_come_from_the_trial_of_their_split() -> None:
     trials = scaling_trials(["airfoil"], [4, 8], 2)
     rows = [
         row(t, train_rmse=1.0 / t.n_hidden, test_rmse=7.0 + t.n_hidden)
-        if t.protocol == "paper"
+        if t.split == "paper"
         else row(t, train_rmse=9.0, test_rmse=2.0 / t.n_hidden)
         for t in trials
     ]
@@ -75,7 +74,7 @@ def test_a_tables_errors_come_from_the_trial_of_their_protocol() -> None:
     np.testing.assert_allclose(table["airfoil", "glu", "held-out"].median, [2 / 4, 2 / 8])
 
 
-def test_one_dimension_runs_and_both_protocols_agree() -> None:
+def test_one_dimension_runs_and_both_splits_agree() -> None:
     trials = [t for t in scaling_trials([LINE], [3, 6], 2) if t.unit == "mlp"]
     table = scalings(
         row(t, **{k: v for k, v in run_trial(t).items() if k.endswith("_rmse")}) for t in trials
@@ -90,7 +89,7 @@ def test_what_is_refused() -> None:
         scaling_trials(["sine"], [4], 1)
     with pytest.raises(ValueError, match="unknown problem 'cube'"):
         scaling_trials(["cube"], [4], 2)
-    with pytest.raises(ValueError, match="n_hidden must be an integer of at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_hidden: expected an integer >= 1, got 0"):
         scaling_trials(["sine"], [0], 2)
     trials = scaling_trials(["sine"], [4, 8], 2)
     with pytest.raises(ValueError, match=r"no errors of sine: mlp, n = 4.*failed"):

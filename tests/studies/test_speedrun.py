@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from xsquared.data.samples import sampled
 
+from xsquared.data import sampled
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.slopes import fit_slope
 from xsquared.studies.speedrun import WIDTHS, speedrun
-from xsquared.training.fit import fit
+from xsquared.training import FreeKnots, fit
 
 
 def test_errors_are_those_of_the_frozen_gates() -> None:
@@ -18,10 +18,12 @@ def test_errors_are_those_of_the_frozen_gates() -> None:
     samples = sampled(PAPER_TARGET)
     for unit in ("mlp", "glu"):
         for place in (3, 10, 33):
-            oracle = fit(samples, unit, int(WIDTHS[place]), protocol="spline").test_rmse
+            oracle = fit(
+                samples, unit, int(WIDTHS[place]), solver=FreeKnots(), gates="frozen"
+            ).test_rmse
             assert runs[unit].errors[place] == pytest.approx(oracle, rel=1e-9)
     # The GQU's factors are fixed here: training them helps, but not by much.
-    trained = fit(samples, "gqu", int(WIDTHS[5]), protocol="spline").test_rmse
+    trained = fit(samples, "gqu", int(WIDTHS[5]), solver=FreeKnots(), gates="frozen").test_rmse
     assert trained < runs["gqu"].errors[5] < 2 * trained
 
 

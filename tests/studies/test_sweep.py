@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import random
 import signal
+import sqlite3
+import subprocess
+import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,8 +37,8 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.studies import Store, Trial, export_parquet, fingerprint, run_sweep, to_frame
-from xsquared.studies.executors import attempt, in_processes
+from xsquared.studies import Store, Trial, export, fingerprint, run_sweep, to_frame
+from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
 
 
 def threads(_: Trial) -> dict:
@@ -44,11 +49,11 @@ def threads(_: Trial) -> dict:
 def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
     RUNS.clear()
     wanted = trials(4)
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep([*wanted, wanted[0]], count_runs, path, progress=False)
     assert [row.trial for row in report.results] == wanted
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
-    assert all(row.status == "completed" and row.wall_s >= 0 for row in report.results)
+    assert all(row.status == "completed" and row.seconds >= 0 for row in report.results)
     assert "torch 2." in report.results[0].versions
     again = run_sweep(reversed(wanted), count_runs, path, progress=False)
     assert again.results == tuple(reversed(report.results))
@@ -57,7 +62,7 @@ def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
 
 
 def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     report = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
     failures = {row.trial.seed: (row.status, row.message) for row in report.failures}
     assert failures == {
@@ -76,25 +81,35 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
         "1 stopped",
     ]
     assert text[4] == (
-        "  failed: sine: glu, n = 2, test, paper, seed 1, 10 points: "
+        "  failed: sine: glu, n = 2, test, gates trained, paper, seed 1, 10 points: "
         "ZeroDivisionError: a trainer's own mistake"
     )
     # What the machine lost is tried again, what the trial did is not.
     again = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
     assert again.resumed == 10
-    assert len(path.read_text().splitlines()) == 12
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
 
 
+def rows_of(path: Path) -> list[tuple]:
+    """Every row of a store, whatever made it: seed, status and values."""
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path, 60)) as database:
+        if not database.execute("pragma table_info(results)").fetchall():
+            return []
+        found = [json.loads(row) for (row,) in database.execute("select row from results")]
+    return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
+
+
 def has_rows(path: Path, count: int) -> bool:
-    return count == 0 or (path.exists() and path.read_bytes().count(b"\n") >= count)
+    return len(rows_of(path)) >= count
 
 
 @pytest.mark.slow
 def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
     tmp_path: Path,
 ) -> None:
-    path, seconds = tmp_path / "killed.jsonl", 0.02
+    path, seconds = tmp_path / "killed.sqlite", 0.02
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     rng = random.Random(4)
@@ -115,21 +130,16 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
     assert 0 < counts[-1] < 60
     killed = run_sweep(trials(60, seconds=seconds), measure, path, progress=False)
     whole = run_sweep(
-        trials(60, seconds=seconds), measure, tmp_path / "whole.jsonl", progress=False
+        trials(60, seconds=seconds), measure, tmp_path / "whole.sqlite", progress=False
     )
     assert killed.resumed == counts[-1]
-
-    def rows(file: Path) -> list[tuple]:
-        parsed = [json.loads(line) for line in file.read_text().splitlines()]
-        return sorted((row["key"], row["status"], sorted(row["values"].items())) for row in parsed)
-
-    assert len(rows(path)) == 60
-    assert rows(path) == rows(tmp_path / "whole.jsonl")
+    assert len(rows_of(path)) == 60
+    assert rows_of(path) == rows_of(tmp_path / "whole.sqlite")
     assert [r.values for r in killed.results] == [r.values for r in whole.results]
 
 
 def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     both = [context.Process(target=sweep_slowly, args=(path, 60, 0.005)) for _ in range(2)]
@@ -138,15 +148,14 @@ def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
     for process in both:
         process.join()
     assert [process.exitcode for process in both] == [0, 0]
-    rows = [json.loads(line)["trial"]["seed"] for line in path.read_text().splitlines()]
-    assert sorted(rows) == list(range(60))
+    assert [seed for seed, *_ in rows_of(path)] == list(range(60))
 
 
 def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        report = run_sweep(trials(2), threads, tmp_path / "rows.jsonl", progress=False)
+        report = run_sweep(trials(2), threads, tmp_path / "rows.sqlite", progress=False)
         assert [dict(row.values) for row in report.results] == [{"torch": 1, "largest": 1}] * 2
         assert torch.get_num_threads() == 2
     finally:
@@ -154,30 +163,35 @@ def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path)
 
 
 def test_processes_give_the_same_rows(tmp_path: Path) -> None:
-    here = run_sweep(trials(6), measure, tmp_path / "here.jsonl", progress=False)
-    there = run_sweep(trials(6), measure, tmp_path / "there.jsonl", jobs=2, progress=False)
+    here = run_sweep(trials(6), measure, tmp_path / "here.sqlite", progress=False)
+    there = run_sweep(trials(6), measure, tmp_path / "there.sqlite", jobs=2, progress=False)
     assert [row.values for row in there.results] == [row.values for row in here.results]
     assert not there.failures
 
 
+def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
+    return [Attempt.of(run_trial, trial) for trial in wanted]
+
+
 @pytest.mark.parametrize("once", [True, False])
-def test_a_trial_that_kills_its_worker_is_tried_alone(tmp_path: Path, once: bool) -> None:
+def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: bool) -> None:
     wanted = trials(2, folder=str(tmp_path), once=once)
-    rows = list(in_processes(wanted, die_on_seed_0, fingerprint(die_on_seed_0), 1))
+    rows = list(on_workers(asked(wanted, die_on_seed_0), 1))
+    rows.sort(key=lambda row: row.trial.seed)
     assert [row.trial for row in rows] == wanted
     assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
     if not once:
-        assert rows[0].message == "its worker process died, twice: killed, or out of memory"
+        assert rows[0].message.startswith("its worker processes died, killed or out of memory")
 
 
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
-    rows = in_processes(wanted, wait_to_be_killed, fingerprint(wait_to_be_killed), 2)
+    rows = on_workers(asked(wanted, wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
     wait_until(told.exists, "the trial has begun")
     rows.close()
-    assert not (Path("/proc") / told.read_text()).exists()
+    assert ended(int(told.read_text()))
 
 
 @pytest.mark.slow
@@ -185,7 +199,7 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     sweep = context.Process(
-        target=sweep_in_processes, args=(tmp_path / "rows.jsonl", str(tmp_path))
+        target=sweep_in_processes, args=(tmp_path / "rows.sqlite", str(tmp_path))
     )
     sweep.start()
     told = tmp_path / "pid"
@@ -193,33 +207,55 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     assert sweep.is_alive()
     sweep.kill()
     sweep.join()
-    worker = Path("/proc") / told.read_text()
-    wait_until(
-        lambda: not worker.exists() or "Z" in (worker / "stat").read_text().split()[2],
-        "the worker has ended",
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
+
+
+@pytest.mark.slow
+def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None:
+    # As a terminal does: the signal goes to every process of the group.
+    places = (str(tmp_path / "rows.sqlite"), str(tmp_path))
+    code = f"from tests.studies.trainers import *; sweep_in_processes{places!r}"
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
     )
+    told = tmp_path / "pid"
+    wait_until(lambda: told.exists() or sweep.poll() is not None, "the trial has begun")
+    os.killpg(sweep.pid, signal.SIGINT)
+    _, said = sweep.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    assert sweep.returncode not in (0, None)
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
+
+
+def ended(process: int) -> bool:
+    """Whether it has ended, whoever collects it."""
+    try:
+        stat = (Path("/proc") / str(process) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def test_a_worker_with_other_sources_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers than"):
-        attempt(measure, trials(1)[0], SOURCES)
+    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers or"):
+        attempt(Attempt(measure, trials(1)[0], SOURCES))
 
 
 @pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(tmp_path: Path, jobs: int) -> None:
-    with pytest.raises(ValueError, match="jobs must be an integer of at least 1"):
-        run_sweep(trials(1), measure, tmp_path / "rows.jsonl", jobs=jobs)
+    with pytest.raises(ValueError, match="jobs: expected an integer >= 1"):
+        run_sweep(trials(1), measure, tmp_path / "rows.sqlite", jobs=jobs)
 
 
 def test_a_sweep_of_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="needs at least one trial"):
-        run_sweep([], measure, tmp_path / "rows.jsonl")
+        run_sweep([], measure, tmp_path / "rows.sqlite")
 
 
 def test_the_bar_counts_what_is_done_and_what_failed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "rows.jsonl"
+    path = tmp_path / "rows.sqlite"
     run_sweep(trials(1), fail_on_odd_seeds, path, progress=False)
     assert capsys.readouterr().err == ""
     run_sweep(trials(4), fail_on_odd_seeds, path)
@@ -230,27 +266,27 @@ def test_the_bar_counts_what_is_done_and_what_failed(
 
 
 def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
-    on_line = Trial("mlp", 2, "test", "grid", expression="x", domain=((0, 1),))
+    on_line = Trial("mlp", 2, expression="x", domain=((0, 1),), solver="test")
     rows = [result(on_line), *(result(trial) for trial in trials(2, starts=3))]
-    export_parquet(rows, tmp_path / "rows.parquet")
+    export(rows, tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
     assert list(table["n_hidden"]) == [2, 1, 2]
     assert list(table["train_rmse"]) == [row.values["train_rmse"] for row in rows]
     assert list(table["domain"]) == ["[[0.0, 1.0]]", "[]", "[]"]
-    assert list(table["options"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
+    assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
 
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    export_parquet([result(trials(1)[0])], path)
+    export([result(trials(1)[0])], path)
     old = path.read_bytes()
     mixed = [
         replace(result(trial), values={"a": a})
         for trial, a in zip(trials(2), (1, "b"), strict=True)
     ]
     with pytest.raises(pyarrow.ArrowException):
-        export_parquet(mixed, path)
+        export(mixed, path)
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["rows.parquet"]

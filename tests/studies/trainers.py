@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -17,18 +18,18 @@ SOURCES = "0123456789abcdef"
 RUNS: list[Trial] = []
 
 
-def trials(count: int, **options: Scalar) -> list[Trial]:
+def trials(count: int, **settings: Scalar) -> list[Trial]:
     """So many different trials."""
     return [
         Trial(
             unit=("mlp", "glu", "gqu")[k % 3],
             n_hidden=k + 1,
-            optimizer="test",
-            protocol="paper",
+            solver="test",
+            split="paper",
             points=10,
             seed=k,
             problem="sine",
-            options=tuple(options.items()),
+            settings=tuple(settings.items()),
         )
         for k in range(count)
     ]
@@ -48,8 +49,8 @@ def measured(trial: Trial) -> dict[str, Scalar]:
 
 
 def measure(trial: Trial) -> dict[str, Scalar]:
-    """Measure, after the time that the options give."""
-    time.sleep(dict(trial.options).get("seconds", 0.0))  # type: ignore[arg-type]
+    """Measure, after the time that the settings give."""
+    time.sleep(dict(trial.settings).get("seconds", 0.0))  # type: ignore[arg-type]
     return measured(trial)
 
 
@@ -79,7 +80,7 @@ def die_on_seed_0(trial: Trial) -> dict[str, Scalar]:
     """Kill the process that runs the trial; with ``once``, only the first time."""
     if trial.seed == 0:
         marker = folder(trial) / "died"
-        if not (dict(trial.options)["once"] and marker.exists()):
+        if not (dict(trial.settings)["once"] and marker.exists()):
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
     return measured(trial)
@@ -108,8 +109,8 @@ def fill_disk_on_seed_1(trial: Trial) -> dict[str, Scalar]:
 
 
 def folder(trial: Trial) -> Path:
-    """The folder that the options name."""
-    return Path(str(dict(trial.options)["folder"]))
+    """The folder that the settings name."""
+    return Path(str(dict(trial.settings)["folder"]))
 
 
 def sweep_slowly(path: Path, count: int, seconds: float) -> None:
@@ -127,3 +128,15 @@ def append_all(path: Path, seeds: range) -> None:
     store, all_trials = Store(path), trials(seeds.stop)
     for seed in seeds:
         store.append(result(all_trials[seed]))
+
+
+def die_in_the_middle_of_a_write(path: Path) -> None:
+    """Be killed in a transaction of which so much is written that pages have left the memory."""
+    database = sqlite3.connect(path, isolation_level=None)
+    database.execute("pragma cache_size = 1")
+    database.execute("begin immediate")
+    for k in range(200):
+        values = (str(k), SOURCES, "completed", "{}" * 3000)
+        database.execute("insert into results values (?, ?, ?, ?)", values)
+    database.execute("delete from results where key < '1'")
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -125,8 +125,8 @@ def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> 
 
 def test_lbfgs_records_between_its_inner_iterations() -> None:
     every = ("D", "d", "U", "u", "G", "g")
-    run = lbfgs(network_of(), Y, every, 20, inner=5)
-    assert (run.status, run.iterations, len(run.history)) == ("iterations", 20, 5)
+    run = lbfgs(network_of(), Y, every, 10, inner=5)
+    assert (run.status, run.iterations, len(run.history)) == ("iterations", 10, 3)
     # A decrease that is asked for and does not come ends the run.
     run = lbfgs(network_of(), Y, every, 100, inner=5, stall=0.999999)
     assert (run.status, run.iterations) == ("converged", 5)

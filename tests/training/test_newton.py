@@ -30,7 +30,7 @@ Y = torch.sin(3 * X[:, 0])
 def sweeps(
     network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int, **settings
 ) -> Trained:
-    return sweeps(network, y, [stage], Newton(max_iterations=limit, **settings))
+    return newton(network, X, y, [stage], Newton(max_iterations=limit, **settings))
 
 
 def losses(run: Trained) -> np.ndarray:
@@ -191,7 +191,9 @@ def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: 
     assert seconds[0] == 0
     assert (np.diff(seconds) > 0).all()
     assert (run.network is network, run.iterations) == (True, len(seconds) - 1)
-    assert torch.equal(network.G, gates) is not train_gates
+    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal already.
+    moves = train_gates and unit != "bilinear"
+    assert torch.equal(network.G, gates) is not moves
 
 
 def test_all_parameters_can_be_one_layer() -> None:
@@ -203,7 +205,7 @@ def test_all_parameters_can_be_one_layer() -> None:
     assert (np.diff(losses(run)) <= 0).all()
 
 
-@pytest.mark.parametrize("unit", list(UNITS))
+@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.gate.hinged])
 def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
     network = network_of(unit)
     gates, biases = network.G.detach().numpy().copy(), network.g.detach().numpy().copy()
@@ -260,8 +262,9 @@ def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("size", [1e200, math.nan])
 def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
     network = network_of("mlp")
-    run = sweeps(network, size * Y, layers(network, True), 5)
-    assert run.status == "diverged"
+    stages = [layers(network, False), layers(network, True)]
+    run = newton(network, X, size * Y, stages, Newton())
+    assert (run.status, run.iterations) == ("diverged", 0)
     assert len(run.history) == 1
 
 

@@ -2,15 +2,21 @@
 
 An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
 paper prints. :mod:`xsquared.papers.gated_units` and :mod:`xsquared.papers.gelu_linearization`
-build them, the tests run every link, and the book prints the outcome of those tests beside the
-number.
+write them as functions that yield one link after another, the tests prove every link, and the book
+prints the outcome of those tests beside the number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import sympy as sp
+
+#: A link as it is written: name, sentence, the two sides. ``printed...`` is the paper's form.
+Link = tuple[str, str, sp.Expr, sp.Expr]
+Links = Iterable[Link]
 
 
 @dataclass(frozen=True)
@@ -32,13 +38,11 @@ class Step:
     def residual(self) -> sp.Expr:
         """``left - right`` in its simplest form: zero exactly where the link holds."""
         difference = sp.expand(self.left - self.right)
-        if difference == 0:
-            return sp.Integer(0)
-        return sp.simplify(difference)
+        return sp.Integer(0) if difference == 0 else sp.simplify(difference)
 
     def holds(self) -> bool:
         """Whether sympy proves the two sides equal."""
-        return self.residual() == 0
+        return bool(self.residual() == 0)
 
 
 @dataclass(frozen=True)
@@ -73,3 +77,32 @@ class Equation:
     def holds_as_printed(self) -> bool:
         """Whether every printed link is an identity."""
         return all(step.holds() for step in self.printed)
+
+
+class Paper:
+    """A paper's equations, in the order in which they are written down."""
+
+    def __init__(self) -> None:
+        self._written: list[tuple[str, str, str, Callable[[], Links]]] = []
+
+    def equation(
+        self, key: str, number: str, title: str
+    ) -> Callable[[Callable[[], Links]], Callable[[], Links]]:
+        """Decorate the function that yields an equation's links: see :class:`Equation`."""
+
+        def keep(links: Callable[[], Links]) -> Callable[[], Links]:
+            self._written.append((key, number, title, links))
+            return links
+
+        return keep
+
+    @cached_property
+    def equations(self) -> tuple[Equation, ...]:
+        """Every equation; sympy works them out on the first call."""
+        made = []
+        for key, number, title, links in self._written:
+            steps = tuple(Step(n, says, *map(sp.sympify, sides)) for n, says, *sides in links())
+            printed = tuple(step for step in steps if step.name.startswith("printed"))
+            others = tuple(step for step in steps if step not in printed)
+            made.append(Equation(key, number, title, others, printed))
+        return tuple(made)

@@ -1,4 +1,4 @@
-"""Where trials run: in this process, in worker processes, or on a Dask cluster.
+"""Where trials run: in this process, or on Dask workers, of this machine or of a cluster.
 
 Every executor is a generator of results in the order in which they come. All of them run
 :func:`attempt`, which pins numerical libraries to one thread, so that wall times compare and
@@ -7,29 +7,36 @@ parallel trials do not fight for cores, and which turns whatever a trial raises 
 
 from __future__ import annotations
 
-import gc
+import asyncio
 import logging
-import multiprocessing
-import os
 import platform
-import signal
-import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
 from itertools import islice
-from multiprocessing.connection import wait as wait_for_sentinels
+from typing import TYPE_CHECKING
 
 import torch
 from threadpoolctl import threadpool_limits
 
-from xsquared.studies.provenance import fingerprint
-from xsquared.studies.trial import COMPLETED, FAILED, LOST, Result, Scalar, Trial, checked_values
+from xsquared.studies.provenance import fingerprint, identity, own_records, versions
+from xsquared.studies.trial import (
+    COMPLETED,
+    FAILED,
+    LOST,
+    NO_MEMORY,
+    Result,
+    Scalar,
+    Trial,
+    checked_values,
+)
+from xsquared.units import Gate, Unit, register
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 #: Runs a trial and returns what it measured, by name. ``status`` and ``message`` say that it ended
 #: in another way than by completing.
@@ -44,131 +51,87 @@ _PATIENCE = 10
 _MESSAGE_LENGTH = 500
 
 
-def attempt(run_trial: RunTrial, trial: Trial, expected: str) -> Result:
+@dataclass(frozen=True)
+class Attempt:
+    """A trial, what runs it, and what that needs in another process.
+
+    Attributes:
+        run_trial: runs it.
+        trial: what to run.
+        sources: fingerprint of the sources that the asking process has.
+        records: a reader's own gates and units among what the trial uses.
+    """
+
+    run_trial: RunTrial
+    trial: Trial
+    sources: str
+    records: tuple[Gate | Unit, ...] = ()
+
+    @classmethod
+    def of(cls, run_trial: RunTrial, trial: Trial) -> Attempt:
+        """What this process would run."""
+        return cls(run_trial, trial, fingerprint(run_trial), own_records(trial.record))
+
+    @property
+    def identity(self) -> str:
+        """Fingerprint of all that computes the trial's row."""
+        return identity(self.sources, self.records)
+
+    def result(self, status: str, message: str, seconds: float, **values: Scalar) -> Result:
+        """A row that says how it ended."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        message = message[:_MESSAGE_LENGTH]
+        return Result(self.trial, self.identity, status, message, seconds, now, versions(), values)
+
+
+def attempt(asked: Attempt) -> Result:
     """Run one trial on one thread; a trial that raises gives a row all the same.
 
     Raises:
-        RuntimeError: this process has other sources than the one that asked.
+        RuntimeError: this process has other sources or packages than the one that asked.
     """
-    found = fingerprint(run_trial)
-    if found != expected:
+    found = fingerprint(asked.run_trial)
+    if found != asked.sources:
         raise RuntimeError(
-            f"the worker on {platform.node()} has other sources of {run_trial.__module__} than "
-            f"this process ({found}, here {expected}): install the same version and restart it"
+            f"the worker on {platform.node()} has other sources of {asked.run_trial.__module__} or "
+            f"other versions of packages ({versions()}) than this process ({found}, here "
+            f"{asked.sources}): install the same and restart it"
         )
+    for record in asked.records:
+        register(record)
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
     start = time.perf_counter()
     with threadpool_limits(limits=1):
         try:
-            values = checked_values(run_trial(trial))
-            status, message = values.pop("status", COMPLETED), values.pop("message", "")
+            values = checked_values(asked.run_trial(asked.trial))
+            status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
         except (Exception, SystemExit) as error:
-            status = LOST if isinstance(error, MemoryError) else FAILED
-            message = f"{type(error).__name__}: {error}"
-    wall_s = time.perf_counter() - start
-    return _result(trial, expected, str(status), str(message), wall_s, values)
+            lost = isinstance(error, MemoryError) or (
+                isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
+            )
+            status, message = LOST if lost else FAILED, f"{type(error).__name__}: {error}"
+    return asked.result(str(status), str(message), time.perf_counter() - start, **values)
 
 
-def in_this_process(trials: Iterable[Trial], run_trial: RunTrial, expected: str) -> Results:
+def in_this_process(attempts: Iterable[Attempt]) -> Results:
     """One after the other, here; threads are given back at the end."""
     threads = torch.get_num_threads()
     try:
-        for trial in trials:
-            yield attempt(run_trial, trial, expected)
+        for asked in attempts:
+            yield attempt(asked)
     finally:
         torch.set_num_threads(threads)
 
 
-def in_processes(trials: Iterable[Trial], run_trial: RunTrial, expected: str, jobs: int) -> Results:
-    """So many at a time, each in a worker process of its own.
+def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") -> Results:
+    """On Dask's workers: those of a scheduler, or so many processes of this machine's own.
 
-    When a worker dies, by a signal or for want of memory, nobody can say which of the running
-    trials killed it. They are run again, each alone: one that dies then is
-    :data:`~xsquared.studies.trial.LOST`.
-    """
-    waiting = iter(trials)
-    while suspects := (yield from _until_a_worker_dies(waiting, run_trial, expected, jobs)):
-        for trial in suspects:
-            start = time.perf_counter()
-            if (yield from _until_a_worker_dies(iter([trial]), run_trial, expected, 1)):
-                message = "its worker process died, twice: killed, or out of memory"
-                yield _result(trial, expected, LOST, message, time.perf_counter() - start, {})
-
-
-def _until_a_worker_dies(
-    waiting: Iterator[Trial], run_trial: RunTrial, expected: str, jobs: int
-) -> Generator[Result, None, list[Trial]]:
-    """Results of one pool of workers; returns the trials that ran when it broke, if it did."""
-    running: dict[Future[Result], Trial] = {}
-    suspects: list[Trial] = []
-    with _pool(run_trial, jobs) as pool:
-        while True:
-            for trial in islice(waiting, 0 if suspects else jobs - len(running)):
-                try:
-                    running[pool.submit(attempt, run_trial, trial, expected)] = trial
-                except BrokenProcessPool:
-                    suspects.append(trial)
-                    break
-            if not running:
-                return suspects
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                trial = running.pop(future)
-                try:
-                    result = future.result()
-                except BrokenProcessPool:
-                    suspects.append(trial)
-                else:
-                    yield result
-
-
-@contextmanager
-def _pool(run_trial: RunTrial, jobs: int) -> Iterator[ProcessPoolExecutor]:
-    """Workers forked from a server that has imported and never run anything.
-
-    Forks of this process would inherit torch's threads in an undefined state; fresh interpreters
-    would import everything anew, for seconds, whenever a worker has died.
-    """
-    before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__, run_trial.__module__])
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_die_with_parent)
-    try:
-        yield pool
-    except BaseException:
-        # Whoever stops a sweep does not wait for the trials that are running.
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _die_with_parent() -> None:
-    """End this worker when its parent is killed; it would wait for work for ever.
-
-    A Ctrl-C, which reaches every process of the terminal, is the parent's to answer.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        raise RuntimeError("only a worker process has a parent to follow")
-
-    def follow() -> None:
-        wait_for_sentinels([parent.sentinel])
-        os._exit(1)
-
-    threading.Thread(target=follow, daemon=True).start()
-
-
-def on_cluster(
-    trials: Iterable[Trial], run_trial: RunTrial, expected: str, address: str
-) -> Results:
-    """On the workers of a Dask scheduler, all trials handed over at once.
-
-    The scheduler hands on a trial whose worker died. One that has taken too many workers with it
-    (Dask's ``distributed.scheduler.allowed-failures``) is :data:`~xsquared.studies.trial.LOST`.
-    Workers may come and go; a scheduler that has none at the start is reported and waited for.
+    Each worker gets one trial per thread at a time. A trial whose worker died, by a signal or for
+    want of memory, is handed to another; one that has taken too many with it (a second one here,
+    Dask's ``distributed.scheduler.allowed-failures`` elsewhere) is
+    :data:`~xsquared.studies.trial.LOST`. Workers may come and go; a scheduler that has none at the
+    start is reported and waited for.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks
@@ -176,39 +139,90 @@ def on_cluster(
         ConnectionError: nothing answers at the address, or it stops answering.
     """
     try:
-        from distributed import Client, as_completed
+        import cloudpickle
+        from distributed import as_completed
         from distributed.scheduler import KilledWorker
     except ImportError as error:
         raise RuntimeError(
-            f"a sweep on a cluster needs Dask ({error}): pip install 'xsquared[cluster]'"
+            f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
-    client = None
-    with suppress(OSError, ValueError), _quiet("distributed.client"):
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    if client is None:
-        # A client that failed to start closes when it is collected. Were that to happen while the
-        # next one starts, the two would wait for each other for ever.
-        gc.collect()
-        raise ConnectionError(f"no Dask scheduler answers at {address}")
-    with _quiet("distributed.client"), client:
-        if not client.scheduler_info()["workers"]:
+    with _quiet("distributed"), _client(jobs, address) as client:
+        waiting, running = iter(attempts), {}
+        arriving = as_completed(loop=client.loop)
+        if not client.nthreads():
             _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
-        # Keys of one's own let two sweeps of the same trials share the work.
-        futures = {
-            client.submit(attempt, run_trial, trial, expected, key=f"{expected}-{trial.key}"): trial
-            for trial in trials
-        }
-        for future in as_completed(futures, loop=client.loop):
-            trial = futures.pop(future)
-            if future.status == "finished":
-                yield future.result()
-            elif future.status == "error" and isinstance(future.exception(), KilledWorker):
-                message = f"workers died with it: {future.exception()}"
-                yield _result(trial, expected, LOST, message, 0.0, {})
-            elif future.status == "error":
-                raise RuntimeError(f"a worker cannot run trials: {future.exception()}")
+        while True:
+            free = max(sum(client.nthreads().values()), 1) - len(running)
+            for asked in islice(waiting, max(free, 0)):
+                # Keys of one's own let two sweeps of the same trials share the work.
+                key = f"{asked.identity}-{asked.trial.key}"
+                # Unpickled within the task: a worker that cannot would leave the scheduler waiting.
+                future = client.submit(cloudpickle.loads, cloudpickle.dumps(_Call(asked)), key=key)
+                running[future] = asked
+                arriving.add(future)
+            if not running:
+                return
+            future = next(arriving)
+            asked = running.pop(future)
+            error = future.exception()
+            if isinstance(error, KilledWorker):
+                message = f"its worker processes died, killed or out of memory: {error}"
+                yield asked.result(LOST, message, 0.0)
+            elif error is not None:
+                raise RuntimeError(f"a worker cannot run trials: {error}")
             else:
-                raise ConnectionError(f"the Dask scheduler at {address} stopped answering")
+                yield future.result()
+
+
+class _Call:
+    """Becomes, where it is unpickled, the result of an attempt."""
+
+    def __init__(self, asked: Attempt) -> None:
+        self.asked = asked
+
+    def __reduce__(self) -> tuple[Callable[[Attempt], Result], tuple[Attempt]]:
+        return attempt, (self.asked,)
+
+
+@contextmanager
+def _client(jobs: int, address: str) -> Iterator[Client]:
+    """A client of the scheduler at that address, or of one made for the purpose."""
+    from distributed import Client, LocalCluster
+    from distributed.client import FutureCancelledError
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    if not address:
+        local = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address=None,
+            host="127.0.0.1",
+            silence_logs=logging.CRITICAL,
+            scheduler_kwargs={"allowed_failures": 1},
+        )
+        with local, Client(local, set_as_default=False) as client:
+            yield client
+        return
+
+    async def answers() -> None:
+        # Dask's client waits for minutes where a port is open and says nothing.
+        made = connect(address, _PATIENCE, **Security().get_connection_args("client"))
+        await (await asyncio.wait_for(made, _PATIENCE)).close()
+
+    try:
+        with ThreadPoolExecutor(1) as apart:  # from an event loop that may run here
+            apart.submit(asyncio.run, answers()).result()
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except Exception as error:
+        why = str(error) or "timed out"
+        raise ConnectionError(f"no Dask scheduler answers at {address}: {why}") from error
+    try:
+        with client:
+            yield client
+    except (OSError, CancelledError, FutureCancelledError) as error:
+        raise ConnectionError(f"the Dask scheduler at {address} stopped answering") from error
 
 
 @contextmanager
@@ -221,23 +235,3 @@ def _quiet(name: str) -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
-
-
-def _result(
-    trial: Trial,
-    expected: str,
-    status: str,
-    message: str,
-    wall_s: float,
-    values: Mapping[str, Scalar],
-) -> Result:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    message = message[:_MESSAGE_LENGTH]
-    return Result(trial, expected, status, message, wall_s, now, _versions(), values)
-
-
-@cache
-def _versions() -> str:
-    packages = ("numpy", "scipy", "torch", "scikit-learn")
-    named = [f"{name} {version(name)}" for name in packages]
-    return ", ".join([f"Python {platform.python_version()}", *named])

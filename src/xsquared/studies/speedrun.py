@@ -21,7 +21,7 @@ from xsquared.functions import PAPER_TARGET, Target
 from xsquared.slopes import Slope, fit_slope
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
-from xsquared.units import UNITS
+from xsquared.units import PAPER_UNITS, find_unit
 
 #: The widths of the speedrun.
 WIDTHS = np.arange(1, 101, 3)
@@ -62,19 +62,19 @@ def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitR
     def error(job: tuple[str, int]) -> float:
         unit, n = job
         fitted = fit_frozen(target, unit, n, max_iterations=0)
-        return sampled_rmse(to_network(fitted, unit), target)
+        return sampled_rmse(to_network(fitted, find_unit(unit)), target)
 
-    jobs = list(itertools.product(UNITS, WIDTHS.tolist()))
+    jobs = list(itertools.product(PAPER_UNITS, WIDTHS.tolist()))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         with ThreadPoolExecutor(threads) as pool:
             found = tqdm(pool.map(error, jobs), total=len(jobs), unit="fit", disable=not progress)
-            table = np.array(list(found)).reshape(len(UNITS), len(WIDTHS))
+            table = np.array(list(found)).reshape(len(PAPER_UNITS), len(WIDTHS))
     finally:
         torch.set_num_threads(threads)
     kept = WIDTHS >= FITTED_FROM
     return [
         UnitRun(unit, WIDTHS, errors, fit_slope(WIDTHS[kept], errors[kept]))
-        for unit, errors in zip(UNITS, table, strict=True)
+        for unit, errors in zip(PAPER_UNITS, table, strict=True)
     ]

@@ -1,35 +1,30 @@
-"""The results store: one line of JSON per row, appended and synced the moment it is known.
+"""The results store: a sqlite3 file, one transaction a row, committed the moment it is known.
 
-A row is one write of one line to a file opened for appending, under an exclusive lock, followed by
-fsync. What may go wrong, and what becomes of it:
-
-- a process killed in the middle of a write leaves a line without its end; readers skip it and the
-  next writer, who holds the lock and so knows that nobody is writing, cuts it off;
-- two processes with one store take turns; before writing, each reads what the other wrote, and a
-  row that is already there is not written again;
-- a disk that fills up: before a sweep starts, an unnamed file in the same folder takes the space
-  that its rows will need, and gives it back when an append finds none.
-
-Rows are identified by their trial and by the fingerprint of the sources that made them.
+sqlite keeps half-written rows out, lets processes take turns, and syncs each commit. What it does
+not do is keep room on a disk that fills up during a sweep: before one starts, an unnamed file in
+the same folder takes the space that its rows will need, and gives it back when a row finds none.
 """
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import json
 import os
+import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from xsquared.studies.trial import LOST, Result, Trial
 
-#: Space kept for a row: several times what rows take.
-_ROW_BYTES = 4096
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+#: Space kept for a row, and for the journal of a transaction: several times what they take.
+_ROW_BYTES, _JOURNAL_BYTES = 4096, 1 << 16
+_TABLE = (
+    "create table if not exists results (key text, fingerprint text, status text, row text,"
+    " primary key (key, fingerprint))"
+)
+_PATIENCE_S = 60.0  # for another process's commit
 
 
 class StoreError(RuntimeError):
@@ -37,52 +32,32 @@ class StoreError(RuntimeError):
 
 
 class Store:
-    """Results in a file.
+    """Results in a file, identified by trial and fingerprint; any number of processes may share it.
 
     Args:
         path: the file; made when the first sweep starts.
 
     Raises:
-        StoreError: a file that cannot be read, or holds anything but rows.
+        StoreError: here and below, a file that cannot be read, or holds anything but results.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self._rows: dict[tuple[str, str], dict[str, Any]] = {}
-        self._read = 0  # bytes of the file, in whole lines, that _rows reflects
-        self._inode = 0
         self._ballast: IO[bytes] | None = None
-        self.refresh()
-
-    def refresh(self) -> None:
-        """Read what was appended since, by anyone.
-
-        Raises:
-            StoreError: as for the class.
-        """
-        try:
-            with self.path.open("rb") as file:
-                # Shared with other readers; no writer cuts or appends meanwhile.
-                fcntl.flock(file, fcntl.LOCK_SH)
-                self._read_new(file.fileno())
-        except FileNotFoundError:
-            self._forget(0)
-        except OSError as error:
-            raise StoreError(f"cannot read results from {self.path}: {error.strerror}") from error
+        self._find("false")
 
     def results(self, fingerprint: str) -> list[Result]:
         """The rows made by those sources, in the order in which they came."""
-        return [Result.from_row(row) for (_, f), row in self._rows.items() if f == fingerprint]
+        return self._find("fingerprint = ?", fingerprint)
 
     def result(self, trial: Trial, fingerprint: str) -> Result | None:
         """The row of a trial made by those sources, if there is one."""
-        row = self._rows.get((trial.key, fingerprint))
-        return None if row is None else Result.from_row(row)
+        return next(iter(self._find("key = ? and fingerprint = ?", trial.key, fingerprint)), None)
 
     def has(self, trial: Trial, fingerprint: str) -> bool:
         """Whether a trial needs no run: it has a row, and the row is not that of a lost process."""
-        row = self._rows.get((trial.key, fingerprint))
-        return row is not None and row["status"] != LOST
+        found = self.result(trial, fingerprint)
+        return found is not None and found.status != LOST
 
     def append(self, result: Result) -> bool:
         """Write a row; when this returns, it is on the disk.
@@ -91,27 +66,16 @@ class Store:
             True, or False if the row of this trial is there already, from another process.
 
         Raises:
-            StoreError: it could not be written. The file is as it was.
+            StoreError: it could not be written. The rows stored before are as they were.
         """
-        line = (result.to_json() + "\n").encode("utf-8")
-        try:
-            with self._locked() as descriptor:
-                if self.has(result.trial, result.fingerprint):
-                    return False
-                try:
-                    self._write(descriptor, line)
-                except OSError as error:
-                    if error.errno not in _FULL or self._ballast is None:
-                        raise
-                    self._ballast.truncate(0)
-                    self._write(descriptor, line)
-                self._read_new(descriptor)
-        except OSError as error:
-            raise StoreError(
-                f"cannot write results to {self.path}: {error.strerror}; the "
-                f"{len(self._rows)} rows in it are safe, and the sweep resumes from them"
-            ) from error
-        return True
+        with self._open("cannot write a result to", "; the rows in it are safe") as database:
+            try:
+                return _insert(database, result)
+            except sqlite3.OperationalError:
+                if self._ballast is None:
+                    raise
+                self._ballast.truncate(0)
+                return _insert(database, result)
 
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
@@ -120,84 +84,56 @@ class Store:
         Raises:
             StoreError: a folder that is missing or read-only, a full disk, a limit on file sizes.
         """
-        needed = rows * _ROW_BYTES
-        try:
-            with self._locked() as descriptor:
-                # Grown and cut back, the file shows whether a limit on its size is near.
-                size = os.fstat(descriptor).st_size
-                os.ftruncate(descriptor, size + needed)
-                os.ftruncate(descriptor, size)
-            # Unnamed from the start: it vanishes with this process, however that ends.
-            ballast = tempfile.TemporaryFile(dir=self.path.parent, buffering=0)  # noqa: SIM115
+        attempted, so = f"cannot write {rows} results to", "; no trial was started"
+        with self._open(attempted, so) as database:
+            database.execute(_TABLE)
+        # Unnamed from the start: it vanishes with this process, however that ends.
+        with tempfile.TemporaryFile(dir=self.path.parent, buffering=0) as ballast:
             try:
                 block = bytes(1 << 20)
-                while (missing := needed - ballast.tell()) > 0:
+                while (missing := rows * _ROW_BYTES + _JOURNAL_BYTES - ballast.tell()) > 0:
                     ballast.write(block[:missing])
                 os.fsync(ballast.fileno())
-            except OSError:
-                ballast.close()
-                raise
-        except OSError as error:
-            raise StoreError(
-                f"cannot write {rows} results to {self.path}: {error.strerror}; "
-                "no trial was started"
-            ) from error
-        self._ballast = ballast
-        try:
-            yield
-        finally:
-            self._ballast = None
-            ballast.close()
+            except OSError as error:
+                raise StoreError(f"{attempted} {self.path}: {error.strerror}{so}") from error
+            self._ballast = ballast
+            try:
+                yield
+            finally:
+                self._ballast = None
+
+    def _find(self, condition: str, *values: str) -> list[Result]:
+        """The rows that meet a condition, the oldest first; none where there is no file."""
+        if not self.path.exists():
+            return []
+        with self._open("cannot read results from") as database:
+            if not database.execute("pragma table_info(results)").fetchall():
+                return []
+            found = f"select row from results where {condition} order by rowid"
+            try:
+                return [Result.from_row(json.loads(r)) for (r,) in database.execute(found, values)]
+            except (ValueError, TypeError, KeyError) as error:
+                raise StoreError(f"{self.path} holds what is no result: {error}") from error
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
-        """The file, opened for appending, locked, read to its end, and without a torn last line."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self.path, flags, 0o644)
+    def _open(self, attempted: str, so: str = "") -> Iterator[sqlite3.Connection]:
+        """A connection that commits each statement, closed at the end; errors named."""
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._read_new(descriptor)
-            if os.fstat(descriptor).st_size > self._read:
-                os.ftruncate(descriptor, self._read)
-            yield descriptor
-        finally:
-            os.close(descriptor)  # and with it the lock
+            connection = sqlite3.connect(self.path, _PATIENCE_S, isolation_level=None)
+            with closing(connection) as database:
+                # A commit outlives a loss of power, the folder's entry for the journal too.
+                database.execute("pragma synchronous = extra")
+                yield database
+        except sqlite3.Error as error:
+            raise StoreError(f"{attempted} {self.path}: {error}{so}") from error
 
-    def _write(self, descriptor: int, line: bytes) -> None:
-        """Append a line and sync, or leave the file as it was."""
-        size = os.fstat(descriptor).st_size
-        try:
-            written = 0
-            # One write but on a disk that fills up, where the second raises.
-            while written < len(line):
-                written += os.write(descriptor, line[written:])
-            os.fsync(descriptor)
-        except OSError:
-            os.ftruncate(descriptor, size)
-            raise
 
-    def _read_new(self, descriptor: int) -> None:
-        """Take in the whole lines behind those already known."""
-        status = os.fstat(descriptor)
-        if status.st_ino != self._inode or status.st_size < self._read:
-            self._forget(status.st_ino)
-        if status.st_size == self._read:
-            return
-        text = b""
-        while block := os.pread(descriptor, 1 << 24, self._read + len(text)):
-            text += block
-        for line in text[: text.rfind(b"\n") + 1].splitlines(keepends=True):
-            try:
-                row = json.loads(line)
-                identity = (row["key"], row["fingerprint"])
-                row["status"], row["trial"]  # what every row has
-            except (ValueError, TypeError, KeyError) as error:
-                raise StoreError(
-                    f"{self.path} holds something that is no result, at byte {self._read}: "
-                    f"{line[:60]!r}"
-                ) from error
-            self._rows[identity] = row
-            self._read += len(line)
-
-    def _forget(self, inode: int) -> None:
-        self._rows, self._read, self._inode = {}, 0, inode
+def _insert(database: sqlite3.Connection, result: Result) -> bool:
+    identity = (result.trial.key, result.fingerprint)
+    with database:
+        database.execute("begin immediate")
+        database.execute(_TABLE)
+        lost = "delete from results where key = ? and fingerprint = ? and status = ?"
+        database.execute(lost, (*identity, LOST))
+        new = "insert or ignore into results values (?, ?, ?, ?)"
+        return database.execute(new, (*identity, result.status, result.to_json())).rowcount > 0

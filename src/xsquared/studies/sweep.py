@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -15,10 +15,10 @@ import pandas as pd
 # Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
 from tqdm import tqdm
 
-from xsquared.studies.executors import RunTrial, in_processes, in_this_process, on_cluster
-from xsquared.studies.provenance import fingerprint
+from xsquared.checks import check_integer
+from xsquared.studies.executors import Attempt, RunTrial, in_this_process, on_workers
 from xsquared.studies.store import Store
-from xsquared.studies.trial import COMPLETED, Result, Trial
+from xsquared.studies.trial import Result, Trial
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Report:
     @property
     def failures(self) -> tuple[Result, ...]:
         """Results of trials that did not complete."""
-        return tuple(result for result in self.results if result.status != COMPLETED)
+        return tuple(result for result in self.results if not result.completed)
 
     def __str__(self) -> str:
         done = len(self.results) - len(self.failures)
@@ -72,16 +72,15 @@ def run_sweep(
         ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
         StoreError: results cannot be written; raised before the first trial starts.
         ConnectionError: no scheduler answers, or it stops answering.
-        RuntimeError: as for :func:`xsquared.studies.executors.on_cluster`.
+        RuntimeError: as for :func:`xsquared.studies.executors.on_workers`.
     """
     wanted = list(dict.fromkeys(trials))
     if not wanted:
         raise ValueError("a sweep needs at least one trial, got none")
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise ValueError(f"jobs must be an integer of at least 1, got {jobs!r}")
-    sources = fingerprint(run_trial)
+    check_integer("jobs", jobs, 1)
+    asked = [Attempt.of(run_trial, trial) for trial in wanted]
     store = Store(path)
-    missing = [trial for trial in wanted if not store.has(trial, sources)]
+    missing = [one for one in asked if not store.has(one.trial, one.identity)]
     resumed = len(wanted) - len(missing)
     if missing:
         with (
@@ -94,69 +93,85 @@ def run_sweep(
                 disable=not progress,
             ) as bar,
         ):
-            _run(missing, run_trial, store, sources, jobs, scheduler, bar)
-    rows = [store.result(trial, sources) for trial in wanted]
+            _run(missing, store, jobs, scheduler, bar)
+    rows = [store.result(one.trial, one.identity) for one in asked]
     return Report(tuple(row for row in rows if row is not None), resumed)
 
 
-def _run(
-    missing: list[Trial],
-    run_trial: RunTrial,
-    store: Store,
-    sources: str,
-    jobs: int,
-    scheduler: str,
-    bar: tqdm,
-) -> None:
-    def pending() -> Iterator[Trial]:
+def _run(missing: list[Attempt], store: Store, jobs: int, scheduler: str, bar: tqdm) -> None:
+    def pending() -> Iterator[Attempt]:
         """Trials as executors ask for them, without those that another process did meanwhile."""
-        for trial in missing:
-            store.refresh()
-            if store.has(trial, sources):
+        for one in missing:
+            if store.has(one.trial, one.identity):
                 bar.update()
             else:
-                yield trial
+                yield one
 
-    if scheduler:
-        results = on_cluster(pending(), run_trial, sources, scheduler)
-    elif jobs > 1:
-        results = in_processes(pending(), run_trial, sources, jobs)
-    else:
-        results = in_this_process(pending(), run_trial, sources)
+    apart = scheduler or jobs > 1
+    results = on_workers(pending(), jobs, scheduler) if apart else in_this_process(pending())
     failures = 0
     with closing(results):
         for result in results:
             store.append(result)
-            failures += result.status != COMPLETED
+            failures += not result.completed
             bar.set_postfix({"not completed": failures} if failures else {}, refresh=False)
             bar.update()
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Results as a table: the trial's fields, the row's, and a column for every value measured.
+    """Results as a table, one row each: what was run, what came of it, then all else.
 
-    Domain and options become JSON. Values that a row has not are missing.
+    Domain and settings become JSON. Values that a row has not are missing.
     """
     rows = []
     for result in results:
-        described = {field.name: getattr(result.trial, field.name) for field in fields(Trial)}
-        described["domain"] = json.dumps(result.trial.domain)
-        described["options"] = json.dumps(dict(result.trial.options))
-        rest = [field.name for field in fields(Result) if field.name not in ("trial", "values")]
-        rows.append(described | {name: getattr(result, name) for name in rest} | {**result.values})
+        trial, values = result.trial, result.values
+        row = {
+            "problem": trial.subject,
+            "unit": trial.unit,
+            "activation": trial.record.activation,
+            "n_hidden": trial.n_hidden,
+            "parameters": values.get("parameters"),
+            "protocol": trial.protocol,
+            "split": trial.split,
+            "gates": trial.gates,
+            "solver": trial.solver,
+            "seed": trial.seed,
+            "train_rmse": values.get("train_rmse"),
+            "test_rmse": values.get("test_rmse"),
+            "seconds": result.seconds,
+            "status": result.status,
+        }
+        rest = {
+            "points": trial.points,
+            "domain": json.dumps(trial.domain),
+            "settings": json.dumps(dict(trial.settings)),
+            "message": result.message,
+            "versions": result.versions,
+            "fingerprint": result.fingerprint,
+            "key": trial.key,
+        }
+        rows.append(row | {**values} | rest)
     return pd.DataFrame(rows)
 
 
-def export_parquet(results: Iterable[Result], path: Path | str) -> None:
-    """Write results as a parquet file; who reads it sees the old one or the new one, whole.
+def export(results: Iterable[Result], path: Path | str) -> None:
+    """Write results as a table; who reads it sees the old one or the new one, whole.
+
+    Args:
+        results: the rows.
+        path: ending in ``.parquet`` or ``.csv``.
 
     Raises:
         OSError: the file cannot be written.
     """
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    path, frame = Path(path), to_frame(results)
+    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        to_frame(results).to_parquet(unfinished, engine="pyarrow", index=False)
+        if path.suffix == ".csv":
+            frame.to_csv(unfinished, index=False, lineterminator="\n")
+        else:
+            frame.to_parquet(unfinished, engine="pyarrow", index=False)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -5,119 +5,150 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from xsquared.data.problems import PROTOCOLS, find_problem
+from xsquared.checks import check_choice, check_integer
+from xsquared.data.dataset import SPLITS, Split
+from xsquared.data.problems import find_problem
 from xsquared.functions import Target, target
-from xsquared.units import ACTIVATIONS, unit_class
+from xsquared.training.result import Gates
+from xsquared.units import Unit, find_unit
 
 #: What a field of a result may hold.
 Scalar = str | int | float | bool | None
+#: What a solver's setting may be.
+Setting = Scalar | tuple[Scalar, ...]
 
-#: The trial ran to its end.
-COMPLETED = "completed"
+#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.Status` says.
+COMPLETED = ("completed", "converged", "iterations", "stalled")
 #: The trial raised. It would again, so it is not repeated while the sources stay the same.
 FAILED = "failed"
 #: The trial's process died, or had no memory left. The next sweep tries again.
 LOST = "lost"
+#: How torch, which has no error of its own for it, and numpy say that memory ran out.
+NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate|Unable to allocate")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One training run, fully described.
+    """One training run, fully described, on a problem, an expression or a table of one's own.
 
     Attributes:
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        unit: name of the unit.
         n_hidden: width.
-        optimizer: how to train; names belong to the function that runs the trial.
-        protocol: how points are split: for a problem, one of
-            :data:`xsquared.data.problems.PROTOCOLS`.
-        points: training points; the protocol's own number where None.
-        seed: of the data and the start.
-        problem: a name of :data:`xsquared.data.problems.PROBLEMS`; empty if there is an expression.
-        expression: a target as text; empty if there is a problem.
+        problem: a name of :data:`xsquared.data.problems.PROBLEMS`.
+        expression: a target as text.
         domain: one interval per variable of the expression.
-        activation: of the gate.
-        options: what else the optimizer takes, as pairs of name and value, kept sorted.
+        data: path of a csv or parquet file; where it lies is no part of what the trial is.
+        sha256: of that file; found where empty.
+        y: the file's column to predict.
+        activation: name of the gate; the unit's own where empty.
+        solver: name of the solver.
+        settings: the solver's, as pairs of name and value, kept sorted.
+        gates: ``"trained"`` or ``"frozen"``.
+        split: how points are split, one of :data:`xsquared.data.dataset.SPLITS`.
+        points: training points; the split's own number where None.
+        seed: of the data and the start.
+        protocol: the name that a study gives to what is trained and judged where.
 
     Raises:
         ValueError: a field that no trial can have, named with what was expected.
+        OSError: data that cannot be read.
     """
 
     unit: str
     n_hidden: int
-    optimizer: str
-    protocol: str
-    points: int | None = None
-    seed: int = 0
     problem: str = ""
     expression: str = ""
     domain: tuple[tuple[float, float], ...] = ()
-    activation: str = "relu"
-    options: tuple[tuple[str, Scalar], ...] = ()
+    data: str = field(default="", compare=False)
+    sha256: str = ""
+    y: str = ""
+    activation: str = ""
+    solver: str = "varpro"
+    settings: tuple[tuple[str, Setting], ...] = ()
+    gates: Gates = "trained"
+    split: Split = "held-out"
+    points: int | None = None
+    seed: int = 0
+    protocol: str = ""
 
     def __post_init__(self) -> None:
-        unit_class(self.unit)
-        if self.activation not in ACTIVATIONS:
-            known = ", ".join(ACTIVATIONS)
-            raise ValueError(f"unknown activation {self.activation!r}; known are {known}")
-        _check_integer("n_hidden", self.n_hidden, 1)
-        _check_integer("seed", self.seed, 0)
+        _ = self.record
+        check_integer("n_hidden", self.n_hidden, 1)
+        check_integer("seed", self.seed, 0)
         if self.points is not None:
-            _check_integer("points", self.points, 1)
-        for name in ("optimizer", "protocol"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"{name} must be a name, got {getattr(self, name)!r}")
-        if bool(self.problem) == bool(self.expression):
+            check_integer("points", self.points, 1)
+        check_choice("gates", self.gates, ("trained", "frozen"))
+        check_choice("split", self.split, SPLITS)
+        if not isinstance(self.solver, str) or not self.solver:
+            raise ValueError(f"solver must be a name, got {self.solver!r}")
+        given = [text for text in (self.problem, self.expression, self.data) if text]
+        if len(given) != 1:
             raise ValueError(
-                "expected a problem or an expression, got "
-                + (f"both: {self.problem!r} and {self.expression!r}" if self.problem else "neither")
+                "expected a problem, an expression or data, got "
+                + (" and ".join(map(repr, given)) or "none")
             )
         # Lists, as they come from JSON, and tuples are one trial.
         domain = tuple((float(a), float(b)) for a, b in self.domain)
         object.__setattr__(self, "domain", domain)
+        if domain and not self.expression:
+            raise ValueError(f"{given[0]} has its own domain, got {domain}")
         if self.problem:
             find_problem(self.problem)
-            if self.protocol not in PROTOCOLS:
-                known = ", ".join(PROTOCOLS)
-                raise ValueError(f"unknown protocol {self.protocol!r}; known are {known}")
-            if domain:
-                raise ValueError(f"{self.problem} has its own domain, got {domain}")
-        else:
-            _target(self.expression, domain)
-        options = {name: _scalar(name, value) for name, value in self.options}
-        if len(options) != len(self.options):
-            raise ValueError(f"expected every option once, got {self.options}")
-        object.__setattr__(self, "options", tuple(sorted(options.items())))
+        elif self.expression:
+            _ = self.target
+        elif not self.y:
+            raise ValueError(f"data need the name y of the column to predict: {self.data}")
+        elif not self.sha256:
+            object.__setattr__(self, "sha256", file_sum(self.data))
+        settings = {name: _setting(name, value) for name, value in self.settings}
+        if len(settings) != len(self.settings):
+            raise ValueError(f"expected every setting once, got {self.settings}")
+        object.__setattr__(self, "settings", tuple(sorted(settings.items())))
+
+    @property
+    def record(self) -> Unit:
+        """The unit's record, with the gate that the trial names."""
+        return find_unit(self.unit, self.activation or None)
 
     @property
     def target(self) -> Target:
         """The expression as a function.
 
         Raises:
-            ValueError: the trial names a problem.
+            ValueError: the trial has none.
         """
-        if self.problem:
-            raise ValueError(f"this trial names the problem {self.problem}, no expression")
+        if not self.expression:
+            raise ValueError(f"this trial has no expression: {self}")
         return _target(self.expression, self.domain)
+
+    @property
+    def subject(self) -> str:
+        """What is learned: the problem's name, the expression, or the file's name."""
+        return self.problem or self.expression or Path(self.data).name
 
     @property
     def key(self) -> str:
         """What tells this trial from every other, the same in every process and version."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        described = {name: value for name, value in asdict(self).items() if name != "data"}
+        text = json.dumps(described, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def __str__(self) -> str:
         parts = [
-            f"{self.problem or self.expression}: {self.unit}, n = {self.n_hidden}",
-            f"{self.optimizer}, {self.protocol}, seed {self.seed}",
+            f"{self.subject}: {self.unit}, n = {self.n_hidden}",
+            f"{self.solver}, gates {self.gates}, {self.split}, seed {self.seed}",
             *([f"{self.points} points"] if self.points is not None else []),
-            *([self.activation] if self.activation != "relu" else []),
-            *(f"{name} = {value}" for name, value in self.options),
+            *([self.activation] if self.activation else []),
+            *(f"{name} = {value}" for name, value in self.settings),
+            *([self.protocol] if self.protocol else []),
         ]
         return ", ".join(parts)
 
@@ -128,10 +159,10 @@ class Result:
 
     Attributes:
         trial: what was run.
-        fingerprint: of the sources that ran it.
-        status: :data:`COMPLETED`, :data:`FAILED`, :data:`LOST`, or what the trainer said.
+        fingerprint: of the sources and versions that ran it.
+        status: how training ended, :data:`FAILED` or :data:`LOST`.
         message: why, where the trial did not complete.
-        wall_s: seconds it took.
+        seconds: how long it took.
         finished: when it ended, in UTC.
         versions: of Python and of the packages that computed.
         values: what was measured, by name.
@@ -141,15 +172,19 @@ class Result:
     fingerprint: str
     status: str
     message: str
-    wall_s: float
+    seconds: float
     finished: str
     versions: str
     values: Mapping[str, Scalar]
 
+    @property
+    def completed(self) -> bool:
+        """Whether training ended well."""
+        return self.status in COMPLETED
+
     def to_json(self) -> str:
         """The row as one line of JSON, without its end."""
-        row = {"key": self.trial.key} | asdict(self)
-        return json.dumps(row, sort_keys=True, ensure_ascii=False)
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
@@ -160,8 +195,20 @@ class Result:
         """
         given = {field.name: row[field.name] for field in fields(cls)}
         described = dict(row["trial"])
-        described["options"] = tuple((name, value) for name, value in described["options"])
+        described["settings"] = tuple((name, value) for name, value in described["settings"])
         return cls(**given | {"trial": Trial(**described)})
+
+
+def file_sum(path: Path | str) -> str:
+    """The SHA-256 of a file.
+
+    Raises:
+        OSError: naming the file that cannot be read.
+    """
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise OSError(f"cannot read {path}: {error.strerror}") from error
 
 
 def checked_values(returned: object) -> dict[str, Scalar]:
@@ -181,6 +228,12 @@ def checked_values(returned: object) -> dict[str, Scalar]:
     return {str(name): _scalar(str(name), value) for name, value in returned.items()}
 
 
+def _setting(name: str, value: Any) -> Setting:
+    if isinstance(value, list | tuple):
+        return tuple(_scalar(name, one) for one in value)
+    return _scalar(name, value)
+
+
 def _scalar(name: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float | bool | None) and hasattr(value, "item"):
         with suppress(RuntimeError, ValueError):  # an array of several values: refused below
@@ -189,11 +242,6 @@ def _scalar(name: str, value: Any) -> Scalar:
         raise TypeError(f"{name} must be a number or a string, got {type(value).__name__}")
     # numpy's float64 is a float, but one that prints and pickles as numpy's.
     return float(value) if isinstance(value, float) else value
-
-
-def _check_integer(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
 @cache

@@ -116,6 +116,8 @@ def newton(
     losses = [_loss_of(network, x, y)]
     seconds, status = [0.0], "converged"
     for stage in stages:
+        if not np.isfinite(losses[-1]):
+            break
         idle, status = 0, "iterations"
         for _ in range(settings.max_iterations):
             outcomes = [_step(network, layer, x, y, settings) for layer in stage]
