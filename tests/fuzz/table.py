@@ -756,7 +756,7 @@ door(
     seeds=([], [-1], None, 3),
     steps=(*INTEGERS, 0, 2**30),
     measure=(None, "ab"),
-    at_steps=([0], [3], [True], None, ["a"]),
+    at_steps=([0], [3], [True], ["a"]),
 )
 
 #: Public functions without bad inputs, by a pattern of their names, and why.

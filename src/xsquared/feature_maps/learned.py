@@ -203,7 +203,9 @@ def train(
     """
     if not callable(measure):
         raise TypeError(f"measure: expected a function, got {quoted(measure)}")
-    check_integers("at_steps", at_steps, 1, check_integer("steps", steps, 1))
+    check_integer("steps", steps, 1)
+    for step in at_steps:
+        check_integer("at_steps", step, 1, steps)
     networks = initial_networks(protocol, seeds)
     check_size("losses", steps, len(seeds))
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]

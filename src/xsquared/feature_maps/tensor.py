@@ -36,7 +36,7 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
     if kind not in ("kronecker", "symmetric"):
         raise ValueError(f"kind: expected kronecker or symmetric, got {quoted(kind)}")
     d = check_integer("d", d, 1)
-    checked = check_integers("powers", powers, 0, MOST_POWER)
+    checked = check_integers("power", powers, 0, MOST_POWER)
     return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in checked)
 
 
