@@ -550,6 +550,7 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
 
     Raises:
         ValueError: several variables, or fewer than one cell.
+        FloatingPointError: values whose squares are not finite.
     """
     check_integer("n_cells", n_cells, 1)
     if target.dim != 1:
@@ -565,8 +566,11 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
         rest = values - values @ basis @ basis.T
         error = np.sqrt(width * np.sum(rest**2, axis=1))
+        size = np.sqrt(width * np.sum(values**2, axis=1))
+        if not np.isfinite(size).all():
+            raise FloatingPointError(f"the loss is {size.max()}: the target's squares overflow")
         # What rounding leaves of a polynomial is nothing.
-        error[error < 1e-14 * np.sqrt(width * np.sum(values**2, axis=1))] = 0.0
+        error[error < 1e-14 * size] = 0.0
         mass = error ** (1 / (degree + 1.5))
         heavy = (mass > 2 / _MESH * mass.sum()) & (width > 1e-14 * (b - a))
         if not heavy.any() or len(edges) > 4 * _MESH:
