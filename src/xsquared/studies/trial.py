@@ -162,7 +162,7 @@ class Result:
         fingerprint: of the sources and versions that ran it.
         status: how training ended, :data:`FAILED` or :data:`LOST`.
         message: why, where the trial did not complete.
-        seconds: how long it took.
+        seconds: processor time that it took.
         finished: when it ended, in UTC.
         versions: of Python and of the packages that computed.
         values: what was measured, by name.
