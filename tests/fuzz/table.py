@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import math
 import reprlib
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import sympy as sp
 import torch
+from matplotlib.axes import Axes
 
 from xsquared import (
     checks,
@@ -22,12 +27,17 @@ from xsquared import (
     errors,
     functions,
     geometry,
+    noise,
+    plotting,
     quadrature,
     slopes,
     splines,
+    training,
     truncation,
     units,
 )
+from xsquared import tables as shown
+from xsquared.data import dataset, problems, tables
 from xsquared.feature_maps import (
     check_vectors,
     learned,
@@ -37,6 +47,9 @@ from xsquared.feature_maps import (
     series,
     tensor,
 )
+from xsquared.papers import claims
+from xsquared.training import free_knots, frozen_gates
+from xsquared.training import start as training_start
 
 # What is no integer, no number, no array, no known name. A door adds what is out of its bounds.
 INTEGERS = (True, 1.5, "2", None, [1], math.nan, 2**63, np.uint64(2**63), 10**5000, 1 + 0j)
@@ -103,6 +116,10 @@ def door(
     assert name not in DOORS
     assert bad
     DOORS[name] = Door(function, good, bad, also)
+
+
+def _axes() -> Axes:
+    return plt.figure().subplots()
 
 
 def _spread(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -757,6 +774,317 @@ door(
     steps=(*INTEGERS, 0, 2**30),
     measure=(None, "ab"),
     at_steps=([0], [3], [True], ["a"]),
+)
+
+# ---- data
+_FRAME = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20) ** 2, "y": np.sin(np.arange(20.0))})
+_ROWS = {"x": _FRAME[["a", "b"]], "y": _FRAME["y"], "seed": 0, "split": "held-out", "points": None}
+_SEED, _COUNT = (*INTEGERS, -1), (*(n for n in INTEGERS if n is not None), 0, -1, 3, 10**6)
+_DATA = dataset.from_arrays(**_ROWS)
+_LINE = dataset.sampled(functions.PAPER_TARGET, 50)
+
+
+def _from_text(text: str, name: str, y: str) -> dataset.Dataset:
+    """A file of that text, read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_text(text, encoding="utf-8")
+        return dataset.from_file(path, y)
+
+
+_CSV = _FRAME.to_csv(index=False)
+door(
+    "data.dataset.Points",
+    dataset.Points,
+    {"x": [[1.0], [2.0]], "y": [1.0, 2.0]},
+    x=(*ARRAYS, [1.0, 2.0], [[1.0]]),
+    y=(*ARRAYS, [1.0], 3.0, [[1.0, 2.0]]),
+)
+door(
+    "data.dataset.sampled",
+    dataset.sampled,
+    {"target": functions.PAPER_TARGET, "n_points": 10},
+    target=CURVES,
+    n_points=(*INTEGERS, 0, 1, 2**30),
+)
+door(
+    "data.dataset.from_target",
+    dataset.from_target,
+    {"target": functions.PAPER_TARGET, "seed": 0, "split": "paper", "points": 50},
+    target=("x", None, 3.0),
+    seed=_SEED,
+    split=NAMES,
+    points=(*_COUNT, 2**30),
+)
+door(
+    "data.dataset.from_arrays",
+    dataset.from_arrays,
+    _ROWS,
+    x=(*ARRAYS, [], [[1.0]], np.ones((20, 2)), np.full((20, 2), 1e200) * np.arange(20)[:, None]),
+    y=(*ARRAYS, [], [1.0], np.ones(20), np.ones((20, 1))),
+    seed=_SEED,
+    split=NAMES,
+    points=_COUNT,
+)
+_FROM_FRAME = {"frame": _FRAME, "y": "y", "seed": 0, "split": "held-out", "points": None}
+door(
+    "data.dataset.from_frame",
+    dataset.from_frame,
+    _FROM_FRAME,
+    y=("spam", None, 3, ["y"]),
+    seed=_SEED,
+    split=NAMES,
+    points=_COUNT,
+    frame=(
+        None,
+        "ab",
+        {},
+        [[1.0]],
+        _FRAME.assign(a="text"),
+        _FRAME.assign(a=True),
+        _FRAME.assign(a=math.nan),
+        _FRAME.assign(y=None),
+        _FRAME[["y"]],
+        _FRAME[:3],
+        _FRAME.assign(a=1.0),
+        _FRAME.assign(y=2.0),
+        _FRAME.rename(columns={"a": "b"}),
+    ),
+)
+door(
+    "data.dataset.from_file",
+    _from_text,
+    {"text": _CSV, "name": "mine.csv", "y": "y"},
+    y=("spam", "Y", ""),
+    name=("mine.xls", "mine", "mine.parquet"),
+    text=(
+        "",
+        "a,y\n",
+        "a,y\n1,2\n",
+        "a,y\n1,x\n" * 9,
+        "a,y\n1,2,3\n" * 9,
+        '"',
+        "a,y\n1,\n" * 9,
+        "\0" * 100,
+        _CSV.replace("3.0", "three"),
+        _CSV.replace("3.0", "1e999"),
+    ),
+)
+door(
+    "data.dataset.Dataset.predict",
+    _DATA.predict,
+    {"network": units.build("glu", 2, 3), "x": [[1.0, 2.0]]},
+    network=(*NETWORKS, _glu),
+    x=(*ARRAYS, [[1.0]], [1.0, 2.0], [[[1.0, 2.0]]], _FRAME[["a"]]),
+)
+door("data.dataset.Dataset.inverse", _DATA.inverse, {"y": [1.0]}, y=ARRAYS)
+door(
+    "data.problems.load",
+    problems.load,
+    {"name": "friedman1", "seed": 0, "split": "held-out", "points": 50},
+    name=NAMES,
+    seed=(*_SEED, 2**33),
+    split=NAMES,
+    points=(*_COUNT[:-1], 2**30),
+)
+door("data.problems.find_problem", problems.find_problem, {"name": "friedman1"}, name=NAMES)
+for _name in ("read", "read_text"):
+    door(f"data.tables.{_name}", getattr(tables, _name), {"name": "airfoil"}, name=NAMES)
+door(
+    "noise.neighbour_noise",
+    noise.neighbour_noise,
+    {"points": _DATA.train, "exact": 1e-9},
+    points=(None, "ab", [[1.0]], dataset.Points([[1.0]], [1.0])),
+    exact=(*NUMBERS, -1.0),
+)
+door(
+    "noise.boosted_rmse",
+    noise.boosted_rmse,
+    {"data": _DATA, "rounds": 1},
+    data=(None, "ab", _DATA.train),
+    rounds=(*INTEGERS, 0, -1, 10**6),
+)
+
+# ---- training
+_FIT = {
+    "data": _LINE,
+    "unit": "glu",
+    "n_hidden": 2,
+    "solver": training.AdamW(max_iterations=1),
+    "gates": "trained",
+    "activation": "relu",
+    "seed": 0,
+}
+door(
+    "training.fit.fit",
+    training.fit,
+    _FIT,
+    data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
+    unit=NAMES,
+    n_hidden=(*_DIMENSION, 10**8),
+    solver=("varpro", 3, training.AdamW, object()),
+    gates=NAMES,
+    activation=tuple(n for n in NAMES if n is not None),
+    seed=_SEED,
+)
+door(
+    "training.fit.solver_from",
+    training.solver_from,
+    {"name": "varpro", "settings": {"starts": 1}},
+    name=NAMES,
+    settings=(
+        {"spam": 1},
+        {"starts": 0},
+        {"starts": True},
+        {"starts": "1"},
+        {1: 2},
+        3,
+        "ab",
+        [("starts", 1)],
+    ),
+)
+_WHOLE, _SHARE = (*INTEGERS, -1), (*NUMBERS, -1.0)
+for _solver, _counts, _scales in (
+    (training.VariableProjection, ("max_iterations", "starts", "trial_iterations"), ("ridge",)),
+    (
+        training.RidgePath,
+        ("iterations", "last_work", "most_starts", "start_work", "kept"),
+        ("round_ridge", "margin"),
+    ),
+    (
+        training.FreeKnots,
+        (
+            "max_iterations",
+            "starts",
+            "moves",
+            "directions",
+            "trial_iterations",
+            "narrow",
+            "jumps",
+            "random_starts",
+        ),
+        ("jitter",),
+    ),
+    (
+        training.Newton,
+        ("max_iterations", "patience", "halvings", "elements"),
+        ("singular", "rcond", "stall", "armijo"),
+    ),
+    (training.AdamW, ("max_iterations", "records"), ("learning_rate",)),
+    (training.LBFGS, ("max_iterations", "pairs", "inner"), ("stall",)),
+):
+    door(
+        f"{_solver.__module__.removeprefix('xsquared.')}.{_solver.__name__}",
+        _solver,
+        {},
+        **dict.fromkeys(_counts, _WHOLE),
+        **dict.fromkeys(_scales, _SHARE),
+    )
+_KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
+_UNIT = (*NAMES, "swiglu", "bilinear")
+door("training.free_knots.space", free_knots.space, {"unit": "glu"}, unit=_UNIT)
+door(
+    "training.free_knots.fit_free_knots",
+    free_knots.fit_free_knots,
+    {
+        "target": functions.PAPER_TARGET,
+        "unit": "glu",
+        "knots": [-1.0, 0.0, 1.0],
+        "max_iterations": 1,
+    },
+    target=CURVES,
+    unit=_UNIT,
+    knots=_KNOTS,
+    max_iterations=_WHOLE,
+)
+door(
+    "training.free_knots.equidistributed_knots",
+    free_knots.equidistributed_knots,
+    {"target": functions.PAPER_TARGET, "unit": "glu", "n_cells": 3},
+    target=CURVES,
+    unit=_UNIT,
+    n_cells=(*_CELLS, 2**30),
+)
+door(
+    "training.free_knots.best_directions",
+    free_knots.best_directions,
+    {"target": functions.PAPER_TARGET, "unit": "glu", "knots": [-1.0, 0.0, 1.0], "count": 1},
+    target=CURVES,
+    unit=_UNIT,
+    knots=_KNOTS,
+    count=_WHOLE,
+)
+door(
+    "training.frozen_gates.fit_frozen",
+    frozen_gates.fit_frozen,
+    {"target": functions.PAPER_TARGET, "unit": "glu", "n_hidden": 3, "max_iterations": 1},
+    target=CURVES,
+    unit=_UNIT,
+    n_hidden=(*_DIMENSION, 2**30),
+    max_iterations=_WHOLE,
+)
+door(
+    "training.start.alternating_gates",
+    training_start.alternating_gates,
+    {"n": 3, "domain": (0, 1)},
+    n=(*INTEGERS, 1, 0, 2**30),
+    domain=((1, 0), (0, math.nan), None, 3, "ab"),
+)
+
+# ---- tables, plotting, papers
+_SHOWN = {"frame": _FRAME, "caption": "Rows.", "name": "tab-rows", "formats": ".2f"}
+door(
+    "tables.Table",
+    shown.Table,
+    _SHOWN,
+    frame=(
+        None,
+        "ab",
+        [[1.0]],
+        _FRAME[:0],
+        _FRAME.T.T.set_axis(pd.MultiIndex.from_product([["a"], list("abc")]), axis=1),
+    ),
+    caption=(None, 3),
+    name=("rows", "", None, 3, "tab-A", "x" * 100_000),
+    formats=("spam", {"spam": ".2f"}, None, 3, {}),
+)
+door(
+    "tables.glue_numbers",
+    shown.glue_numbers,
+    {"numbers": {"a": 1.5}, "digits": 2},
+    numbers=({"a": None}, {"a": True}, {"a": [1.0]}, {"a": math.nan}, {1: 2.5}, None, 3, "ab"),
+    digits=({}, {"b": 1}, None, "2", True, 1.5, -1),
+)
+door("plotting.line_look", plotting.line_look, {"name": "glu"}, name=NAMES)
+door(
+    "plotting.draw_knots",
+    lambda ax, knots: plotting.draw_knots(ax or _axes(), knots),
+    {"ax": None, "knots": [0.5]},
+    ax=("ab", 3),
+    knots=ARRAYS,
+)
+door(
+    "plotting.draw_hinges",
+    lambda network, box: plotting.draw_hinges(_axes(), network, box),
+    {"network": _plane, "box": ((0, 1), (0, 1))},
+    network=(*NETWORKS, _glu),
+    box=_BOXES,
+)
+_CLAIM = next(claim for claim in claims.ledger().values() if claim.value is not None)
+door(
+    "papers.claims.judge",
+    claims.judge,
+    {"claim": _CLAIM, "measured": 1.0, "note": ""},
+    also=("ClaimError",),
+    claim=(None, "ab"),
+    measured=(True, None, "1", math.nan, math.inf, 1j, [1.0]),
+)
+door(
+    "papers.claims.settle",
+    claims.settle,
+    {"measured": {_CLAIM.id: 1.0}},
+    also=("ClaimError",),
+    measured=({}, {"spam": 1.0}, {_CLAIM.id: True}, {_CLAIM.id: "1"}, None, 3, "ab", [1]),
 )
 
 #: Public functions without bad inputs, by a pattern of their names, and why.
