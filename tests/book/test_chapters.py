@@ -25,11 +25,6 @@ NOT_YET_NAMED = (
     "04_training",
     "05_scaling_1d",
     "06_gated_quadratic_unit",
-    "07_higher_dimensions",
-    "08_real_data",
-    "09_gelu_series",
-    "10_gelu_features",
-    "11_learned_features",
 )
 
 

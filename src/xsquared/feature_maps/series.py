@@ -23,7 +23,7 @@ from xsquared.checks import check_finite_array, check_integer, check_number
 
 #: Beyond this many terms factorials leave the range of float64,
 MOST_TERMS = 80
-#: and beyond this |z| the terms do, which grow to about exp(z^2/2).
+#: and beyond this size of z the terms do, which grow to about exp(z^2/2).
 MOST_RADIUS = 30.0
 
 

@@ -1,8 +1,8 @@
 """Where trials run: in this process, or on Dask workers, of this machine or of a cluster.
 
 Every executor is a generator of results in the order in which they come. All of them run
-:func:`attempt`, which pins numerical libraries to one thread, so that wall times compare and
-parallel trials do not fight for cores, and which turns whatever a trial raises into a row.
+:func:`attempt`, which pins numerical libraries to one thread, so that parallel trials do not fight
+for cores and times are those of the trial alone, and turns whatever a trial raises into a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from threadpoolctl import threadpool_limits
@@ -101,7 +101,7 @@ def attempt(asked: Attempt) -> Result:
         register(record)
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
-    start = time.perf_counter()
+    start = time.thread_time()
     with threadpool_limits(limits=1):
         try:
             values = checked_values(asked.run_trial(asked.trial))
@@ -111,7 +111,7 @@ def attempt(asked: Attempt) -> Result:
                 isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
             )
             status, message = LOST if lost else FAILED, f"{type(error).__name__}: {error}"
-    return asked.result(str(status), str(message), time.perf_counter() - start, **values)
+    return asked.result(str(status), str(message), time.thread_time() - start, **values)
 
 
 def in_this_process(attempts: Iterable[Attempt]) -> Results:
@@ -147,7 +147,7 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
             f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
         ) from error
     with _quiet("distributed"), _client(jobs, address) as client:
-        waiting, running = iter(attempts), {}
+        waiting, running = iter(attempts), dict[Any, Attempt]()
         arriving = as_completed(loop=client.loop)
         if not client.nthreads():
             _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
@@ -164,12 +164,12 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
                 return
             future = next(arriving)
             asked = running.pop(future)
-            error = future.exception()
-            if isinstance(error, KilledWorker):
-                message = f"its worker processes died, killed or out of memory: {error}"
+            raised = future.exception()
+            if isinstance(raised, KilledWorker):
+                message = f"its worker processes died, killed or out of memory: {raised}"
                 yield asked.result(LOST, message, 0.0)
-            elif error is not None:
-                raise RuntimeError(f"a worker cannot run trials: {error}")
+            elif raised is not None:
+                raise RuntimeError(f"a worker cannot run trials: {raised}")
             else:
                 yield future.result()
 
@@ -189,7 +189,7 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
     """A client of the scheduler at that address, or of one made for the purpose."""
     from distributed import Client, LocalCluster
     from distributed.client import FutureCancelledError
-    from distributed.comm import connect
+    from distributed.comm.core import connect
     from distributed.security import Security
 
     if not address:

@@ -66,7 +66,7 @@ def versions() -> str:
 def own_records(unit: Unit) -> tuple[Gate | Unit, ...]:
     """The gates and the unit behind a unit that a reader has registered, gates first."""
     known = units.UNITS[unit.name]
-    records = dict.fromkeys((unit.gate, known.gate, known))
+    records: dict[Gate | Unit, None] = dict.fromkeys((unit.gate, known.gate, known))
     return tuple(record for record in records if record.name not in units.BUILT_IN)
 
 

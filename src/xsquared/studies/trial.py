@@ -25,7 +25,7 @@ Scalar = str | int | float | bool | None
 #: What a solver's setting may be.
 Setting = Scalar | tuple[Scalar, ...]
 
-#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.Status` says.
+#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.result.Status` says.
 COMPLETED = ("completed", "converged", "iterations", "stalled")
 #: The trial raised. It would again, so it is not repeated while the sources stay the same.
 FAILED = "failed"
@@ -162,7 +162,7 @@ class Result:
         fingerprint: of the sources and versions that ran it.
         status: how training ended, :data:`FAILED` or :data:`LOST`.
         message: why, where the trial did not complete.
-        seconds: how long it took.
+        seconds: processor time that it took.
         finished: when it ended, in UTC.
         versions: of Python and of the packages that computed.
         values: what was measured, by name.
