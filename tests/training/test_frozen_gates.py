@@ -38,7 +38,7 @@ def test_a_single_gate_opens_at_the_left_end() -> None:
 
 
 def test_no_gate_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"n: expected an integer from 2 to .*, got 0"):
+    with pytest.raises(ValueError, match=r"n: expected an integer from 1 to .*, got 0"):
         alternating_gates(0, (-1.0, 1.0))
 
 
@@ -144,5 +144,5 @@ def test_free_cubics_reproduce_cubics() -> None:
 def test_free_cubics_refuse_what_makes_no_sense() -> None:
     with pytest.raises(ValueError, match="one variable"):
         fit_free_cubics(target("x*y"), 4)
-    with pytest.raises(ValueError, match="n: expected an integer from 2 to"):
+    with pytest.raises(ValueError, match="n: expected an integer from 1 to"):
         fit_free_cubics(PAPER_TARGET, 0)
