@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from xsquared.functions import Target
+from xsquared.checks import check_finite_array, check_integer, check_number
+from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
 from xsquared.quadrature import on_cells
 from xsquared.units import GatedNetwork, predict
@@ -25,9 +26,7 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     Raises:
         ValueError: a target of several variables, or a network that has no knots.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
     inner = knots(network)
     edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
     points, weights = on_cells(edges)
@@ -41,18 +40,20 @@ def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) 
     Raises:
         ValueError: a target of several variables, or fewer than two points.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_points < 2:
-        raise ValueError(f"expected at least 2 points, got {n_points}")
-    points = np.linspace(*target.domain[0], n_points)
+    count = check_integer("n_points", n_points, 2, 10**7)
+    points = np.linspace(*interval_of(target), count)
     return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
-    """Root mean square error of a network's forward pass; infinite where it is not a number."""
+    """Root mean square error of a network's forward pass; infinite where it is not a number.
+
+    Raises:
+        TypeError: no network.
+        ValueError: points or values that are no finite numbers, or do not fit each other.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+        error = float(np.sqrt(np.mean(_residual(predict(network, x), y) ** 2)))
     return error if np.isfinite(error) else float("inf")
 
 
@@ -66,9 +67,23 @@ def confined_rmse(
         x: (M, d) points.
         y: (M,) values there.
         seen: the values trained on.
-        margin: by how much of their range a prediction may leave it at either end.
+        margin: by how much of their range a prediction may leave it at either end, at least 0.
+
+    Raises:
+        TypeError: no network.
+        ValueError: as for :func:`rmse`, no values trained on, or a negative margin.
     """
-    low, high = seen.min(), seen.max()
-    margin = margin * (high - low)
-    predicted = np.clip(predict(network, x), low - margin, high + margin)
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))
+    trained = check_finite_array("seen", seen, ndim=1)
+    if not len(trained):
+        raise ValueError("seen: expected the values trained on, got none")
+    low, high = trained.min(), trained.max()
+    room = check_number("margin", margin, least=0) * (high - low)
+    predicted = np.clip(predict(network, x), low - room, high + room)
+    return float(np.sqrt(np.mean(_residual(predicted, y) ** 2)))
+
+
+def _residual(predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
+    values = check_finite_array("values", y)
+    if values.shape != predicted.shape or not len(values):
+        raise ValueError(f"values: expected one for each point, got shape {values.shape}")
+    return predicted - values

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 
-from xsquared.functions import check_interval
-from xsquared.units import GatedNetwork
+from xsquared.checks import check_choice, check_finite_array, check_integer
+from xsquared.functions import check_box
+from xsquared.units import GatedNetwork, check_network
 
 Orientation = Literal["one-way", "alternating"]
 
@@ -28,7 +29,8 @@ def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: a wrong shape.
     """
-    points = np.asarray(x, dtype=np.float64)
+    check_network(network)
+    points = check_finite_array("points", x)
     if points.ndim == 1:
         points = points[:, None]
     if points.ndim != 2 or points.shape[1] != network.n_in:
@@ -51,8 +53,7 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
         ValueError: more than one input or output, or a gate without a hinge.
     """
     _require_spline(network)
-    if network.n_out != 1:
-        raise ValueError(f"expected a network of one output, got {network.n_out}")
+    check_network(network, n_out=1)
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
         for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
@@ -114,11 +115,8 @@ def hinge_segments(
     Raises:
         ValueError: another input dimension, or an empty or infinite box.
     """
-    if network.n_in != 2:
-        raise ValueError(f"hinge lines need a network of two inputs, got {network.n_in}")
-    for a, b in box:
-        check_interval(a, b)
-    (x_min, x_max), (y_min, y_max) = box
+    check_network(network, n_in=2)
+    (x_min, x_max), (y_min, y_max) = check_box(box, 2)
     low, high = np.array([x_min, y_min]), np.array([x_max, y_max])
     found = []
     for neuron, (normal, offset) in enumerate(
@@ -186,20 +184,15 @@ def spline_gates(
     Raises:
         ValueError: n below 2, a bad interval or an unknown orientation.
     """
-    if n < 2:
-        raise ValueError(f"expected at least 2 gates, one per end of the interval, got {n}")
-    check_interval(*domain)
-    if orientation not in ("one-way", "alternating"):
-        raise ValueError(f"orientation must be one-way or alternating, got {orientation!r}")
-    signs = np.ones(n)
-    if orientation == "alternating":
+    signs = np.ones(check_integer("n", n, 2, 10**7))
+    (interval,) = check_box(domain, 1)
+    if check_choice("orientation", orientation, get_args(Orientation)) == "alternating":
         signs[1::2] = -1.0
-    return signs[:, None], -signs * np.linspace(*domain, n)
+    return signs[:, None], -signs * np.linspace(*interval, n)
 
 
 def _require_spline(network: GatedNetwork) -> None:
-    if network.n_in != 1:
-        raise ValueError(f"expected a network of one input, got {network.n_in}")
+    check_network(network, n_in=1)
     if not network.unit.gate.hinged:
         raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
 

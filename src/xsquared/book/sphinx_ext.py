@@ -132,10 +132,10 @@ def write_rooms(_project: Project, first: str, last: str) -> str:
     known = rooms()
     names = list(known)
     start, end = (names.index(f"xsquared.{room}") for room in (first, last))
+    # A package's own functions, not those that it only passes on.
+    options = "   :members:\n   :ignore-module-all:"
     return "\n\n".join(
-        f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n"
-        # A package only repeats what its modules document.
-        + ("```" if len(known[room]) > 1 and module == room else "   :members:\n```")
+        f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n{options}\n```"
         for room in names[start : end + 1]
         for module in known[room]
     )

@@ -25,7 +25,7 @@ Scalar = str | int | float | bool | None
 #: What a solver's setting may be.
 Setting = Scalar | tuple[Scalar, ...]
 
-#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.Status` says.
+#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.result.Status` says.
 COMPLETED = ("completed", "converged", "iterations", "stalled")
 #: The trial raised. It would again, so it is not repeated while the sources stay the same.
 FAILED = "failed"

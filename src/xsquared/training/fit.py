@@ -1,17 +1,17 @@
 """``fit()``: the one door to training.
 
-=====================  ========================  ==================================================
-solver                 what it minimises         for
-=====================  ========================  ==================================================
-``VariableProjection`` the training points'      any dimension, every unit of the standard formula
-                       mean square error
-``RidgePath``          the same, a ridge falling data with noise: chooses on the validation points
-``FreeKnots``          the integral of the       a known target of one variable, ReLU gates
-                       squared error
-``Newton``             the training points'      the gated-units paper's optimiser, every unit
-                       mean square error
-``AdamW``, ``LBFGS``   the same                  every unit; what most readers would train with
-=====================  ========================  ==================================================
+======================  ========================  ==================================================
+solver                  what it minimises         for
+======================  ========================  ==================================================
+``VariableProjection``  the training points'      any dimension, every unit of the standard formula
+                        mean square error
+``RidgePath``           the same, ridge falling   data with noise: chooses on the validation points
+``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
+                        squared error
+``Newton``              the training points'      the gated-units paper's optimiser, every unit
+                        mean square error
+``AdamW``, ``LBFGS``    the same                  every unit; what most readers would train with
+======================  ========================  ==================================================
 
 Which loss is minimised is the caller's choice, made by naming a solver; data that know their target
 are fitted by their values all the same unless that solver is ``FreeKnots``.
