@@ -1,6 +1,6 @@
 """What survives: sweeps killed, shared, on a lost cluster and on a full disk; prints the counts.
 
-Run from the root: ``python -m benchmarks.kills [--rounds N]``. Each line repeats a test of
+Run from the root: ``python benchmarks/kills.py [--rounds N]``. Each line repeats a test of
 ``tests/studies`` so many times, each time from another random moment, and counts the rows that were
 lost, that are there twice, and that differ from those of an uninterrupted sweep.
 """
@@ -11,16 +11,25 @@ import argparse
 import multiprocessing
 import random
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from xsquared.studies import run_sweep
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # worker processes inherit it
 from tests.studies.test_cluster import Cluster
 from tests.studies.test_sweep import rows_of
-from tests.studies.trainers import fill_disk_on_seed_1, measure, measured, sweep_slowly, trials
-from xsquared.studies import run_sweep
+from tests.studies.trainers import (
+    fill_disk_on_seed_1,
+    measure,
+    measured,
+    sweep_slowly,
+    trials,
+)
 
 SECONDS, ROWS = 0.02, 60
 
