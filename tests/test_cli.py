@@ -159,7 +159,7 @@ def test_bad_sweep_arguments_are_refused(
         (["--domain", "1", "-1"], "expected an interval with finite a < b, got (1.0, -1.0)"),
         (["--unit", "mlp,rnn"], "unknown unit 'rnn'; known are mlp, glu, gqu"),
         (["--activation", "step"], "unknown activation 'step'"),
-        (["--solver", "sgd"], "solver must be one of varpro"),
+        (["--solver", "sgd"], "unknown solver 'sgd'; known are varpro"),
         (["--set", "speed=3"], "free_knots has no setting 'speed'"),
         (["--problem", "iris"], "unknown problem 'iris'"),
         (["--data", "none.csv", "--y", "a"], "none.csv: No such file"),
