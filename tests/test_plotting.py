@@ -21,7 +21,7 @@ from xsquared.plotting import (
     line_look,
     use_style,
 )
-from xsquared.units import MLP, UNITS
+from xsquared.units import UNITS, build
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def _book(arguments: argparse.Namespace) -> None:
     """Prove, execute, collect, render."""
     # Imported here: `xsquared --help` and the numerics work without the book's dependencies.
     from xsquared.book.execute import execute
-    from xsquared.book.project import find_project
+    from xsquared.book.project import busy, find_project
     from xsquared.book.proofs import run_proofs
     from xsquared.book.readme import update_readme
     from xsquared.book.render import render
@@ -46,14 +46,15 @@ def _book(arguments: argparse.Namespace) -> None:
     start = time.perf_counter()
     project = find_project(Path.cwd())
     parameters = {name: _parameter(value) for name, value in arguments.parameters}
-    runs = execute(project, arguments.only, parameters, arguments.jobs)
-    if parameters:
-        for run in runs:
-            print(f"{run.name}: {run.output}")
-        return
-    run_proofs(project)
-    update_readme(project)
-    html = render(project)
+    with busy(project):
+        runs = execute(project, arguments.only, parameters, arguments.jobs)
+        if parameters:
+            for run in runs:
+                print(f"{run.name}: {run.output}")
+            return
+        run_proofs(project)
+        update_readme(project)
+        html = render(project)
     print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
 
 

@@ -9,13 +9,14 @@ constant times n^-k and a quasi-norm of f^(k) (Barrow and Smith, Quart. Appl. Ma
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
-from xsquared.functions import Target
+from xsquared.checks import check_choice, check_integer
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
 
 Family = Literal["discontinuous", "smooth"]
@@ -31,20 +32,16 @@ def error_constant(order: int, family: Family) -> sp.Expr:
     over k!. sqrt(abs(B_2k)/(2k)!) for maximal smoothness: the norm of the Bernoulli monospline.
 
     Args:
-        order: k, at least 1.
+        order: k, from 1 to 100.
         family: ``"discontinuous"`` or ``"smooth"``.
 
     Raises:
-        ValueError: an order below 1 or an unknown family.
+        ValueError: an order out of bounds or an unknown family.
     """
-    if order < 1:
-        raise ValueError(f"order must be at least 1, got {order}")
-    k = sp.Integer(order)
-    if family == "discontinuous":
+    k = sp.Integer(check_integer("order", order, 1, 100))
+    if check_choice("family", family, get_args(Family)) == "discontinuous":
         return sp.factorial(k) / (sp.factorial(2 * k) * sp.sqrt(2 * k + 1))
-    if family == "smooth":
-        return sp.sqrt(sp.Abs(sp.bernoulli(2 * k)) / sp.factorial(2 * k))
-    raise ValueError(f"family must be discontinuous or smooth, got {family!r}")
+    return sp.sqrt(sp.Abs(sp.bernoulli(2 * k)) / sp.factorial(2 * k))
 
 
 def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) -> float:
@@ -59,10 +56,11 @@ def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) 
     Raises:
         ValueError: several variables, no cells, or as for :func:`error_constant`.
     """
-    _check(target, n_cells)
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
+    h = (b - a) / check_integer("n_cells", n_cells, 1)
+    constant = float(error_constant(order, family))
     rms = target.l2_norm(order) / math.sqrt(b - a)
-    return float(error_constant(order, family)) * ((b - a) / n_cells) ** order * rms
+    return constant * h**order * rms
 
 
 def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> float:
@@ -73,13 +71,13 @@ def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> 
 
     Arguments and errors as for :func:`predicted_uniform`.
     """
-    _check(target, n_cells)
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
+    n = check_integer("n_cells", n_cells, 1)
+    constant = float(error_constant(order, family))
     s = 1 / (order + 0.5)
     x = a + (np.arange(_POINTS) + 0.5) * (b - a) / _POINTS
     integral = float(np.mean(np.abs(target.numpy(order)(x)) ** s)) * (b - a)
-    quasi_norm = integral ** (1 / s)
-    return float(error_constant(order, family)) * n_cells**-order * quasi_norm / math.sqrt(b - a)
+    return float(constant * n**-order * integral ** (1 / s) / math.sqrt(b - a))
 
 
 def least_squares_spline_rmse(target: Target, order: int, n_cells: int) -> float:
@@ -89,30 +87,23 @@ def least_squares_spline_rmse(target: Target, order: int, n_cells: int) -> float
 
     Args:
         target: a function of one variable.
-        order: degree plus one, at least 2.
-        n_cells: number of cells, at least 1.
+        order: degree plus one, from 2 to 20.
+        n_cells: number of cells, from 1 to a million.
 
     Raises:
-        ValueError: several variables, no cells, or an order below 2.
+        ValueError: several variables, or an order or a number of cells out of bounds.
         FloatingPointError: scipy returns NaN (the Schoenberg-Whitney conditions fail).
     """
-    _check(target, n_cells)
-    if order < 2:
-        raise ValueError(f"order must be at least 2, got {order}")
-    ((a, b),) = target.domain
-    edges = np.linspace(a, b, n_cells + 1)
+    a, b = interval_of(target)
+    degree = check_integer("order", order, 2, 20) - 1
+    edges = np.linspace(a, b, check_integer("n_cells", n_cells, 1, 10**6) + 1)
     x, w = (array.ravel() for array in on_cells(edges))
     w = w / (b - a)
-    knots = np.concatenate([[a] * (order - 1), edges, [b] * (order - 1)])
+    knots = np.concatenate([[a] * degree, edges, [b] * degree])
     # scipy weighs residuals, not their squares.
-    spline = make_lsq_spline(x, target(x), knots, k=order - 1, w=np.sqrt(w))
-    if not np.isfinite(spline.c).all():
+    spline = make_lsq_spline(x, target(x), knots, k=degree, w=np.sqrt(w))
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(w @ (spline(x) - target(x)) ** 2)
+    if not math.isfinite(square):
         raise FloatingPointError(f"the least-squares spline on {n_cells} cells is not finite")
-    return math.sqrt(float(w @ (spline(x) - target(x)) ** 2))
-
-
-def _check(target: Target, n_cells: int) -> None:
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_cells < 1:
-        raise ValueError(f"n_cells must be at least 1, got {n_cells}")
+    return math.sqrt(square)

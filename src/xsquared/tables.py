@@ -198,7 +198,7 @@ def _latex(text: str) -> str:
 def glue_numbers(
     numbers: Mapping[str, float | int | str], digits: int | Mapping[str, int] = 3
 ) -> None:
-    """Make numbers known to the prose, where ``{glue:text}`key:.3f` `` prints them.
+    """Make numbers known to the prose, where ``{glue:text}`key:.3f``` prints them.
 
     Args:
         numbers: by the key that the prose uses; whole numbers and text stay as they are, others are

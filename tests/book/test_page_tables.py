@@ -30,9 +30,7 @@ numfig = True
 
 def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
     """A hidden code cell with what it shows."""
-    metadata = {"tags": ["hide-input"]} | (
-        {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
-    )
+    named = {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
     data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
     output = new_output("execute_result", data=data, execution_count=1)
     return new_code_cell(
@@ -78,7 +76,10 @@ def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
 
 
 def test_only_tables_headers_are_touched() -> None:
-    context = {"body": '<th class="head stub"><th class="stub number"><td class="stub">'}
+    context = {
+        "script_files": [],
+        "body": '<th class="head stub"><th class="stub number"><td class="stub">',
+    }
     mend_html(None, "", "", context, None)  # type: ignore[arg-type]
     assert context["body"] == (
         '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'

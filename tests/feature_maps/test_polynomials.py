@@ -16,13 +16,12 @@ from scipy.stats import norm
 from xsquared.feature_maps.polynomials import (
     best_uniform_fit,
     chebyshev_fit,
-    gelu_second_moment,
     hermite_coefficients,
     hermite_fit,
-    hermite_mse,
     max_error,
 )
 from xsquared.feature_maps.series import gelu, largest_error, series_coefficients
+from xsquared.feature_maps.tensor import TensorMap
 
 
 @pytest.mark.parametrize(("radius", "limit"), [(3.0, 5.6e-4), (5.0, 1.6e-2), (7.0, 6.4e-2)])
@@ -79,16 +78,16 @@ def test_hermite_coefficients_are_the_integrals(sigma: float) -> None:
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 3.0])
-def test_moment_and_mse_are_the_integrals(sigma: float) -> None:
+def test_the_second_moment_is_what_the_fit_explains_and_what_it_leaves(sigma: float) -> None:
     nodes, weights = hermite_e.hermegauss(150)
     weights = weights / weights.sum()
     z = sigma * nodes
-    assert gelu_second_moment(sigma) == pytest.approx(weights @ gelu(z) ** 2, rel=1e-7)
     for degree in (1, 2, 6, 10):
+        explained = [c**2 * math.factorial(k) for k, c in
+                     enumerate(hermite_coefficients(degree, sigma))]  # fmt: skip
         residual = polyval(z, hermite_fit(degree, sigma)) - gelu(z)
-        assert hermite_mse(degree, sigma) == pytest.approx(
-            weights @ residual**2, rel=1e-4, abs=1e-9
-        )
+        left = weights @ gelu(z) ** 2 - sum(explained)
+        assert left == pytest.approx(weights @ residual**2, rel=1e-4, abs=1e-9)
 
 
 def test_hermite_beats_the_others_under_its_law() -> None:
@@ -100,23 +99,45 @@ def test_hermite_beats_the_others_under_its_law() -> None:
 
 def test_all_are_half_z_plus_even() -> None:
     for c in (chebyshev_fit(9, 2.0), best_uniform_fit(9, 2.0).coefficients, hermite_fit(9, 1.0)):
-        assert c[1] == pytest.approx(0.5, rel=1e-15)
+        assert c[1] == 0.5
         assert not c[3::2].any()
+
+
+@pytest.mark.parametrize("radius", [0.7, 2.0, 3.0, 7.0])
+def test_an_even_interpolant_meets_gelu_at_zero_and_has_no_constant(radius: float) -> None:
+    """Exactly: what is rounding instead of zero gets a feature, and which it is, is the CPU's."""
+    for degree in range(2, 25, 2):
+        c = chebyshev_fit(degree, radius)
+        assert c[0] == 0.0
+        assert np.flatnonzero(c).tolist() == [1, *range(2, degree + 1, 2)]
+    counts = [TensorMap("symmetric", 8, chebyshev_fit(p, radius)).dimension for p in (2, 4, 6, 10)]
+    assert counts == [44, 374, 2090, 27973]
+
+
+def test_an_odd_interpolant_has_no_odd_powers_but_the_first() -> None:
+    for degree in range(1, 24, 2):
+        assert np.flatnonzero(chebyshev_fit(degree, 3.0)).tolist() == sorted(
+            {1, *range(0, degree, 2)}
+        )
 
 
 def test_max_error_of_the_series_is_at_the_end() -> None:
     assert max_error(series_coefficients(5), 3.0) == pytest.approx(largest_error(5, 3.0))
 
 
-@pytest.mark.parametrize("function", [chebyshev_fit, best_uniform_fit, hermite_fit, hermite_mse])
+@pytest.mark.parametrize(
+    "function", [chebyshev_fit, best_uniform_fit, hermite_fit, hermite_coefficients]
+)
 @pytest.mark.parametrize(
     ("degree", "scale", "message"),
     [
-        (-1, 1.0, "degree must be an integer from 1 to 24, got -1"),
-        (25, 1.0, "degree must be an integer from 1 to 24, got 25"),
-        (2.0, 1.0, r"degree must be an integer from 1 to 24, got 2\.0"),
-        (4, 0.0, "must be positive and finite, got 0"),
-        (4, math.inf, "must be positive and finite, got inf"),
+        (-1, 1.0, "degree: expected an integer from 1 to 24, got -1"),
+        (25, 1.0, "degree: expected an integer from 1 to 24, got 25"),
+        (2.0, 1.0, r"degree: expected an integer from 1 to 24, got 2\.0"),
+        (4, 0.0, r"a finite number >= 1e-06 and <= 1e\+06, got 0"),
+        (4, math.inf, r"a finite number >= 1e-06 and <= 1e\+06, got inf"),
+        (4, 1e200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e\+200"),
+        (4, 1e-200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e-200"),
     ],
 )
 def test_bad_input_is_refused(function, degree, scale: float, message: str) -> None:
@@ -124,6 +145,18 @@ def test_bad_input_is_refused(function, degree, scale: float, message: str) -> N
         function(degree, scale)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.03, 0.5, 10.0, 100.0, 1e6])
+@pytest.mark.parametrize("degree", [1, 2, 11, 24])
+def test_every_admitted_scale_has_its_fits(degree: int, scale: float) -> None:
+    fit = best_uniform_fit(degree, scale)
+    assert 0 <= fit.lower_bound <= fit.error < scale
+    for c in (fit.coefficients, chebyshev_fit(degree, scale), hermite_fit(degree, scale)):
+        assert np.isfinite(c).all()
+        assert c[1] == 0.5
+
+
 def test_bad_coefficients_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"vector of coefficients, got shape \(0,\)"):
-        max_error(np.zeros(0), 1.0)
+    with pytest.raises(ValueError, match=r"coefficients: expected 1 axes, got shape \(1, 2\)"):
+        max_error(np.ones((1, 2)), 1.0)
+    with pytest.raises(ValueError, match="coefficients: expected finite real numbers, got nan"):
+        max_error(np.array([np.nan]), 1.0)

@@ -13,16 +13,12 @@ from hypothesis import strategies as st
 
 from xsquared.feature_maps.series import (
     gelu,
-    gelu_derivative,
     gelu_even,
     gelu_tanh,
-    gelu_tanh_derivative,
     largest_error,
     remainder_bound,
-    rounding_floor,
     series_coefficients,
     taylor_gelu,
-    terms_needed,
 )
 
 Z = np.linspace(-9, 9, 361)
@@ -34,16 +30,6 @@ def test_both_forms_are_torchs() -> None:
     tanh = torch.nn.functional.gelu(points, approximate="tanh").numpy()
     np.testing.assert_allclose(gelu(Z), exact, atol=1e-14)
     np.testing.assert_allclose(gelu_tanh(Z), tanh, atol=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("derivative", "approximate"), [(gelu_derivative, "none"), (gelu_tanh_derivative, "tanh")]
-)
-def test_derivatives_are_autograds(derivative, approximate: str) -> None:
-    points = torch.from_numpy(Z).requires_grad_()
-    torch.nn.functional.gelu(points, approximate=approximate).sum().backward()
-    assert points.grad is not None
-    np.testing.assert_allclose(derivative(Z), points.grad.numpy(), atol=1e-13)
 
 
 def test_even_part() -> None:
@@ -96,36 +82,22 @@ def test_remainder_is_within_its_bound_and_of_the_next_terms_sign(z: float, n_te
         assert (-1) ** n_terms * left >= -slack
 
 
-@pytest.mark.parametrize("radius", [1.0, 3.0, 5.0, 7.0])
-def test_terms_needed_are_enough_and_none_too_many(radius: float) -> None:
-    count = terms_needed(1e-3, radius)
-    assert largest_error(count, radius) <= 1e-3
-    assert remainder_bound(radius, count - 1) > 1e-3
-
-
-def test_rounding_floor_is_where_the_error_stops() -> None:
-    for radius in (5.0, 7.0):
-        reached = min(largest_error(n, radius) for n in range(40, 80))
-        assert reached < 4 * rounding_floor(radius)
-    assert largest_error(70, 7.0) > 1e-3 * rounding_floor(7.0)
-
-
-@pytest.mark.parametrize("bad", [-1, 81, 2.0, "3"])
+@pytest.mark.parametrize("bad", [-1, 81, 2.0, "3", True])
 def test_bad_term_counts_are_refused(bad) -> None:
     for function in (series_coefficients, lambda n: taylor_gelu(1.0, n)):
-        with pytest.raises(ValueError, match="n_terms must be an integer from 0 to 80, got"):
+        with pytest.raises(ValueError, match="n_terms: expected an integer from 0 to 80, got"):
             function(bad)
+    with pytest.raises(ValueError, match="n_terms: expected an integer from 0 to 79, got 80"):
+        remainder_bound(1.0, 80)
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan])
-def test_bad_radii_and_tolerances_are_refused(bad: float) -> None:
-    for function in (lambda r: largest_error(5, r), rounding_floor):
-        with pytest.raises(ValueError, match="radius must be positive and finite, got"):
-            function(bad)
-    with pytest.raises(ValueError, match="tolerance must be positive and finite, got"):
-        terms_needed(bad, 1.0)
+@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, 1e200])
+def test_bad_radii_are_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="radius: expected a finite number > 0 and <= 30, got"):
+        largest_error(5, bad)
 
 
-def test_unreachable_tolerance_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"79 terms are not enough for 0\.001 on"):
-        terms_needed(1e-3, 20.0)
+def test_largest_radius_and_most_terms_stay_in_float64() -> None:
+    """Rounding leaves nothing of the sum, but nothing overflows either."""
+    assert math.isfinite(largest_error(80, 30.0))
+    assert math.isfinite(remainder_bound(30.0, 79))

@@ -2,7 +2,7 @@
 
 Each notebook runs in a process of its own (papermill changes the working directory, so threads
 would trip over each other), into a temporary file; the committed chapter is replaced only on
-success.
+success, and no process or kernel outlives the book.
 """
 
 from __future__ import annotations
@@ -12,23 +12,28 @@ import json
 import multiprocessing
 import os
 import platform
+import shutil
+import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import jupytext
 import nbformat
 import papermill
+from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from tqdm.auto import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
-from xsquared.book.project import BookError, Project
+from xsquared.book.project import BookError, Project, busy, read_source
 from xsquared.book.verdicts import records
 
+_Task = tuple[Path, Path, Path, dict[str, Any]]
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.
 KERNEL_ENVIRONMENT = {
@@ -99,9 +104,9 @@ def execute(
         One execution per chapter, in reading order.
 
     Raises:
-        BookError: an unknown chapter or parameter; a value of another kind than the parameter's
-            default; ``jobs`` below 1; or a cell failed, in which case every other chapter was still
-            executed and kept.
+        BookError: an unknown chapter or parameter; a value that does not fit the parameter's
+            default; a source that cannot be read; ``jobs`` below 1; another run in this checkout;
+            or a chapter failed, in which case every other one was still executed and kept.
     """
     sources = select(project, only)
     given = dict(parameters or {})
@@ -119,28 +124,21 @@ def execute(
     if given:
         sources = [source for source in sources if chosen[source]]
     target = project.runs if given else project.chapters
-    work = project.build / "executing"
-    for folder in (target, work, project.failed):
-        folder.mkdir(parents=True, exist_ok=True)
-
     executions: dict[str, Execution] = {}
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(min(jobs, len(sources)), mp_context=context) as pool,
-        tqdm(total=len(sources), desc="chapters", unit="chapter") as bar,
-    ):
-        futures = [
-            pool.submit(_execute_one, source, work, project.chapters, chosen[source])
-            for source in sources
-        ]
-        for future in as_completed(futures):
-            run = future.result()
-            destination = (project.failed if run.failure else target) / run.output.name
-            run.output.replace(destination)
-            executions[run.name] = Execution(run.name, run.seconds, destination, run.failure)
-            word = "FAILED" if run.failure else "done"
-            bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
-            bar.update()
+    with busy(project), tqdm(total=len(sources), desc="chapters", unit="chapter") as bar:
+        work = project.build / "executing"
+        for folder in (target, work, project.failed):
+            folder.mkdir(parents=True, exist_ok=True)
+        tasks = [(source, work, project.chapters, chosen[source]) for source in sources]
+        with closing(_side_by_side(tasks, jobs)) as runs:
+            for run in runs:
+                place = (project.failed if run.failure else target) / run.output.name
+                if run.output.is_file():
+                    _move(run.output, place)
+                executions[run.name] = Execution(run.name, run.seconds, place, run.failure)
+                word = "FAILED" if run.failure else "done"
+                bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
+                bar.update()
     ordered = [executions[source.stem] for source in sources]
     failures = [run for run in ordered if run.failure]
     if failures:
@@ -161,6 +159,62 @@ def _chosen(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _move(file: Path, place: Path) -> None:
+    """Replace one file by another in one step, from another file system too."""
+    part = place.with_suffix(".part")
+    shutil.copyfile(file, part)
+    part.replace(place)
+    file.unlink()
+
+
+def _side_by_side(tasks: Sequence[_Task], jobs: int) -> Generator[Execution]:
+    """Each task in a process of its own, at most ``jobs`` at a time; whatever ends this ends them.
+
+    A process that dies is the failure of its own chapter only.
+    """
+    context = multiprocessing.get_context("spawn")
+    waiting = list(reversed(tasks))
+    running: dict[Connection, tuple[Any, _Task]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(sender, *waiting[-1]))
+                process.start()
+                sender.close()
+                running[receiver] = (process, waiting.pop())
+            for ready in wait(list(running)):
+                receiver = cast(Connection, ready)
+                process, (source, work, *_) = running.pop(receiver)
+                try:
+                    run = receiver.recv()
+                except EOFError:
+                    process.join()
+                    failure = f"{source.name}: its process ended with code {process.exitcode}"
+                    run = Execution(source.stem, 0.0, work / f"{source.stem}.ipynb", failure)
+                process.join()
+                yield run
+    finally:
+        for process, _ in running.values():
+            process.terminate()
+
+
+def _work(sender: Connection, *task: Any) -> None:
+    """What a chapter's process does."""
+    # An interrupt is for the book, which then ends this process; and this process ends with the
+    # book, even a killed one. Kernels watch their parent themselves.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sender.send(_execute_one(*task))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
 def _execute_one(
     source: Path, work: Path, kernel_folder: Path, parameters: dict[str, Any]
 ) -> Execution:
@@ -169,7 +223,7 @@ def _execute_one(
     plain = work / f"{source.stem}.source.ipynb"
     output = work / f"{source.stem}.ipynb"
     kernel_folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(jupytext.read(source), plain)
+    nbformat.write(read_source(source), plain)
     failure = ""
     start = time.perf_counter()
     try:
@@ -188,6 +242,8 @@ def _execute_one(
             f"{source.name}, cell {error.cell_index} (In [{error.exec_count}]): "
             f"{error.ename}: {error.evalue}"
         )
+    except DeadKernelError:
+        failure = f"{source.name}, {_last_begun(output)}: the kernel died (a crash, or no memory)"
     seconds = time.perf_counter() - start
     plain.unlink()
     notebook = nbformat.read(output, as_version=4)
@@ -195,8 +251,17 @@ def _execute_one(
         failure = _unexpected_verdicts(source, notebook)
     if not failure:
         tidy(notebook)
+        if not parameters:
+            keep_timings(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
+
+
+def _last_begun(output: Path) -> str:
+    """The cell that papermill had begun when it last saved the notebook."""
+    cells = nbformat.read(output, as_version=4).cells
+    begun = [i for i, cell in enumerate(cells) if cell.metadata.papermill.start_time]
+    return f"cell {begun[-1]}" if begun else "before its first cell"
 
 
 def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
@@ -206,6 +271,25 @@ def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
         for record in records(notebook)
         if record["unexpected"]
     )
+
+
+def keep_timings(notebook: nbformat.NotebookNode, committed: Path) -> None:
+    """Give cells tagged ``measures-time`` the outputs that the committed chapter has, in place.
+
+    Wall times come out otherwise every time; those on record stay as long as all code up to and
+    including the cell is the same.
+    """
+    if not committed.is_file():
+        return
+    before, now = (
+        [cell for cell in book.cells if cell.cell_type == "code"]
+        for book in (nbformat.read(committed, as_version=4), notebook)
+    )
+    for old, new in zip(before, now, strict=False):
+        if old.source != new.source:
+            return
+        if "measures-time" in new.metadata.get("tags", []) and old.outputs:
+            new.outputs = old.outputs
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

@@ -1,9 +1,15 @@
-"""Every path of the project, in one place."""
+"""Every path of the project, in one place, and how its notebooks are read."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import jupytext
+import nbformat
+from filelock import FileLock, Timeout
 
 
 class BookError(RuntimeError):
@@ -97,3 +103,43 @@ def find_project(start: Path) -> Project:
         if (folder / "_config.yml").is_file() and (folder / "_toc.yml").is_file():
             return Project(folder)
     raise BookError(f"{start} is not inside a checkout of the book (no _config.yml and _toc.yml)")
+
+
+def read_source(source: Path) -> nbformat.NotebookNode:
+    """A chapter's notebook without outputs.
+
+    Raises:
+        BookError: the text is no MyST notebook, or its header names no kernel.
+    """
+    try:
+        notebook: nbformat.NotebookNode = jupytext.read(source)
+    except Exception as error:  # of jupytext, of its YAML reader and of its Markdown reader
+        reason = " ".join(str(error).split())[:300]
+        raise BookError(f"{source.name} is no MyST notebook: {reason}") from error
+    if "kernelspec" not in notebook.metadata:
+        raise BookError(f"{source.name}: expected a header with a kernelspec, got none")
+    return notebook
+
+
+@contextmanager
+def busy(project: Project) -> Iterator[None]:
+    """Keep other processes from executing or building in this checkout meanwhile.
+
+    The system gives the lock back when its holder ends, however it ends; a process that holds it
+    may take it again.
+
+    Raises:
+        BookError: another process holds it.
+    """
+    project.build.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(project.build / "busy.lock", timeout=0, is_singleton=True)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise BookError(
+            f"another run is at work in {project.root}: expected it to have ended"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -7,7 +7,7 @@ import base64
 import nbformat
 
 from xsquared.book.project import BookError, Project
-from xsquared.book.verdicts import collect, summary_table
+from xsquared.book.verdicts import summary_table
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 FIGURE_CHAPTER, FIGURE_NAME = "03_constructions", "fig-convergence"
@@ -27,7 +27,7 @@ def table_in(project: Project) -> str:
 
 def current_table(project: Project) -> str:
     """The table as the executed chapters have it."""
-    return summary_table(collect(project.chapters))
+    return summary_table(project)
 
 
 def current_figure(project: Project) -> bytes:

@@ -6,14 +6,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
-from xsquared.book.project import BookError, Project
+from xsquared.book.project import BookError, Project, busy, read_source
 
 
 def check_chapters(project: Project) -> None:
-    """Refuse chapters that are missing, not executed, or hold a traceback.
+    """Refuse chapters that are missing, out of date, not executed, or hold a traceback.
 
     Sphinx renders a notebook with a traceback, or with no outputs at all, without a word.
 
@@ -26,7 +27,13 @@ def check_chapters(project: Project) -> None:
         if not path.is_file():
             problems.append(f"{path.name} is missing: run `xsquared book --only {source.stem}`")
             continue
-        cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+        notebook = nbformat.read(path, as_version=4)
+        if _told(notebook) != _told(read_source(source)):
+            problems.append(
+                f"{path.name} is not what {source.name} says now, text, code, tags and settings: "
+                f"run `xsquared book --only {source.stem}`"
+            )
+        cells = [c for c in notebook.cells if c.cell_type == "code"]
         if not any(cell.outputs for cell in cells):
             problems.append(f"{path.name} has no outputs: run `xsquared book --only {source.stem}`")
         for index, cell in enumerate(cells, start=1):
@@ -34,6 +41,14 @@ def check_chapters(project: Project) -> None:
                 problems.append(f"{path.name}: code cell {index} holds a traceback")
     if problems:
         raise BookError("\n".join(problems))
+
+
+def _told(notebook: nbformat.NotebookNode) -> list[tuple[Any, ...]]:
+    """What the author of a notebook says, which executing it must not change."""
+    return [
+        (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
+        for cell in notebook.cells
+    ]
 
 
 def render(project: Project, destination: Path | None = None) -> Path:
@@ -52,15 +67,16 @@ def render(project: Project, destination: Path | None = None) -> Path:
     check_chapters(project)
     out = project.root if destination is None else destination
     html = out / "_build" / "html"
-    if html.exists():
-        shutil.rmtree(html)  # Jupyter Book leaves what earlier builds put there
     # --all: without it a second build of a broken book exits 0, and text glued elsewhere stays
     # stale.
     command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(project.book)]
     command += ["--config", str(project.root / "_config.yml")]
     command += ["--toc", str(project.root / "_toc.yml")]
     command += ["--path-output", str(out), "--all", "-W", "-n", "--keep-going", "-q"]
-    run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    with busy(project):
+        if html.exists():
+            shutil.rmtree(html)  # Jupyter Book leaves what earlier builds put there
+        run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
     if run.returncode != 0:
         raise BookError(f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}")
     return html

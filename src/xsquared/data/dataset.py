@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xsquared.checks import check_finite_array, check_integer, quoted
+from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
 from xsquared.functions import Target
 from xsquared.units import GatedNetwork, predict
 
@@ -40,9 +40,11 @@ DEFAULT_POINTS = 2000
 TEST_POINTS = 10_000
 #: The part of a table held out for the test, and the part of the rest held out for validation.
 HELD_OUT = 0.2
-#: A column whose deviation is below this multiple of its size is constant up to rounding; values
-#: that leave their target by more than this multiple of its size are not the target's.
+#: A column whose deviation is below this multiple of its size is constant up to rounding.
 _ROUNDING = 1e-12
+#: Points this far outside a domain, in widths of it, and values this far from their target, in
+#: sizes of it, have moved by rounding, as points that were scaled and scaled back do.
+_POINTS_MOVED, _VALUES_MOVED = 1e-9, 1e-6
 
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -54,10 +56,20 @@ class Points:
     Attributes:
         x: (m, dim) features.
         y: (m,) values.
+
+    Raises:
+        ValueError: shapes that do not fit, no point, or numbers that are not finite.
     """
 
     x: np.ndarray
     y: np.ndarray
+
+    def __post_init__(self) -> None:
+        x, y = check_finite_array("points", self.x), check_finite_array("values", self.y)
+        if x.ndim != 2 or y.shape != x.shape[:1] or x.size == 0:
+            raise ValueError(f"expected points (m, dim) and values (m,), got {x.shape}, {y.shape}")
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "y", y)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -82,7 +94,8 @@ class Dataset:
             integral needs it.
 
     Raises:
-        ValueError: values that are not the target's, or points outside its domain.
+        ValueError: an unknown split, parts of different dimension, values that are not the
+            target's, or points outside its domain.
     """
 
     name: str
@@ -98,6 +111,13 @@ class Dataset:
     target: Target | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        check_choice("split", self.split, SPLITS)
+        for part in (self.validation, self.test):
+            if part.x.shape[1] != self.dim:
+                raise ValueError(
+                    f"{self.name}: training points have {self.dim} features, others "
+                    f"{part.x.shape[1]}"
+                )
         if self.target is None:
             return
         if self.target.dim != self.dim:
@@ -108,12 +128,11 @@ class Dataset:
         low, high = np.array(self.target.domain).T
         for part in (self.train, self.validation, self.test):
             x = part.x * self.feature_scale + self.feature_mean
-            slack = 1e-9 * (high - low)
+            slack = _POINTS_MOVED * (high - low)
             if (x < low - slack).any() or (x > high + slack).any():
                 raise ValueError(f"{self.name}: some points lie outside {self.target.domain}")
             gap = np.abs(self.inverse(part.y) - self.target(*np.clip(x, low, high).T))
-            # Points that were scaled and scaled back have moved by rounding.
-            if gap.max() > 1e-6 * max(np.abs(self.inverse(part.y)).max(), 1e-300):
+            if gap.max() > _VALUES_MOVED * max(np.abs(self.inverse(part.y)).max(), 1e-300):
                 place = int(gap.argmax())
                 raise ValueError(
                     f"{self.name}: expected the values of its target, got one that is off by "
@@ -320,11 +339,13 @@ def from_frame(
     """
     if y not in frame.columns:
         raise ValueError(f"{name}: expected a column {y!r}, got {quoted([*frame.columns])}")
+    if not frame.columns.is_unique:
+        raise ValueError(f"{name}: expected every column once, got {quoted([*frame.columns])}")
     features = [column for column in frame.columns if column != y]
     columns = [check_finite_array(f"{name}, column {c}", _plain(frame[c])) for c in features]
     values = check_finite_array(f"{name}, column {y}", _plain(frame[y]))
     table = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
-    return from_arrays(table, values, seed, split, points, name, [str(c) for c in features])
+    return from_arrays(table, values, seed, split, points, name, features)
 
 
 def from_file(
@@ -367,14 +388,17 @@ def _standardised(
 ) -> Dataset:
     """Standardise the raw parts by the first, and freeze them; one part plays all."""
     x, y = parts[0]
-    mean, scale = x.mean(axis=0), x.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, scale = x.mean(axis=0), x.std(axis=0)
+        target_mean, target_scale = float(y.mean()), float(y.std())
+    if not np.isfinite([*scale, target_scale]).all():
+        raise ValueError(f"{name}: expected numbers whose squares float64 holds, got larger ones")
     constant = np.flatnonzero(scale <= _ROUNDING * np.abs(x).max(axis=0))
     if len(constant):
         column = repr(features[constant[0]]) if features else constant[0]
         raise ValueError(
             f"{name}: feature column {column} is constant over the {len(x)} training points"
         )
-    target_mean, target_scale = float(y.mean()), float(y.std())
     if target_scale <= _ROUNDING * np.abs(y).max():
         raise ValueError(f"{name}: the values are constant over the {len(y)} training points")
     points = [
@@ -393,8 +417,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _check(seed: int, split: str) -> None:
-    if split not in SPLITS:
-        raise ValueError(f"unknown split {split!r}; known are {', '.join(SPLITS)}")
+    check_choice("split", split, SPLITS)
     check_integer("seed", seed, 0, 2**32 - 1)
 
 

@@ -21,6 +21,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
+from xsquared.checks import check_integer, check_number, check_size
+from xsquared.feature_maps import check_vectors
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -29,13 +32,13 @@ class Protocol:
     Attributes:
         d: dimension of x.
         m: number of features.
-        n_pairs: training pairs; None draws a fresh batch for every step.
+        n_pairs: training pairs, at least a batch; None draws a fresh batch for every step.
         batch: pairs per step.
         hidden: width of both networks.
         rate: Adam's learning rate.
 
     Raises:
-        ValueError: a count below 1, fewer pairs than a batch holds, or a rate that is not positive.
+        ValueError: a value out of its range.
     """
 
     d: int = 2
@@ -47,12 +50,10 @@ class Protocol:
 
     def __post_init__(self) -> None:
         for name in ("d", "m", "batch", "hidden"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.n_pairs is not None and self.n_pairs < self.batch:
-            raise ValueError(f"n_pairs must be at least a batch, {self.batch}, got {self.n_pairs}")
-        if not self.rate > 0:
-            raise ValueError(f"rate must be positive, got {self.rate}")
+            check_integer(name, getattr(self, name), 1)
+        if self.n_pairs is not None:
+            check_integer("n_pairs", self.n_pairs, self.batch)
+        check_number("rate", self.rate, above=0)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -64,9 +65,7 @@ class Protocol:
 class TwoNetworks:
     """Networks Phi and Psi for S seeds.
 
-    Attributes:
-        phi_layers: weight (S, d, hidden), bias (S, 1, hidden), weight (S, hidden, m), bias.
-        psi_layers: the same for Psi.
+    Each has weight (S, d, hidden), bias (S, 1, hidden), weight (S, hidden, m), bias (S, 1, m).
     """
 
     phi_layers: tuple[Tensor, ...]
@@ -74,14 +73,14 @@ class TwoNetworks:
 
     def phi(self, W: Tensor) -> Tensor:
         """Features of rows: (S, n, rows, d) -> (S, n, rows, m)."""
-        _, _, weight, bias = self.phi_layers
-        return self._hidden(W) @ weight[:, None] + bias[:, None]
+        self.check(W)
+        rows = _two_layers(self.phi_layers, W.flatten(1, 2))
+        return rows.unflatten(1, W.shape[1:3])
 
     def psi(self, x: Tensor) -> Tensor:
         """Features of inputs: (S, n, d) -> (S, n, m)."""
-        weight_one, bias_one, weight_two, bias_two = self.psi_layers
-        hidden = torch.relu(torch.baddbmm(bias_one, x, weight_one))
-        return torch.baddbmm(bias_two, hidden, weight_two)
+        self.check(x)
+        return _two_layers(self.psi_layers, x)
 
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
         """The product, for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
@@ -89,61 +88,58 @@ class TwoNetworks:
         The last layer of Phi is linear, so it is applied to Psi(x), one vector per pair, instead of
         to every row. In the paper's listing the operands of the product are swapped.
         """
-        _, _, weight, bias = self.phi_layers
-        psi = self.psi(x)
-        lifted = torch.bmm(psi, weight.transpose(1, 2))
-        shift = torch.bmm(psi, bias.transpose(1, 2))
-        return (self._hidden(W) @ lifted[..., None])[..., 0] + shift
+        weight_one, bias_one, weight_two, bias_two = self.phi_layers
+        psi = _two_layers(self.psi_layers, x)
+        hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), weight_one))
+        lifted = torch.bmm(psi, weight_two.transpose(1, 2))
+        product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
+        return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
 
-    def _hidden(self, W: Tensor) -> Tensor:
-        """Phi's hidden layer: (S, n, rows, d) -> (S, n, rows, hidden)."""
-        seeds, n, rows, d = W.shape
-        weight, bias, _, _ = self.phi_layers
-        flat = torch.relu(torch.baddbmm(bias, W.reshape(seeds, n * rows, d), weight))
-        return flat.reshape(seeds, n, rows, -1)
+    def check(self, vectors: Tensor) -> None:
+        """Refuse what :func:`~xsquared.feature_maps.check_vectors` does; training does not ask."""
+        check_vectors(vectors, self.phi_layers[0].shape[1], self.phi_layers[2].shape[2])
+
+
+def _two_layers(layers: tuple[Tensor, ...], v: Tensor) -> Tensor:
+    """One network per seed: (S, n, d) -> (S, n, m)."""
+    weight_one, bias_one, weight_two, bias_two = layers
+    return torch.baddbmm(bias_two, torch.relu(torch.baddbmm(bias_one, v, weight_one)), weight_two)
 
 
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
     """Untrained networks: every entry uniform within 1/sqrt(fan in), as ``torch.nn.Linear`` has it.
 
     Raises:
-        ValueError: no seeds.
+        ValueError: no seeds, or networks that memory should not hold.
     """
     if not seeds:
-        raise ValueError("expected at least one seed, got none")
-    shapes = [
-        (protocol.d, (protocol.d, protocol.hidden)),
-        (protocol.d, (1, protocol.hidden)),
-        (protocol.hidden, (protocol.hidden, protocol.m)),
-        (protocol.hidden, (1, protocol.m)),
-    ] * 2
+        raise ValueError("seeds: expected at least one, got none")
+    d, m, hidden = protocol.d, protocol.m, protocol.hidden
+    check_size("networks", len(seeds), 2, hidden, d + m + 2)
+    shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
     per_seed = []
     for seed in seeds:
-        rng = np.random.default_rng([0, seed])
+        rng = np.random.default_rng([0, check_integer("seed", seed)])
         per_seed.append([
             torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
-            for fan_in, shape in shapes
+            for fan_in, shape in 2 * shapes
         ])  # fmt: skip
     stacked = [torch.stack(entries) for entries in zip(*per_seed, strict=True)]
     return TwoNetworks(tuple(stacked[:4]), tuple(stacked[4:]))
 
 
 def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-    """Pairs for each of S streams of random numbers, and what is to be predicted.
-
-    Args:
-        d: dimension.
-        n: pairs per stream.
-        keys: a sequence of integers per stream, which seeds it.
+    """n pairs for each of S streams of random numbers, seeded by the keys, integers each.
 
     Returns:
         Standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
 
     Raises:
-        ValueError: d or n below 1, or no keys.
+        ValueError: d or n below 1, no keys, or pairs that memory should not hold.
     """
-    if d < 1 or n < 1 or not keys:
-        raise ValueError(f"expected d >= 1, n >= 1 and keys, got {d}, {n} and {len(keys)} keys")
+    if not keys:
+        raise ValueError("keys: expected at least one, got none")
+    check_size("pairs", len(keys), check_integer("n", n, 1), check_integer("d", d, 1), d + 1)
     numbers = np.stack([np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in keys])
     W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
     return W, x, gelu((W @ x[..., None])[..., 0])
@@ -151,31 +147,29 @@ def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, T
 
 @dataclass(frozen=True)
 class Training:
-    """What a training run left.
-
-    Attributes:
-        losses: (steps, S) batch losses, mean squared errors over pairs and outputs.
-        measured: what ``measure`` returned after each of the asked-for steps.
-        networks: the trained networks.
-    """
+    """What training left: batch losses (steps, S), what was measured by step, the networks."""
 
     losses: np.ndarray
     measured: dict[int, np.ndarray]
     networks: TwoNetworks
 
 
-def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-    """RMSE over the outputs of each test pair, the paper's measure: (S, n).
+def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Predictions less y for W (1, n, d, d), x and y (1, n, d), the same for all seeds: (S, n, d).
 
-    Args:
-        networks: of S seeds.
-        W: (1, n, d, d), the same pairs for every seed.
-        x: (1, n, d).
-        y: (1, n, d), what is to be predicted.
+    Raises:
+        ValueError: pairs that are not finite or have another dimension.
     """
-    seeds = networks.psi_layers[0].shape[0]
-    shared_W, shared_x = W.expand(seeds, -1, -1, -1), x.expand(seeds, -1, -1)
-    return ((networks.predict(shared_W, shared_x) - y) ** 2).mean(dim=2).sqrt().numpy()
+    for vectors in (W, x, y):
+        networks.check(vectors)
+    seeds = len(networks.psi_layers[0])
+    with torch.no_grad():
+        return networks.predict(W.expand(seeds, -1, -1, -1), x.expand(seeds, -1, -1)) - y
+
+
+def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
+    """RMSE over the outputs of each test pair, the paper's measure: (S, n); errors as above."""
+    return (pair_errors(networks, W, x, y) ** 2).mean(dim=2).sqrt().numpy()
 
 
 def train(
@@ -191,25 +185,21 @@ def train(
         protocol: what to train.
         seeds: one independent run each: its data, initial weights and batch order.
         steps: number of Adam steps, at least 1.
-        measure: called with the networks after the steps in ``at_steps``, without gradients.
-        at_steps: when to measure, each from 1 to ``steps``.
+        measure: called without gradients after those of the steps that ``at_steps`` lists.
+        at_steps: each from 1 to ``steps``.
 
     Raises:
-        ValueError: no seeds, steps below 1, or a step to measure at that is never reached.
+        ValueError: no seeds, a step out of its range, or arrays that memory should not hold.
     """
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    if any(not 1 <= step <= steps for step in at_steps):
-        raise ValueError(f"steps to measure at must lie in 1 to {steps}, got {list(at_steps)}")
+    check_size("losses", check_integer("steps", steps, 1), len(seeds))
+    for step in at_steps:
+        check_integer("at_steps", step, 1, steps)
     networks = initial_networks(protocol, seeds)
-    parameters = [*networks.phi_layers, *networks.psi_layers]
-    for parameter in parameters:
-        parameter.requires_grad_()
+    parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
     optimiser = torch.optim.Adam(parameters, lr=protocol.rate)
     losses = np.empty((steps, len(seeds)))
     measured = {}
-    batches = _batches(protocol, seeds, steps)
-    for step, (W, x, y) in enumerate(batches, start=1):
+    for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
         optimiser.zero_grad()
         loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
         loss.sum().backward()
@@ -223,23 +213,16 @@ def train(
     return Training(losses, measured, networks)
 
 
-def _batches(
-    protocol: Protocol, seeds: Sequence[int], steps: int
-) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """The batches of every step, all seeds stacked."""
-    d, size = protocol.d, protocol.batch
-    if protocol.n_pairs is None:
-        for step in range(steps):
-            yield draw_pairs(d, size, [[1, seed, step] for seed in seeds])
-        return
-    W, x, y = draw_pairs(d, protocol.n_pairs, [[1, seed] for seed in seeds])
+def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Batches without end, all seeds stacked."""
+    size, step = protocol.n_pairs, 0
+    while size is None:
+        yield draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
+        step += 1
+    W, x, y = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
     rank = torch.arange(len(seeds))[:, None]
     orders = [np.random.default_rng([2, seed]) for seed in seeds]
-    done = 0
-    while done < steps:
-        order = torch.from_numpy(np.stack([rng.permutation(protocol.n_pairs) for rng in orders]))
-        for chosen in order.split(size, dim=1):
-            if done == steps:
-                return
-            done += 1
+    while True:
+        order = torch.from_numpy(np.stack([rng.permutation(size) for rng in orders]))
+        for chosen in order.split(protocol.batch, dim=1):
             yield W[rank, chosen], x[rank, chosen], y[rank, chosen]

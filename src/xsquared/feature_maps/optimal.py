@@ -23,31 +23,34 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from scipy.special import eval_jacobi, gammaln, roots_genlaguerre, roots_jacobi
+from scipy.linalg import eigh_tridiagonal
+from scipy.special import eval_jacobi
 
-from xsquared.feature_maps.polynomials import gelu_second_moment
+from xsquared.checks import check_integer, quoted
+from xsquared.feature_maps import check_vectors
 from xsquared.feature_maps.series import gelu_even
+from xsquared.quadrature import on_cells
 
-#: Nodes of the rules in length and angle; doubling them moves no digit that is shown.
+#: Nodes of the rule in length, cells of that in angle; more of them move no digit that is shown.
 _RADIAL = 60
-_ANGULAR = 160
-#: Highest degree of spherical harmonics that is resolved.
+_CELLS = 16
+#: Highest degree of spherical harmonics that is resolved, and how many singular values are listed.
 _DEGREES = 16
-
-MapName = Literal["affine", "radial", "quadratic"]
+_LISTED = 4000
+#: Largest dimension.
+MOST_D = 10_000
+#: Nodes and weights.
+_Rule = tuple[np.ndarray, np.ndarray]
 
 
 def second_moment(d: int) -> float:
-    """E GELU(w . x)^2 for standard normal w and x in d dimensions.
-
-    Given x the product is normal, its deviation the length of x, whose law is chi; the closed form
-    of :func:`xsquared.feature_maps.polynomials.gelu_second_moment` is averaged over it.
+    """E GELU(w . x)^2 for standard normal w and x in d dimensions: that of z/2 is d/4.
 
     Raises:
-        ValueError: d below 2.
+        ValueError: d outside 2 to 10,000, as everywhere below.
     """
-    r, weights = _lengths(d)
-    return float(weights @ [gelu_second_moment(float(length)) for length in r])
+    (_, weights), (_, angles), _, even = _law(d)
+    return d / 4 + float(weights @ (even**2 @ angles) @ weights)
 
 
 @cache
@@ -55,50 +58,26 @@ def singular_values(d: int) -> np.ndarray:
     """Singular values of GELU(w . x) as an operator, with multiplicity, largest first.
 
     Values below 1e-9, those of harmonics beyond degree 16, and all beyond the first 4000 are left
-    out: they are smaller than the ones listed.
-
-    Returns:
-        Of shape (m_max,) with m_max at most 4000.
-
-    Raises:
-        ValueError: d below 2.
+    out: they are smaller than the ones listed. (4000,) or fewer, read-only.
     """
-    r, weights = _lengths(d)
+    (_, weights), (t, angles), _, even = _law(d)
+    order = (d - 3) / 2
     found = [np.full(d, 0.5)]
     for degree in range(0, _DEGREES + 1, 2):
-        kernel = _radial_kernel(d, degree, np.outer(r, r))
-        matrix = np.sqrt(weights)[:, None] * kernel * np.sqrt(weights)
+        harmonic = eval_jacobi(degree, order, order, t) / eval_jacobi(degree, order, order, 1.0)
+        root = np.sqrt(weights)
+        matrix = root[:, None] * (even @ (angles * harmonic)) * root
         radial = np.abs(np.linalg.eigvalsh(matrix))
-        count = min(harmonics(d, degree), 4000)
-        found.append(np.repeat(radial[radial > 1e-9], count))
-    values = np.sort(np.concatenate(found))[::-1][:4000]
+        found.append(np.repeat(radial[radial > 1e-9], min(harmonics(d, degree), _LISTED)))
+    values = np.sort(np.concatenate(found))[::-1][:_LISTED]
     values.setflags(write=False)  # it is kept for the next call
     return values
 
 
-def best_mse(d: int, m: int) -> float:
-    """The smallest mean squared error that any Phi, Psi of m features can have.
-
-    Raises:
-        ValueError: d below 2, m negative or beyond the values listed.
-    """
-    values = singular_values(d)
-    if not isinstance(m, int | np.integer) or not 0 <= m <= len(values):
-        raise ValueError(f"m must be an integer from 0 to {len(values)}, got {m!r}")
-    return max(0.0, second_moment(d) - float(np.sum(values[:m] ** 2)))
-
-
-def features_needed(d: int, mse: float) -> int:
-    """The smallest m for which :func:`best_mse` is at most ``mse``.
-
-    Raises:
-        ValueError: d below 2, or no m up to the number of values listed.
-    """
-    left = second_moment(d) - np.concatenate([[0.0], np.cumsum(singular_values(d) ** 2)])
-    enough = np.flatnonzero(left <= mse)
-    if not len(enough):
-        raise ValueError(f"{len(left) - 1} features are not enough for {mse:g} at d = {d}")
-    return int(enough[0])
+def best_mse(d: int) -> np.ndarray:
+    """The smallest mean squared error that any Phi, Psi of m features can have: at index m."""
+    explained = np.cumsum([0.0, *singular_values(d) ** 2])
+    return np.maximum(0.0, second_moment(d) - explained)
 
 
 def harmonics(d: int, degree: int) -> int:
@@ -123,21 +102,17 @@ class ClosedMap:
     squares under the law. The quadratic map is linear in the products of two entries of the unit
     vector times the length, of which the length itself is the trace.
 
-    Attributes:
-        name: which map.
-        d: dimension, at least 2.
-
     Raises:
-        ValueError: an unknown name, or d below 2.
+        ValueError: an unknown name, or d outside 2 to 10,000.
     """
 
-    name: MapName
+    name: Literal["affine", "radial", "quadratic"]
     d: int
 
     def __post_init__(self) -> None:
         if self.name not in ("affine", "radial", "quadratic"):
-            raise ValueError(f"name must be affine, radial or quadratic, got {self.name!r}")
-        _lengths(self.d)
+            raise ValueError(f"name: expected affine, radial or quadratic, got {quoted(self.name)}")
+        check_integer("d", self.d, 2, MOST_D)
 
     @property
     def dimension(self) -> int:
@@ -148,91 +123,83 @@ class ClosedMap:
         """Features of weight rows, coefficients included: (..., d) -> (..., m).
 
         Raises:
-            ValueError: another last dimension.
+            ValueError: as for :func:`~xsquared.feature_maps.check_vectors`.
         """
-        w = self._checked(w)
+        w, length, unit = self._checked(w)
         level, curvature = self._coefficients()
-        if self.name == "affine":
-            return np.concatenate([w / 2, np.full((*w.shape[:-1], 1), level)], axis=-1)
-        length = np.linalg.norm(w, axis=-1, keepdims=True)
-        if self.name == "radial":
+        if self.name != "quadratic":
             return np.concatenate([w / 2, level * length], axis=-1)
         # <u u^T, v v^T> = cos^2, and the trace makes a constant of the unit vectors.
-        isotropic = (level - curvature / self.d) * np.eye(self.d)
-        unit = w / length
-        form = curvature * unit[..., :, None] * unit[..., None, :] + isotropic
         rows, columns = np.tril_indices(self.d)
-        times = np.where(rows == columns, 1.0, 2.0)
-        return np.concatenate([w / 2, length * form[..., rows, columns] * times], axis=-1)
+        diagonal = rows == columns
+        form = curvature * unit[..., rows] * unit[..., columns]
+        form += (level - curvature / self.d) * diagonal
+        return np.concatenate([w / 2, length * form * np.where(diagonal, 1, 2)], axis=-1)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
         """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
-        x = self._checked(x)
-        if self.name == "affine":
-            return np.concatenate([x, np.ones((*x.shape[:-1], 1))], axis=-1)
-        length = np.linalg.norm(x, axis=-1, keepdims=True)
-        if self.name == "radial":
+        x, length, unit = self._checked(x)
+        if self.name != "quadratic":
             return np.concatenate([x, length], axis=-1)
         rows, columns = np.tril_indices(self.d)
-        return np.concatenate([x, x[..., rows] * x[..., columns] / length], axis=-1)
+        return np.concatenate([x, x[..., rows] * unit[..., columns]], axis=-1)
 
     def mse(self) -> float:
         """Mean squared error under the law, by quadrature."""
-        r, weights = _lengths(self.d)
-        t, angles = _angles(self.d)
-        p = np.outer(r, r)[:, :, None]
+        (_, weights), (t, angles), p, even = self._law()
         level, curvature = self._coefficients()
-        if self.name == "affine":
-            fit = np.full_like(p * t, level)
-        else:
-            fit = p * (level + curvature * (t**2 - 1 / self.d))
-        square = ((gelu_even(p * t) - fit) ** 2) @ angles
-        return float(weights @ square @ weights)
+        square = (even - p * (level + curvature * (t**2 - 1 / self.d))) ** 2
+        return float(weights @ (square @ angles) @ weights)
 
     def _coefficients(self) -> tuple[float, float]:
         """Least-squares level and, for the quadratic map, curvature."""
-        r, weights = _lengths(self.d)
-        t, angles = _angles(self.d)
-        p = np.outer(r, r)[:, :, None]
-        even = gelu_even(p * t)
-        if self.name == "affine":
-            return float(weights @ (even @ angles) @ weights), 0.0
+        (_, weights), (t, angles), p, even = self._law()
 
         def coefficient(shape: np.ndarray) -> float:
-            return float(
-                (weights @ ((even * p * shape) @ angles) @ weights)
-                / (weights @ ((p * shape) ** 2 @ angles) @ weights)
-            )
+            """Of p times a function of the angle; the functions used are orthogonal."""
+            part, whole = (even * p * shape) @ angles, ((p * shape) ** 2) @ angles
+            return float((weights @ part @ weights) / (weights @ whole @ weights))
 
         level = coefficient(np.ones_like(t))
-        if self.name == "radial":
-            return level, 0.0
-        return level, coefficient(t**2 - 1 / self.d)
+        return level, coefficient(t**2 - 1 / self.d) if self.name == "quadratic" else 0.0
 
-    def _checked(self, v: np.ndarray) -> np.ndarray:
-        v = np.asarray(v, dtype=np.float64)
-        if v.ndim < 1 or v.shape[-1] != self.d:
-            raise ValueError(f"expected a last dimension of {self.d}, got shape {v.shape}")
-        return v
+    def _law(self) -> tuple[_Rule, _Rule, np.ndarray, np.ndarray]:
+        """The law, with one for the product of lengths where the map is affine."""
+        lengths, angles, p, even = _law(self.d)
+        return lengths, angles, p**0 if self.name == "affine" else p, even
 
-
-def _radial_kernel(d: int, degree: int, p: np.ndarray) -> np.ndarray:
-    """mu_l at products p of two lengths, of p's shape."""
-    t, weights = _angles(d)
-    order = (d - 3) / 2
-    basis = eval_jacobi(degree, order, order, t) / eval_jacobi(degree, order, order, 1.0)
-    return gelu_even(p[..., None] * t) @ (weights * basis)
+    def _checked(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The vectors, their lengths (..., 1) (one for the affine map), and directions."""
+        v = check_vectors(vectors, self.d, self.dimension, power=2)
+        length = np.linalg.norm(v, axis=-1, keepdims=True)
+        unit = v / np.where(length > 0, length, 1.0)  # the vector zero has none
+        return v, length**0 if self.name == "affine" else length, unit
 
 
-def _angles(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss rule for the cosine of the angle between two random directions."""
-    t, weights = roots_jacobi(_ANGULAR, (d - 3) / 2, (d - 3) / 2)
-    return t, weights / weights.sum()
+def _law(d: int) -> tuple[_Rule, _Rule, np.ndarray, np.ndarray]:
+    """The rules for lengths and angles, products of two lengths, GELU's even part at all nodes."""
+    lengths, angles = _lengths(d), _angles(d)
+    p = np.outer(lengths[0], lengths[0])[:, :, None]
+    return lengths, angles, p, gelu_even(p * angles[0])
 
 
-def _lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss rule for the length of a standard normal vector: half its square is Gamma(d/2)."""
-    if not isinstance(d, int | np.integer) or d < 2:
-        raise ValueError(f"d must be an integer of at least 2, got {d!r}")
-    half_square, weights = roots_genlaguerre(_RADIAL, d / 2 - 1)
-    return np.sqrt(2 * half_square), weights / math.exp(gammaln(d / 2))
+def _angles(d: int) -> _Rule:
+    """Rule for even functions of the cosine t = sin(phi) of the angle between random directions.
+
+    The density is cos(phi)^(d-2). Cells halve towards t = 0, where E(p t) bends within 1/p.
+    """
+    phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]))
+    weights *= np.cos(phi) ** (d - 2)
+    return np.sin(phi).ravel(), weights.ravel() / weights.sum()
+
+
+def _lengths(d: int) -> _Rule:
+    """Gauss rule for the length of a standard normal vector: half its square is Gamma(d/2).
+
+    Nodes and weights come from the recurrence of Laguerre's polynomials (Golub, Welsch); scipy's
+    own weights do not sum to one and overflow from d = 344 on.
+    """
+    d = check_integer("d", d, 2, MOST_D)
+    k = np.arange(_RADIAL)
+    half_square, vectors = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])
+    return np.sqrt(2 * half_square), vectors[0] ** 2

@@ -2,7 +2,9 @@
 
 Tensor features are the same for every polynomial of a degree, so the coefficients may as well be
 good ones. Each function returns them by power of z, the constant first; all are z/2 plus an even
-polynomial, because the odd part of GELU is z/2 and the intervals and laws here are symmetric.
+polynomial, because the odd part of GELU is z/2 and the intervals and laws here are symmetric. The
+even polynomial is sought in u = z^2, so that coefficients which symmetry makes zero are zero, not
+rounding: a map makes features for every other power.
 """
 
 from __future__ import annotations
@@ -12,14 +14,19 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
+from numpy.polynomial.polynomial import polyval
 
+from xsquared.checks import check_finite_array, check_integer, check_number
 from xsquared.feature_maps.series import gelu, gelu_even
 
 #: Beyond this degree, coefficients by power lose more digits than the degree gains.
 MOST_DEGREE = 24
+#: Intervals and deviations lie between 1/this and this, so that all their powers are in float64.
+MOST_SCALE = 1e6
 _SQRT_2PI = math.sqrt(2 * math.pi)
-#: Places per cell of the exchange's grid, and when and whether it ends.
+#: Places where errors are looked at.
 _GRID = 20_001
+#: The exchange ends when the error's ripples are level to this part, or fails after these rounds.
 _LEVEL = 1e-6
 _ROUNDS = 60
 
@@ -27,27 +34,24 @@ _ROUNDS = 60
 def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
     """The polynomial that meets GELU at the degree + 1 Chebyshev points of [-radius, radius].
 
+    An even degree has a point at zero, where GELU vanishes: then z^2 divides the even part.
+
     Raises:
-        ValueError: a degree outside 1 to 24, or a radius that is not positive and finite.
+        ValueError: a degree outside 1 to 24, or a radius outside 1e-6 to 1e6.
     """
-    _check(degree, radius, "radius")
-    fit = Chebyshev.interpolate(gelu, degree, domain=[-radius, radius])
-    c = np.zeros(degree + 1)
-    by_power = fit.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef
-    c[: len(by_power)] = by_power
-    c[1], c[3::2] = 0.5, 0.0  # exact; what stood there was rounding
-    return c
+    degree, radius = _checked(degree, radius, "radius")
+    nodes = chebyshev.chebpts1(degree + 1)[degree // 2 + 1 :]  # the positive ones
+    lowest = 2 * (1 - degree % 2)
+    values = gelu_even(radius * nodes) / (radius * nodes) ** lowest
+    c = np.linalg.solve(chebyshev.chebvander(2 * nodes**2 - 1, len(nodes) - 1), values)
+    return _by_power(c, radius, degree, lowest)
 
 
 @dataclass(frozen=True)
 class UniformFit:
-    """A best uniform polynomial with its certificate.
+    """A best uniform polynomial by power of z, its largest error, and a proof that it is the best.
 
-    Attributes:
-        coefficients: by power of z.
-        error: its largest error on the interval.
-        lower_bound: no polynomial of that degree has a smaller largest error than this
-            (de la Vallée Poussin).
+    No polynomial of that degree has an error below ``lower_bound`` (de la Vallée Poussin).
     """
 
     coefficients: np.ndarray
@@ -65,10 +69,11 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
         ValueError: as for :func:`chebyshev_fit`.
         RuntimeError: the exchange did not level the error.
     """
-    _check(degree, radius, "radius")
+    degree, radius = _checked(degree, radius, "radius")
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
+    rounding = 1e-15 * max(1.0, radius)
     chosen = np.rint(np.linspace(0, _GRID - 1, half + 2)).astype(int)
     signs = (-1.0) ** np.arange(half + 2)
     for _ in range(_ROUNDS):
@@ -76,13 +81,9 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
         *c, level = np.linalg.solve(system, values[chosen])
         error = values - chebyshev.chebval(s, c)
         largest = float(np.abs(error).max())
-        if largest <= abs(level) * (1 + _LEVEL) + 1e-15:
-            in_u = Chebyshev(c, domain=[0, radius**2])
-            by_power = in_u.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef
-            coefficients = np.zeros(max(2, 2 * half + 1))
-            coefficients[: 2 * len(by_power) : 2] = by_power
-            coefficients[1] = 0.5
-            return UniformFit(coefficients, largest, min(largest, abs(float(level))))
+        if largest <= abs(level) * (1 + _LEVEL) + rounding:
+            lower_bound = min(largest, abs(float(level)))
+            return UniformFit(_by_power(np.array(c), radius, 2 * half), largest, lower_bound)
         chosen = _alternating_extrema(error, half + 2)
     raise RuntimeError(f"no level error after {_ROUNDS} exchanges at degree {degree}")
 
@@ -99,6 +100,16 @@ def _alternating_extrema(error: np.ndarray, count: int) -> np.ndarray:
     return np.array(peaks)
 
 
+def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.ndarray:
+    """z/2 plus z^lowest times a Chebyshev series in u = z^2 on [0, radius^2], by power of z."""
+    in_u = Chebyshev(c, domain=[0, radius**2])
+    even = in_u.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef
+    found = np.zeros(max(2, degree + 1))
+    found[lowest : lowest + 2 * len(even) : 2] = even
+    found[1] = 0.5
+    return found
+
+
 def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
     """Coefficients of GELU(sigma g) in the Hermite polynomials He_k(g), g standard normal.
 
@@ -110,14 +121,13 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
         Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
 
     Raises:
-        ValueError: a degree outside 1 to 24, or a sigma that is not positive and finite.
+        ValueError: a degree outside 1 to 24, or a sigma outside 1e-6 to 1e6.
     """
-    _check(degree, sigma, "sigma")
+    degree, sigma = _checked(degree, sigma, "sigma")
     s = math.sqrt(1 + sigma**2)
 
     def mean_derivative(j: int) -> float:
-        odd_product = math.prod(range(1, j, 2))
-        return (-1) ** (j // 2) * odd_product / (_SQRT_2PI * s ** (j + 1))
+        return (-1) ** (j // 2) * math.prod(range(1, j, 2)) / (_SQRT_2PI * s ** (j + 1))
 
     c = np.zeros(degree + 1)
     c[0], c[1] = sigma**2 / (_SQRT_2PI * s), sigma / 2
@@ -129,51 +139,24 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
 def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """The polynomial of least mean squared error for z normal with standard deviation sigma.
 
-    That is the law of w . x for standard normal x and a row w of length sigma. Errors as for
-    :func:`hermite_coefficients`.
+    That is the law of w . x for standard normal x and a row w of length sigma. Errors as above.
     """
     by_power = hermite_e.herme2poly(hermite_coefficients(degree, sigma))
     return by_power / sigma ** np.arange(len(by_power))
-
-
-def gelu_second_moment(sigma: float) -> float:
-    """E GELU(z)^2 for z normal with standard deviation sigma, in closed form.
-
-    Raises:
-        ValueError: a sigma that is not positive and finite.
-    """
-    _check(1, sigma, "sigma")
-    v = sigma**2
-    angle = v * math.asin(v / (1 + v)) / (2 * math.pi)
-    return v / 4 + angle + v**2 / (math.pi * (1 + v) * math.sqrt(1 + 2 * v))
-
-
-def hermite_mse(degree: int, sigma: float) -> float:
-    """Mean squared error of :func:`hermite_fit`: the second moment less what the fit explains.
-
-    Errors as for :func:`hermite_coefficients`.
-    """
-    c = hermite_coefficients(degree, sigma)
-    explained = sum(float(c[k]) ** 2 * math.factorial(k) for k in range(degree + 1))
-    return max(0.0, gelu_second_moment(sigma) - explained)
 
 
 def max_error(coefficients: np.ndarray, radius: float) -> float:
     """Largest error of a polynomial on [-radius, radius], on 20,001 places dense at the ends.
 
     Raises:
-        ValueError: coefficients that are no vector, or a radius that is not positive and finite.
+        ValueError: coefficients that are no finite vector, or a radius outside 1e-6 to 1e6.
     """
-    c = np.asarray(coefficients, dtype=np.float64)
-    if c.ndim != 1 or not len(c):
-        raise ValueError(f"expected a vector of coefficients, got shape {c.shape}")
-    _check(1, radius, "radius")
+    c = check_finite_array("coefficients", coefficients, ndim=1)
+    _, radius = _checked(1, radius, "radius")
     z = radius * np.cos(np.linspace(0, np.pi, _GRID))
-    return float(np.abs(np.polynomial.polynomial.polyval(z, c) - gelu(z)).max())
+    return float(np.abs(polyval(z, c) - gelu(z)).max(initial=0.0))
 
 
-def _check(degree: int, scale: float, name: str) -> None:
-    if not isinstance(degree, int | np.integer) or not 1 <= degree <= MOST_DEGREE:
-        raise ValueError(f"degree must be an integer from 1 to {MOST_DEGREE}, got {degree!r}")
-    if not (math.isfinite(scale) and scale > 0):
-        raise ValueError(f"{name} must be positive and finite, got {scale}")
+def _checked(degree: int, scale: float, name: str) -> tuple[int, float]:
+    degree = check_integer("degree", degree, 1, MOST_DEGREE)
+    return degree, check_number(name, scale, least=1 / MOST_SCALE, most=MOST_SCALE)

@@ -50,8 +50,11 @@ class AdamW:
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
     ) -> Iterator[int]:
-        """Step the parameters of those letters in place; yields the steps taken and whether none
-        that follows would help, as often as the loss shall be recorded."""
+        """Step the parameters of those letters in place.
+
+        Yields:
+            The steps taken so far, as often as the loss shall be recorded.
+        """
         parameters = [getattr(network, letter) for letter in letters]
         optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_iterations)

@@ -139,7 +139,7 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         word = "diverged"
     elif trained.promised is not None:
         slack = _ROUNDING * float(np.abs(data.train.y).max())
-        if train > (1 + _MISSED) * trained.promised + slack:
+        if not train <= (1 + _MISSED) * trained.promised + slack:
             word = "inexact"
     history = np.empty((0, 2)) if trained.history is None else trained.history
     return Fit(

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
+from xsquared.checks import check_choice
 from xsquared.data.dataset import Dataset
 from xsquared.units import GatedNetwork, Unit
 
@@ -80,6 +81,9 @@ class Trained:
             chose on validation points.
         margin: by how much of the training values' range the network's predictions may leave it
             where it is judged on points not seen; None: they are taken as they are.
+
+    Raises:
+        ValueError: an unknown status.
     """
 
     network: GatedNetwork
@@ -89,6 +93,9 @@ class Trained:
     history: np.ndarray | None = None
     closest: GatedNetwork | None = None
     margin: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("status", self.status, STATUSES)
 
 
 class Solver(Protocol):
