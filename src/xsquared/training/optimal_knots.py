@@ -13,24 +13,20 @@ the best ones have second derivatives that are nearly continuous too.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import torch
 from numpy.polynomial import legendre
 from scipy.linalg import LinAlgError, solveh_banded
-from torch import Tensor
 
 from xsquared.checks import check_integer
-from xsquared.functions import Target
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
+from xsquared.splines import segments
 
-#: Chebyshev nodes on which f^(k) is interpolated in a cell.
-_NODES = 10
-#: Points of the midpoint rule that places the first knots.
-_MASS_POINTS = 200_000
+#: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
+_NODES, _ALL_NODES = 10, 160
 #: Cells that a zero of f^(k) saves, roughly: enough to place the first knots.
 _NEAR_A_ZERO = 0.5
 #: A relative decrease of the squared error below this ends the iteration.
@@ -55,16 +51,17 @@ class OptimalKnots:
 
 
 @cache
-def _forms(order: int, continuity: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Nodes, and A, B, M of a cell's error: g'Ag + 2 w'Bg + w'Mw on a cell of width one.
+def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
 
-    g are values of f^(k) at the nodes, w the error's values (slopes) at the left, then right end.
+    y are the values of f^(k) at the nodes, then the error's values (and slopes) at the left end,
+    then those at the right one.
     """
-    nodes = (1 - np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)) / 2
-    points, weights = gauss_legendre(_NODES + order)
+    nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) / 2
+    points, weights = gauss_legendre(count + order)
     root = np.sqrt(weights)[:, None]
     # The error caused by each node's Lagrange polynomial: its k-fold integral, up to a piece.
-    vandermonde = legendre.legvander(2 * nodes - 1, _NODES - 1)
+    vandermonde = legendre.legvander(2 * nodes - 1, count - 1)
     lagrange = np.linalg.inv(vandermonde)
     integrals = legendre.legint(lagrange, order, lbnd=-1) / 2**order
     caused = root * legendre.legval(2 * points - 1, integrals).T
@@ -91,8 +88,81 @@ def _forms(order: int, continuity: int) -> tuple[Tensor, Tensor, Tensor, Tensor]
         basis, _ = np.linalg.qr(pieces)
         caused = caused - basis @ (basis.T @ caused)
         forced = forced - basis @ (basis.T @ forced)
-    parts = (nodes, caused.T @ caused, forced.T @ caused, forced.T @ forced)
-    return tuple(torch.from_numpy(part) for part in parts)  # type: ignore[return-value]
+    both = np.concatenate([caused, forced], axis=1)
+    return nodes, both.T @ both
+
+
+class _Cells:
+    """Squared errors of cells and their derivatives by (t, values, slopes) at both ends."""
+
+    def __init__(self, target: Target, order: int, continuity: int, n_cells: int) -> None:
+        self.nodes, self.form = _form(order, continuity, max(_NODES, -(-_ALL_NODES // n_cells)))
+        self.f = [target.numpy(order + j) for j in range(3)]
+        self.order = order
+        self.shared = continuity + 1
+
+    def _scaled(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Widths (n, 1), and y, (n, nodes + 2 shared): h^k f^(k), then the ends' h^j e^(j)."""
+        block = 1 + self.shared
+        h = local[:, block, None] - local[:, :1]
+        ends = np.concatenate([local[:, 1:block], local[:, block + 1 :]], axis=1)
+        powers = np.tile(np.arange(self.shared), 2)
+        return h, np.concatenate(
+            [h**self.order * self.f[0](local[:, :1] + h * self.nodes), ends * h**powers], axis=1
+        )
+
+    def errors(self, local: np.ndarray) -> np.ndarray:
+        """(n,) squared errors."""
+        h, y = self._scaled(local)
+        return h[:, 0] * np.einsum("ni,ij,nj->n", y, self.form, y)
+
+    def derivatives(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives, (n, c) and (n, c, c)."""
+        h, y = self._scaled(local)
+        k, block, xi = self.order, 1 + self.shared, self.nodes
+        n, c, m = len(h), 2 * (1 + self.shared), len(xi)
+        place = local[:, :1] + h * xi
+        f0, f1, f2 = (f(place) for f in self.f)
+        # By the left knot, then by the right one: h changes by sign, a node's place by move.
+        sides = ((0, -1.0, 1 - xi), (block, 1.0, xi))
+        first, second = np.zeros((n, c, y.shape[1])), np.zeros((n, c, c, y.shape[1]))
+        rise = np.zeros(c)
+        powers = np.arange(self.shared)
+        for i, sign, move in sides:
+            rise[i] = sign
+            first[:, i, :m] = k * h ** (k - 1) * sign * f0 + h**k * move * f1
+            for j, other, moved in sides:
+                second[:, i, j, :m] = (
+                    k * (k - 1) * h ** max(k - 2, 0) * sign * other * f0
+                    + k * h ** (k - 1) * (sign * moved + other * move) * f1
+                    + h**k * move * moved * f2
+                )
+        for side, start in enumerate((1, block + 1)):
+            for power in powers:
+                column, row = start + power, m + side * self.shared + power
+                value = local[:, column]
+                first[:, column, row] = h[:, 0] ** power
+                for i, sign, _ in sides:
+                    slope = power * h[:, 0] ** max(power - 1, 0) * sign
+                    first[:, i, row] = slope * value
+                    second[:, i, column, row] = second[:, column, i, row] = slope
+                    for j, other, _ in sides:
+                        bend = power * (power - 1) * h[:, 0] ** max(power - 2, 0)
+                        second[:, i, j, row] = bend * sign * other * value
+        weighted = y @ self.form
+        square = np.einsum("ni,ni->n", weighted, y)
+        along = 2 * np.einsum("ni,nai->na", weighted, first)
+        slopes = rise * square[:, None] + h * along
+        curvature = (
+            h[..., None]
+            * 2
+            * (
+                np.einsum("nai,ij,nbj->nab", first, self.form, first, optimize=True)
+                + np.einsum("ni,nabi->nab", weighted, second)
+            )
+        )
+        crossed = rise[:, None] * along[:, None, :]
+        return slopes, curvature + crossed + crossed.transpose(0, 2, 1)
 
 
 def optimal_knots(
@@ -100,6 +170,7 @@ def optimal_knots(
     order: int,
     n_cells: int,
     continuity: int = -1,
+    start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
     """The spline with free knots to which Newton's method leads from the optimal density.
@@ -110,83 +181,63 @@ def optimal_knots(
         n_cells: at least 1.
         continuity: continuous derivatives r at the knots, -1 where pieces need not meet; 2 (r + 1)
             is at most the order.
+        start: (n_cells + 1,) ascending knots, the interval's ends among them; where None, equal
+            shares of the optimal density with the zeros of f^(k) in the middles of cells.
         max_iterations: at least 1.
 
     Raises:
         ValueError: several variables, a number out of its range, or a target whose derivative of
             that order vanishes everywhere.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    check_integer("order", order, 1)
-    check_integer("n_cells", n_cells, 1)
+    a, b = interval_of(target)
+    check_integer("order", order, 1, 8)
+    check_integer("n_cells", n_cells, 1, 10**5)
     check_integer("max_iterations", max_iterations, 1)
-    if not -1 <= continuity <= order // 2 - 1:
-        raise ValueError(f"continuity must be -1 to {order // 2 - 1} here, got {continuity}")
-    derivative = target.torch(order)
-    nodes, a_form, b_form, m_form = _forms(order, continuity)
-    shared = continuity + 1
-    scaled = torch.arange(shared, dtype=torch.float64)
-
-    def cell(local: Tensor) -> Tensor:
-        """Squared error on one cell from (t, values, slopes) at its left, then its right end."""
-        left, right = local[: 1 + shared], local[1 + shared :]
-        h = right[0] - left[0]
-        g = h**order * derivative(left[0] + h * nodes)
-        w = torch.cat([left[1:] * h**scaled, right[1:] * h**scaled])
-        return h * (g @ a_form @ g + 2 * w @ (b_form @ g) + w @ m_form @ w)
-
-    block = 1 + shared
-    energy = torch.func.vmap(cell)
-    slopes = torch.func.vmap(torch.func.grad(cell))
-    curvature = torch.func.vmap(torch.func.hessian(cell))
+    check_integer("continuity", continuity, -1, order // 2 - 1)
+    cells = _Cells(target, order, continuity, n_cells)
+    block = 2 + continuity
     columns = np.arange(n_cells)[:, None] * block + np.arange(2 * block)
 
-    def local(unknowns: np.ndarray) -> Tensor:
-        return torch.from_numpy(unknowns[columns])
-
     unknowns = np.zeros((n_cells + 1) * block)
-    unknowns[::block] = _start(target, order, n_cells)
+    unknowns[::block] = _start(target, order, n_cells) if start is None else start
     free = np.ones(len(unknowns), dtype=bool)
     free[[0, -block]] = False
-    inner = np.flatnonzero(free & (np.arange(len(unknowns)) % block == 0))
     # First the ends' values alone, for which the error is quadratic, then everything.
     held = free.copy()
     held[::block] = False
     if held.any():
-        unknowns = unknowns + _step(slopes, curvature, local(unknowns), columns, held, inner, 0.0)
-    loss = float(energy(local(unknowns)).sum())
-    damping, iterations, converged = 1e-2, 0, not len(inner)
+        unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), columns, held, 0.0)
+    loss = float(cells.errors(unknowns[columns]).sum())
+    damping, iterations, converged = 1e-2, 0, n_cells == 1
     while iterations < max_iterations and not converged:
         iterations += 1
-        step = _step(slopes, curvature, local(unknowns), columns, free, inner, damping)
+        step = _step(*cells.derivatives(unknowns[columns]), columns, free, damping)
         trial = unknowns + step
         width = np.diff(trial[::block])
         lower = math.inf
         if np.isfinite(step).all() and (width > 0).all():
-            lower = float(energy(local(trial)).sum())
+            lower = float(cells.errors(trial[columns]).sum())
         if not lower < loss:
             damping = max(4 * damping, 1e-12)
             converged = damping > 1e8 or abs(lower - loss) < _CONVERGED * loss
             continue
         converged = loss - lower < _CONVERGED * loss and damping < 1e-6
         unknowns, loss, damping = trial, lower, damping / 10
-    ((a, b),) = target.domain
     return OptimalKnots(unknowns[::block].copy(), math.sqrt(loss / (b - a)), iterations, converged)
 
 
-def _step(slopes, curvature, local, columns, free, inner, damping):  # type: ignore[no-untyped-def]
+def _step(
+    slopes: np.ndarray, curvature: np.ndarray, columns: np.ndarray, free: np.ndarray, damping: float
+) -> np.ndarray:
     """A damped Newton step of the free unknowns; NaN where the damped Hessian is not definite."""
-    gradient_parts, hessian_parts = slopes(local).numpy(), curvature(local).numpy()
     size, total = columns.shape[1], columns[-1, -1] + 1
     gradient, banded = np.zeros(total), np.zeros((size, total))
-    np.add.at(gradient, columns, gradient_parts)
+    np.add.at(gradient, columns, slopes)
     for i in range(size):
         for j in range(i + 1):
-            np.add.at(banded, (i - j, columns[:, j]), hessian_parts[:, i, j])
-    if damping:
-        # In units of each cell's own energy over its squared width: the knots' natural curvature.
-        banded[0, inner] += damping * np.abs(banded[0, inner]).clip(1e-300)
+            np.add.at(banded[i - j], columns[:, j], curvature[:, i, j])
+    knots = np.arange(0, total, size // 2)
+    banded[0, knots] += damping * np.abs(banded[0, knots])
     fixed = np.flatnonzero(~free)
     banded[:, fixed] = 0.0
     for distance in range(1, size):
@@ -200,80 +251,6 @@ def _step(slopes, curvature, local, columns, free, inner, damping):  # type: ign
         return -scale * solveh_banded(scaled, scale * gradient, lower=True, check_finite=False)
     except (LinAlgError, ValueError):
         return np.full(total, np.nan)
-
-
-@dataclass(frozen=True)
-class Segments:
-    """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
-
-    Attributes:
-        edges: (s + 1,) the interval's ends and the simple zeros between them.
-        masses: (s,) integrals of abs(f^(k))^(1/(k + 1/2)) between neighbouring edges.
-        zero_at_end: whether f^(k) vanishes at the left end, and at the right one.
-        knots: maps shares of the whole mass to places.
-    """
-
-    edges: np.ndarray
-    masses: np.ndarray
-    zero_at_end: tuple[bool, bool]
-    knots: Callable[[np.ndarray], np.ndarray]
-
-    @property
-    def zeros(self) -> int:
-        """How many zeros lie inside the interval."""
-        return len(self.masses) - 1
-
-    def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
-        """Cells per segment that make the sum of mass^(2k+1) (cells + extra)^(-2k) least.
-
-        A cell with a zero in its middle counts half for either side. The sum is convex in every
-        segment, so that giving one cell after another where it helps most is optimal.
-
-        Args:
-            order: k.
-            n_cells: of all segments together.
-            extra: (s,) what each segment has beyond its cells.
-
-        Returns:
-            (s,) numbers of cells; None where there are fewer cells than zeros.
-        """
-        if n_cells < self.zeros:
-            return None
-        halves = np.ones(len(self.masses))
-        halves[[0, -1]] = 0.5 if self.zeros else 0.0
-        cells = halves + extra
-        power = -2 * order
-        for _ in range(n_cells - self.zeros):
-            with np.errstate(divide="ignore"):
-                gain = self.masses ** (1 - power) * (cells**power - (cells + 1) ** power)
-            cells[np.argmax(gain)] += 1
-        return cells - extra
-
-
-def segments(target: Target, order: int) -> Segments:
-    """Cut a target's interval at the zeros of its derivative of that order.
-
-    Raises:
-        ValueError: several variables, or a derivative that vanishes everywhere.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    ((a, b),) = target.domain
-    edges = np.linspace(a, b, _MASS_POINTS + 1)
-    values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
-    if not values.any():
-        raise ValueError(f"the derivative of order {order} of {target.name} vanishes everywhere")
-    mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
-    mass *= (b - a) / _MASS_POINTS
-    change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
-    places = np.array([0, *change, _MASS_POINTS])
-    at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-    return Segments(
-        edges[places],
-        np.diff(mass[places]),
-        (bool(at_ends[0]), bool(at_ends[1])),
-        lambda shares: np.interp(shares * mass[-1], mass, edges),
-    )
 
 
 def _start(target: Target, order: int, n_cells: int) -> np.ndarray:
