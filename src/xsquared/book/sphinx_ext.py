@@ -29,7 +29,7 @@ from xsquared.book import verdicts
 from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
-from xsquared.papers import gated_units, gelu_linearization
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.errata import Erratum, errata
 
 if TYPE_CHECKING:
@@ -77,7 +77,11 @@ class ProofRole(SphinxRole):
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
-        equations = (*gated_units.equations(), *gelu_linearization.equations())
+        equations = (
+            *gated_units.equations(),
+            *gelu_linearization.equations(),
+            *ours_splines.equations(),
+        )
         numbers = {equation.key: equation.number for equation in equations}
         number = numbers.get(self.text, "")
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
