@@ -104,9 +104,12 @@ class Trial:
             find_problem(self.problem)
         elif self.expression:
             _ = self.target
-        elif not self.y:
-            raise ValueError(f"data need the name y of the column to predict: {self.data}")
-        elif not self.sha256:
+        if bool(self.y) != bool(self.data):
+            raise ValueError(
+                f"data and the name y of their column to predict come together, got {self.y!r} "
+                f"for {given[0]}"
+            )
+        if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
         settings = {name: _setting(name, value) for name, value in self.settings}
         if len(settings) != len(self.settings):
