@@ -65,7 +65,7 @@ def test_lines_stand_out_from_white(look: dict) -> None:
 
 def test_line_look_drops_the_marker() -> None:
     assert "marker" not in line_look("mlp")
-    with pytest.raises(ValueError, match="no look for 'rnn'; known are target, mlp"):
+    with pytest.raises(ValueError, match="unknown look 'rnn'; known are target, mlp"):
         line_look("rnn")
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from xsquared.checks import check_choice
 from xsquared.data.dataset import (
     DEFAULT_POINTS,
     Dataset,
@@ -115,9 +116,7 @@ def find_problem(name: str) -> Problem:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in PROBLEMS:
-        raise ValueError(f"unknown problem {name!r}; known are {', '.join(PROBLEMS)}")
-    return PROBLEMS[name]
+    return PROBLEMS[check_choice("problem", name, PROBLEMS)]
 
 
 def _friedman(name: str) -> Generator:

@@ -14,6 +14,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from xsquared.checks import check_choice
+
 
 @dataclass(frozen=True)
 class Table:
@@ -69,9 +71,7 @@ def read_text(name: str) -> bytes:
     Raises:
         ValueError: an unknown name, or a file that is missing, unreadable or not the one shipped.
     """
-    if name not in TABLES:
-        raise ValueError(f"unknown table {name!r}; known are {', '.join(TABLES)}")
-    table = TABLES[name]
+    table = TABLES[check_choice("table", name, TABLES)]
     try:
         text = gzip.decompress(files("xsquared.data").joinpath(table.file).read_bytes())
     except (OSError, EOFError, zlib.error) as error:

@@ -16,10 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from numbers import Real
 from typing import Any
 
 import pandas as pd
 
+from xsquared.checks import quoted
 from xsquared.tables import Table
 
 #: The short names of the two papers.
@@ -149,13 +151,15 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
     Raises:
         ClaimError: ``measured`` is of the wrong kind or not finite.
     """
+    if not isinstance(claim, Claim):
+        raise TypeError(f"expected a claim of the ledger, got {quoted(claim)}")
     if claim.value is None or claim.tolerance is None:
         if not isinstance(measured, bool):
-            raise ClaimError(f"claim {claim.id} expects True or False, got {measured!r}")
+            raise ClaimError(f"claim {claim.id} expects True or False, got {quoted(measured)}")
         holds = measured
     else:
-        if isinstance(measured, bool):
-            raise ClaimError(f"claim {claim.id} expects a number, got {measured!r}")
+        if isinstance(measured, bool) or not isinstance(measured, Real):
+            raise ClaimError(f"claim {claim.id} expects a number, got {quoted(measured)}")
         measured = float(measured)
         if not math.isfinite(measured):
             raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
@@ -220,8 +224,12 @@ def settle(measured: Mapping[str, Measured | tuple[Measured, str]]) -> Settled:
         ClaimError: no claims, an id that is not in the ledger, or as in :func:`judge`.
     """
     claims = ledger()
+    if not isinstance(measured, Mapping):
+        raise TypeError(f"expected what was measured, by claim, got {quoted(measured)}")
     if unknown := sorted(set(measured) - set(claims)):
-        raise ClaimError(f"not in the ledger (papers/claims.toml): {', '.join(unknown)}")
+        raise ClaimError(
+            f"expected known claims, not in the ledger (papers/claims.toml): {', '.join(unknown)}"
+        )
     if not measured:
         raise ClaimError("expected what was measured, by claim, got nothing")
     verdicts = {}

@@ -27,7 +27,7 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_integer, check_size
+from xsquared.checks import check_choice, check_integer, check_size, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
@@ -58,13 +58,12 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     Raises:
         ValueError: an unknown name or setting, or a value that the solver refuses.
     """
-    if name not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {name!r}")
-    made = SOLVERS[name]
+    made = SOLVERS[check_choice("solver", name, SOLVERS)]
+    if not isinstance(settings, Mapping | None):
+        raise TypeError(f"{name}: expected settings by name, got {quoted(settings)}")
     known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
     for setting in settings or {}:
-        if setting not in known:
-            raise ValueError(f"{name} has no setting {setting!r}; it has {', '.join(known)}")
+        check_choice(f"setting of {name}", setting, known)
     return made(**settings or {})
 
 
@@ -104,13 +103,12 @@ def fit(
             "frame, a file, a target or a problem's name"
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
-        raise TypeError(f"expected a solver such as VariableProjection(), got {solver!r}")
+        raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit, activation)
     n_hidden = check_integer("n_hidden", n_hidden, 1)
     check_size(f"the hidden layer on {len(data.train)} points", n_hidden, len(data.train))
     seed = check_integer("seed", seed, 0)
-    if gates not in get_args(Gates):
-        raise ValueError(f"gates must be one of {', '.join(get_args(Gates))}, got {gates!r}")
+    check_choice("gates", gates, get_args(Gates))
     start = time.perf_counter()
     try:
         # What overflows shows in the status; numpy need not warn of it as well.

@@ -40,9 +40,9 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpbsv
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_finite_array, check_integer
 from xsquared.constructions import combination, increments, shifted
-from xsquared.functions import Target
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
 from xsquared.training.levenberg_marquardt import Damping, descend
 from xsquared.units import Unit, find_unit
@@ -460,23 +460,22 @@ def best_directions(
     banded, gradient = _normal_equations(shape, state.jacobian, state.residual)
     places = np.arange(n + 1) * shape.block
     _fix(banded, gradient, places)
-    behind, q = _behind(shape, knots, np.arange(n)), shape.degree
-    rows = np.zeros((n, q, shape.unknowns(n)))
-    for cell in range(n):
-        at = cell * shape.block
-        rows[cell, :, at : at + shape.size] = behind[cell]
-    flat = rows.reshape(n * q, -1)
-    form = (flat @ _solve(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
-    value = np.einsum("kqj,kj->kq", behind[..., shape.columns], state.local)
+    cells = next(alternations(n))[:, 0]
+    m, q = len(cells), shape.degree
+    behind = _behind(shape, knots, cells)
+    rows = np.zeros((m, q, shape.unknowns(n)))
+    for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
+        row[:, cell * shape.block : cell * shape.block + shape.size] = by_unknowns
+    flat = rows.reshape(m * q, -1)
+    form = (flat @ _solve(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3)
+    value = np.einsum("kqj,kj->kq", behind[..., shape.columns], state.local[cells])
     right, left = neuron_sizes(knots, _pieces(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
     for chosen in alternations(n):
-        signs = (-1.0) ** np.arange(chosen.shape[1])
-        matrix = np.einsum(
-            "a,b,sabqr->sqr", signs, signs, form[chosen[:, :, None], chosen[:, None, :]]
-        )
-        vector = np.einsum("a,saq->sq", signs, value[chosen])
+        signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
+        matrix = np.einsum("a,b,sabqr->sqr", signs, signs, form[at[:, :, None], at[:, None, :]])
+        vector = np.einsum("a,saq->sq", signs, value[at])
         scale = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (scale[:, :, None] * scale[:, None, :]) + 1e-13 * np.eye(q)
         reduced = np.linalg.solve(matrix, (vector / scale)[..., None])[..., 0]
@@ -496,14 +495,14 @@ def alternations(n: int) -> Iterator[np.ndarray]:
         n: number of cells.
 
     Yields:
-        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many; of
-        very many cells every second or third is taken for three of them.
+        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many. Of
+        many cells a share is taken, at equal distances: 200 for one, 50 for three.
     """
-    compared = 0
+    compared, cells = 0, np.arange(n)
     for size in range(1, n + 1, 2):
-        cells = np.arange(n)
-        if size == 3:
-            cells = np.unique(np.linspace(0, n - 1, min(n, 50)).astype(int))
+        most = {1: 200, 3: 50}.get(size, n)
+        if len(cells) > most:
+            cells = cells[np.linspace(0, len(cells) - 1, most).astype(int)]
         compared += math.comb(len(cells), size)
         if compared > _COMBINATIONS:
             return
@@ -552,10 +551,8 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         ValueError: several variables, or fewer than one cell.
         FloatingPointError: values whose squares are not finite.
     """
-    check_integer("n_cells", n_cells, 1)
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    a, b = target.domain[0]
+    check_integer("n_cells", n_cells, 1, 10**6)
+    a, b = interval_of(target)
     degree = space(unit).degree
     xi, weights = gauss_legendre(degree + _EXTRA_NODES)
     basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
@@ -591,11 +588,10 @@ def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
 
 
 def _checked_knots(target: Target, knots: np.ndarray) -> np.ndarray:
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    t = np.array(knots, dtype=np.float64)
-    if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
+    a, b = interval_of(target)
+    t = check_finite_array("knots", knots)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
-    if (t[0], t[-1]) != target.domain[0]:
-        raise ValueError(f"knots must span {target.domain[0]}, got ({t[0]:g}, {t[-1]:g})")
+    if (t[0], t[-1]) != (a, b):
+        raise ValueError(f"knots: expected them to span ({a:g}, {b:g}), got ({t[0]:g}, {t[-1]:g})")
     return t

@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_choice, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
@@ -167,8 +167,7 @@ def check_device(device: str) -> None:
     Raises:
         ValueError: naming what was expected.
     """
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device must be one of cpu, cuda, got {device!r}")
+    check_choice("device", device, ("cpu", "cuda"))
     if device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device cuda was asked for, but torch sees no CUDA device")
 
