@@ -20,14 +20,7 @@ _MARKS = {"holds": "✔\u00a0holds", "fails": "✘\u00a0fails", "open": "○\u00
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim and what became of it.
-
-    Attributes:
-        claim: the ledger's entry.
-        verdict: ``"holds"``, ``"fails"`` or ``"open"``.
-        measured: the measurement as the chapter printed it; empty while open.
-        note: the chapter's remark.
-    """
+    """A claim with its verdict ("holds", "fails", "open"), and what its chapter printed of it."""
 
     claim: Claim
     verdict: str
@@ -60,14 +53,13 @@ def collect(chapters: Path) -> list[Entry]:
     for path in sorted(chapters.glob("*.ipynb")):
         for record in records(nbformat.read(path, as_version=4)):
             claim = claims.get(record["claim"])
+            settles = f"{path.name} settles {record['claim']}"
             if claim is None:
-                raise BookError(f"{path.name} settles {record['claim']}, not in the ledger")
+                raise BookError(f"{settles}, not in the ledger")
             if claim.chapter != path.stem:
-                raise BookError(
-                    f"{path.name} settles {claim.id}, which the ledger gives to {claim.chapter}"
-                )
+                raise BookError(f"{settles}, which the ledger gives to {claim.chapter}")
             if claim.id in settled:
-                raise BookError(f"{path.name} settles {claim.id} twice")
+                raise BookError(f"{settles} twice")
             word = "holds" if record["holds"] else "fails"
             settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
     return [settled.get(claim.id, Entry(claim, "open")) for claim in claims.values()]
