@@ -143,10 +143,10 @@ def test_hinges_need_the_plane_and_a_box(function) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, (0.0, 1.0), "one-way"), "at least 2 gates"),
-        ((0, (0.0, 1.0), "one-way"), "at least 2 gates"),
+        ((1, (0.0, 1.0), "one-way"), "n gates, one per end of the interval: expected an integer >= 2"),
+        ((0, (0.0, 1.0), "one-way"), "n gates, one per end of the interval: expected an integer >= 2"),
         ((3, (1.0, 0.0), "one-way"), "finite a < b"),
-        ((3, (0.0, 1.0), "both"), "must be one-way or alternating, got 'both'"),
+        ((3, (0.0, 1.0), "both"), "unknown orientation 'both'; known are one-way, alternating"),
     ],
 )
 def test_bad_gates_are_refused(arguments: tuple, message: str) -> None:

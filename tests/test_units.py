@@ -276,10 +276,10 @@ def test_predict_needs_one_output() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"Q": [[1.0]]}, "no parameter 'Q'; known are G, g, U, u, D, d"),
+        ({"Q": [[1.0]]}, "unknown parameter 'Q'; known are G, g, U, u, D, d"),
         ({"G": [1.0]}, r"G must have shape \(1, 1\), got \(1,\)"),
-        ({"u": [np.nan]}, "u must be finite, got nan"),
-        ({"d": [np.inf]}, "d must be finite, got inf"),
+        ({"u": [np.nan]}, "u: expected finite real numbers, got nan"),
+        ({"d": [np.inf]}, "d: expected finite real numbers, got inf"),
     ],
 )
 def test_bad_weights_are_refused(values: dict, message: str) -> None:

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from xsquared.functions import Target
+from xsquared.checks import check_integer
+from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
 from xsquared.quadrature import on_cells
 from xsquared.units import GatedNetwork, predict
@@ -18,16 +19,11 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     The integral is taken by Gauss-Legendre quadrature on the pieces between knots, on each of which
     the network is one polynomial: a grid of points would add its own error to a small one.
 
-    Args:
-        network: a ReLU network of one input and one output.
-        target: a function of one variable.
-
     Raises:
-        ValueError: a target of several variables, or a network that has no knots.
+        ValueError: a target of several variables, or a network that has no knots or several inputs
+            or outputs.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
     inner = knots(network)
     edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
     points, weights = on_cells(edges)
@@ -41,12 +37,8 @@ def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) 
     Raises:
         ValueError: a target of several variables, or fewer than two points.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_points < 2:
-        raise ValueError(f"expected at least 2 points, got {n_points}")
-    points = np.linspace(*target.domain[0], n_points)
-    return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))
+    points = np.linspace(*interval_of(target), check_integer("n_points", n_points, 2))
+    return rmse(network, points, target(points))
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
@@ -59,14 +51,9 @@ def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
 def confined_rmse(
     network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray, margin: float
 ) -> float:
-    """Root mean square error of predictions confined to the range of the training values, widened.
+    """Root mean square error of predictions at x (M, d) confined to the range of the values seen.
 
-    Args:
-        network: of one output.
-        x: (M, d) points.
-        y: (M,) values there.
-        seen: the values trained on.
-        margin: by how much of their range a prediction may leave it at either end.
+    A prediction may leave that range by the margin, a share of its width, at either end.
     """
     low, high = seen.min(), seen.max()
     margin = margin * (high - low)

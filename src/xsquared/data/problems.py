@@ -11,11 +11,13 @@ References:
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from xsquared.checks import check_choice
 from xsquared.data.dataset import (
     DEFAULT_POINTS,
     Dataset,
@@ -31,14 +33,9 @@ from xsquared.functions import Target, target
 
 @dataclass(frozen=True)
 class Problem:
-    """A regression problem by name.
+    """A regression problem, by name for :func:`load` and by title for tables and figures.
 
-    Attributes:
-        name: how :func:`load` knows it.
-        title: how tables and figures call it.
-        dim: number of features.
-        kind: ``"planar"``, ``"friedman"`` or ``"table"``.
-        expression: of a planar target; empty otherwise.
+    It has ``dim`` features; a planar target's expression is empty for the other kinds.
     """
 
     name: str
@@ -115,25 +112,18 @@ def find_problem(name: str) -> Problem:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in PROBLEMS:
-        raise ValueError(f"unknown problem {name!r}; known are {', '.join(PROBLEMS)}")
-    return PROBLEMS[name]
+    return PROBLEMS[check_choice("problem", name, PROBLEMS)]
 
 
 def _friedman(name: str) -> Generator:
     """scikit-learn's generator of a Friedman problem, without noise."""
     # Imported here: it takes as long as all else, and most processes draw no such points.
-    from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
+    from sklearn import datasets
 
-    makers = {"friedman2": make_friedman2, "friedman3": make_friedman3}
-
-    def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        if name == "friedman1":
-            # Ten features by default, five of them without effect.
-            return make_friedman1(n_samples=count, n_features=5, random_state=seed)
-        return makers[name](n_samples=count, random_state=seed)
-
-    return generate
+    # The first has ten features by default, five of them without effect.
+    features = {"n_features": 5} if name == "friedman1" else {}
+    make = functools.partial(getattr(datasets, f"make_{name}"), **features)
+    return lambda count, seed: make(n_samples=count, random_state=seed)
 
 
 def _housing() -> np.ndarray:
