@@ -18,6 +18,7 @@ from xsquared.checks import (
     check_choice,
     check_finite_array,
     check_integer,
+    check_integers,
     check_number,
     check_size,
     quoted,
@@ -68,6 +69,17 @@ def test_a_huge_integer_is_not_printed() -> None:
 def test_both_bounds_are_named_where_both_are_given() -> None:
     with pytest.raises(ValueError, match=r"^n: expected an integer from 0 to 5, got 6$"):
         check_integer("n", 6, 0, 5)
+
+
+@pytest.mark.parametrize("values", [[1, 2], (1, np.int64(2)), range(1, 3), np.array([1, 2])])
+def test_integers_pass_as_a_list(values: object) -> None:
+    assert check_integers("widths", values, 1) == [1, 2]
+
+
+@pytest.mark.parametrize("values", [None, 3, "12", [], [0], [1.0], [True], [[1]], {"a": 1}])
+def test_other_lists_of_integers_are_refused(values: object) -> None:
+    with pytest.raises(ValueError, match=r"^widths: expected .*integer.*, got "):
+        check_integers("widths", values, 1)
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2), Fraction(2)])

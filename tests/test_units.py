@@ -269,7 +269,7 @@ def test_wrong_input_shapes_are_refused() -> None:
 
 
 def test_predict_needs_one_output() -> None:
-    with pytest.raises(ValueError, match="one output, got 2"):
+    with pytest.raises(ValueError, match="network of n_out = 1, got n_out = 2"):
         predict(build("mlp", 1, 3, 2), np.zeros(4))
 
 
@@ -277,7 +277,7 @@ def test_predict_needs_one_output() -> None:
     ("values", "message"),
     [
         ({"Q": [[1.0]]}, "unknown parameter 'Q'; known are G, g, U, u, D, d"),
-        ({"G": [1.0]}, r"G must have shape \(1, 1\), got \(1,\)"),
+        ({"G": [1.0]}, r"G: expected shape \(1, 1\), got \(1,\)"),
         ({"u": [np.nan]}, "u: expected finite real numbers, got nan"),
         ({"d": [np.inf]}, "d: expected finite real numbers, got inf"),
     ],
@@ -319,7 +319,7 @@ def test_the_packages_own_names_are_refused(name: str) -> None:
 
 @pytest.mark.usefixtures("registry")
 def test_only_records_are_registered() -> None:
-    with pytest.raises(TypeError, match="expected a Unit or a Gate, got type"):
+    with pytest.raises(TypeError, match="expected a Unit or a Gate, got <class"):
         register(GatedNetwork)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="unknown activation 'tanh'; known are relu"):
         register(Unit("mine", activation="tanh"))

@@ -57,6 +57,20 @@ def check_integer(name: str, value: object, least: int = 0, most: int = MOST) ->
     raise ValueError(f"{name}: expected an integer {bounds}, got {quoted(value)}")
 
 
+def check_integers(name: str, values: object, least: int = 0, most: int = MOST) -> list[int]:
+    """At least one integer, each as :func:`check_integer` wants it.
+
+    Raises:
+        ValueError: no list of integers, an empty one, or an integer out of bounds.
+    """
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise ValueError(f"{name}: expected a list of integers, got {quoted(values)}")
+    found = [check_integer(name, value, least, most) for value in values]
+    if not found:
+        raise ValueError(f"{name}: expected at least one integer, got none")
+    return found
+
+
 def check_number(
     name: str,
     value: object,

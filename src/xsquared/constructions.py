@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.functions import Target
+from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
+from xsquared.functions import Target, interval_of
 from xsquared.truncation import leading_constant
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
@@ -137,19 +138,27 @@ def network_from_pieces(
             f"splines become networks of relu gates, {record.name} has {record.gate.name}"
         )
     p = len(record.factors)
-    t, c = np.asarray(knots, dtype=np.float64), np.asarray(pieces, dtype=np.float64)
+    t, c = check_finite_array("knots", knots), check_finite_array("pieces", pieces)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
     if c.shape != (len(t) - 1, p + 2):
-        raise ValueError(f"pieces must have shape {(len(t) - 1, p + 2)}, got {c.shape}")
+        raise ValueError(f"pieces: expected shape {(len(t) - 1, p + 2)}, got {c.shape}")
     changes = increments(t, c)
     # Rounding of a piece continued is as large as its terms, not as what they sum to.
     terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
     if (np.abs(changes[:, : max(p, 1)]) > _JUMP * terms[: max(p, 1)]).any():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
-    opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, np.float64)
+    opened = np.ones(len(c) - 1)
+    if directions is not None:
+        opened = check_finite_array("directions", directions)
+        if opened.shape != (len(c) - 1,) or not (np.abs(opened) == 1).all():
+            raise ValueError(f"directions: expected {len(c) - 1} of 1 or -1, got {quoted(opened)}")
     whole = combination(opened) @ shifted(c, t[0] - t[:-1])
     lower = range(1, p) if factors is None else range(0)
+    if factors is not None:
+        factors = check_finite_array("factors", factors)
+        if factors.shape not in ((p + 1, 2), (0, 2)):
+            raise ValueError(f"factors: expected shape {(p + 1, 2)} or (0, 2), got {factors.shape}")
     if factors is None:
         factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
     elif len(factors):
@@ -212,12 +221,9 @@ def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
 
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
     """The ends of the cells, (n_cells + 1,), and their width."""
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if not isinstance(n_cells, int | np.integer) or n_cells < 1:
-        raise ValueError(f"n_cells must be an integer of at least 1, got {n_cells!r}")
-    ((a, b),) = target.domain
-    return np.linspace(a, b, n_cells + 1), (b - a) / n_cells
+    a, b = interval_of(target)
+    n = check_integer("n_cells", n_cells, 1, 10**6)
+    return np.linspace(a, b, n + 1), (b - a) / n
 
 
 @dataclass(frozen=True)
@@ -228,13 +234,16 @@ class Construction:
         name: the builder's name, under which :func:`xsquared.truncation.leading_constant` knows it.
         unit: name of the unit it builds.
         build: ``(target, n_cells) -> network``.
-        order: order of convergence k.
     """
 
     name: str
     unit: str
     build: Callable[[Target, int], GatedNetwork]
-    order: int
+
+    @property
+    def order(self) -> int:
+        """Order of convergence k, that of the unit's splines."""
+        return find_unit(self.unit).order
 
     def constant(self) -> float:
         """Leading constant of the RMSE, from the derivation."""
@@ -245,10 +254,10 @@ class Construction:
 CONSTRUCTIONS: dict[str, Construction] = {
     made.name: made
     for made in (
-        Construction("interpolating_mlp", "mlp", interpolating_mlp, 2),
-        Construction("left_curvature_glu", "glu", left_curvature_glu, 3),
-        Construction("midpoint_curvature_glu", "glu", midpoint_curvature_glu, 3),
-        Construction("hermite_gqu", "gqu", hermite_gqu, 4),
+        Construction("interpolating_mlp", "mlp", interpolating_mlp),
+        Construction("left_curvature_glu", "glu", left_curvature_glu),
+        Construction("midpoint_curvature_glu", "glu", midpoint_curvature_glu),
+        Construction("hermite_gqu", "gqu", hermite_gqu),
     )
 }
 
@@ -259,9 +268,7 @@ def construction(name: str) -> Construction:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in CONSTRUCTIONS:
-        raise ValueError(f"unknown construction {name!r}; known are {', '.join(CONSTRUCTIONS)}")
-    return CONSTRUCTIONS[name]
+    return CONSTRUCTIONS[check_choice("construction", name, CONSTRUCTIONS)]
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
@@ -276,7 +283,6 @@ def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
         ValueError: an unknown name, or as for :func:`interpolating_mlp`.
     """
     made = construction(name)
-    _, h = _cells(target, n_cells)
-    ((a, b),) = target.domain
-    mean_square_root = target.l2_norm(made.order) / math.sqrt(b - a)
+    t, h = _cells(target, n_cells)
+    mean_square_root = target.l2_norm(made.order) / math.sqrt(t[-1] - t[0])
     return made.constant() * h**made.order * mean_square_root

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_finite_array, check_integer, check_number
 from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
 from xsquared.quadrature import on_cells
@@ -37,14 +37,20 @@ def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) 
     Raises:
         ValueError: a target of several variables, or fewer than two points.
     """
-    points = np.linspace(*interval_of(target), check_integer("n_points", n_points, 2))
+    count = check_integer("n_points", n_points, 2, 10**7)
+    points = np.linspace(*interval_of(target), count)
     return rmse(network, points, target(points))
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
-    """Root mean square error of a network's forward pass; infinite where it is not a number."""
+    """Root mean square error of a network's forward pass; infinite where it is not a number.
+
+    Raises:
+        TypeError: no network.
+        ValueError: points or values that are no finite numbers, or do not fit each other.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+        error = float(np.sqrt(np.mean(_residual(predict(network, x), y) ** 2)))
     return error if np.isfinite(error) else float("inf")
 
 
@@ -54,8 +60,22 @@ def confined_rmse(
     """Root mean square error of predictions at x (M, d) confined to the range of the values seen.
 
     A prediction may leave that range by the margin, a share of its width, at either end.
+
+    Raises:
+        TypeError: no network.
+        ValueError: as for :func:`rmse`, no values trained on, or a negative margin.
     """
-    low, high = seen.min(), seen.max()
-    margin = margin * (high - low)
-    predicted = np.clip(predict(network, x), low - margin, high + margin)
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))
+    trained = check_finite_array("seen", seen, ndim=1)
+    if not len(trained):
+        raise ValueError("seen: expected the values trained on, got none")
+    low, high = trained.min(), trained.max()
+    room = check_number("margin", margin, least=0) * (high - low)
+    predicted = np.clip(predict(network, x), low - room, high + room)
+    return float(np.sqrt(np.mean(_residual(predicted, y) ** 2)))
+
+
+def _residual(predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
+    values = check_finite_array("values", y)
+    if values.shape != predicted.shape or not len(values):
+        raise ValueError(f"values: expected one for each point, got shape {values.shape}")
+    return predicted - values

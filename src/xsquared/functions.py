@@ -310,7 +310,9 @@ def target(
     used = {symbol.name for symbol in parsed.free_symbols}
     count = max((VARIABLE_NAMES.index(symbol) + 1 for symbol in used), default=1)
     variables = tuple(sp.Symbol(symbol, real=True) for symbol in VARIABLE_NAMES[:count])
-    made = Target(parsed, variables, _box(domain, count), _text(parsed) if name is None else name)
+    made = Target(
+        parsed, variables, check_box(domain, count), _text(parsed) if name is None else name
+    )
     made(*_grid(made))
     return made
 
@@ -325,10 +327,14 @@ def _with_real_symbols(expression: sp.Expr) -> sp.Expr:
     return expression.subs({s: sp.Symbol(s.name, real=True) for s in expression.free_symbols})
 
 
-def _box(
+def check_box(
     domain: tuple[float, float] | Sequence[tuple[float, float]], count: int
 ) -> tuple[tuple[float, float], ...]:
-    """One checked interval per variable."""
+    """One interval per variable, from as many of them or from one for all.
+
+    Raises:
+        ValueError: another number of intervals, or one that is empty or not finite.
+    """
     try:
         array = np.array(domain, dtype=object)
     except ValueError:  # rows of several lengths

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 
 from xsquared.checks import check_choice, check_integer
-from xsquared.functions import check_interval
-from xsquared.units import GatedNetwork, as_points
+from xsquared.functions import check_box
+from xsquared.units import GatedNetwork, as_points, check_network
 
 Orientation = Literal["one-way", "alternating"]
 
@@ -26,6 +26,7 @@ def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     Raises:
         ValueError: a wrong shape.
     """
+    check_network(network)
     points = as_points(x)
     network.check_input(points)
     with torch.no_grad():
@@ -42,8 +43,7 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
         ValueError: more than one input or output, or a gate without a hinge.
     """
     _require_spline(network)
-    if network.n_out != 1:
-        raise ValueError(f"expected a network of one output, got {network.n_out}")
+    check_network(network, n_out=1)
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
         for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
@@ -89,11 +89,8 @@ def hinge_segments(
     Raises:
         ValueError: another input dimension, or an empty or infinite box.
     """
-    if network.n_in != 2:
-        raise ValueError(f"hinge lines need a network of two inputs, got {network.n_in}")
-    for a, b in box:
-        check_interval(a, b)
-    found = []
+    check_network(network, n_in=2)
+    intervals, found = check_box(box, 2), []
     lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
     for neuron, (normal, offset) in enumerate(lines):
         squared = float(normal @ normal)
@@ -103,7 +100,7 @@ def hinge_segments(
         point = -offset * normal / squared
         direction = np.array([-normal[1], normal[0]])
         t_low, t_high = -np.inf, np.inf
-        for sides, place, slope in zip(box, point, direction, strict=True):
+        for sides, place, slope in zip(intervals, point, direction, strict=True):
             if slope != 0:
                 first, last = sorted((side - place) / slope for side in sides)
                 t_low, t_high = max(t_low, first), min(t_high, last)
@@ -153,17 +150,15 @@ def spline_gates(
     Raises:
         ValueError: n below 2, a bad interval or an unknown orientation.
     """
-    signs = np.ones(check_integer("n gates, one per end of the interval", n, 2))
-    check_interval(*domain)
-    check_choice("orientation", orientation, get_args(Orientation))
-    if orientation == "alternating":
+    signs = np.ones(check_integer("n", n, 2, 10**7))
+    (interval,) = check_box(domain, 1)
+    if check_choice("orientation", orientation, get_args(Orientation)) == "alternating":
         signs[1::2] = -1.0
-    return signs[:, None], -signs * np.linspace(*domain, n)
+    return signs[:, None], -signs * np.linspace(*interval, n)
 
 
 def _require_spline(network: GatedNetwork) -> None:
-    if network.n_in != 1:
-        raise ValueError(f"expected a network of one input, got {network.n_in}")
+    check_network(network, n_in=1)
     if not network.unit.gate.hinged:
         raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
 

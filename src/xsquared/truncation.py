@@ -104,7 +104,6 @@ PIECES: dict[str, Piece] = {
 }
 
 
-@cache
 def truncation_error(name: str) -> sp.Expr:
     """tau = y - f on the cell [0, h], in x, h and the derivatives f0, f1, ....
 
@@ -114,7 +113,12 @@ def truncation_error(name: str) -> sp.Expr:
     Raises:
         ValueError: an unknown name.
     """
-    return sp.expand(PIECES[check_choice("construction", name, PIECES)].polynomial() - target(x))
+    return _error(check_choice("construction", name, PIECES))
+
+
+@cache
+def _error(name: str) -> sp.Expr:
+    return sp.expand(PIECES[name].polynomial() - target(x))
 
 
 def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
@@ -159,7 +163,6 @@ def root_mean_square(error: sp.Expr) -> sp.Expr:
     return sp.sqrt(sp.factor(sp.integrate(sp.expand(_expression(error) ** 2), (x, 0, h)) / h))
 
 
-@cache
 def leading_constant(name: str) -> sp.Expr:
     """The constant C in RMSE = C h^k rms(f^(k)) + o(h^k), from the integral of the leading term.
 
@@ -172,8 +175,12 @@ def leading_constant(name: str) -> sp.Expr:
     Raises:
         ValueError: an unknown name.
     """
-    error = leading_term(name)
-    order = PIECES[name].order
+    return _constant(check_choice("construction", name, PIECES))
+
+
+@cache
+def _constant(name: str) -> sp.Expr:
+    error, order = leading_term(name), PIECES[name].order
     return sp.simplify(root_mean_square(error / f[order]) / h**order)
 
 

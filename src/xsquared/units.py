@@ -25,10 +25,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from xsquared.checks import check_choice, check_finite_array, check_integer
+from xsquared.checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_size,
+    quoted,
+)
 
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
 _ROWS = 1024
+
+
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{what}: expected a name, got {quoted(name)}")
 
 
 @dataclass(frozen=True)
@@ -52,17 +63,29 @@ class Gate:
     hinged: bool = True
 
     def __post_init__(self) -> None:
+        _check_name("gate", self.name)
+        if not callable(self.value) or not isinstance(self.hinged, bool):
+            raise TypeError(
+                f"gate {self.name}: expected a function as value and a bool as hinged, got "
+                f"{quoted(self.value)}, {quoted(self.hinged)}"
+            )
         if self.degree is None and self.hinged:
             object.__setattr__(self, "hinged", False)
+        z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
+        value = self.value(z)
+        if not isinstance(value, Tensor) or (value.dtype, value.shape) != (z.dtype, z.shape):
+            raise ValueError(
+                f"gate {self.name}: expected a value like its argument, float64 and of its shape, "
+                f"got {quoted(value)}"
+            )
         if self.degree is not None:
             check_integer(f"gate {self.name}, degree", self.degree, 1)
-            z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
             expected = torch.where(z > 0, z, 0.0) if self.hinged else z
-            if not torch.allclose(self.value(z), expected**self.degree):
+            if not torch.allclose(value, expected**self.degree):
                 where = "z > 0, zero elsewhere" if self.hinged else "all z"
                 raise ValueError(
                     f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
-                    f"{self.value(z).tolist()} at {z.tolist()}; degree=None says it is no power"
+                    f"{value.tolist()} at {z.tolist()}; degree=None says it is no power"
                 )
 
 
@@ -86,16 +109,20 @@ class Unit:
     module: type[GatedNetwork] | None = None
 
     def __post_init__(self) -> None:
-        letters = [*"GgDd", *(letter for pair in self.factors for letter in pair)]
-        taken = any(not letter.isidentifier() or letter in _TAKEN for letter in letters)
-        if taken or len({*letters}) < len(letters) or any(len(pair) != 2 for pair in self.factors):
+        _check_name("unit", self.name)
+        _check_name(f"unit {self.name}, activation", self.activation)
+        pairs = self.factors
+        good = isinstance(pairs, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in pairs)
+        letters = [*"GgDd", *(letter for pair in pairs for letter in pair)] if good else []
+        free = all(isinstance(x, str) and x.isidentifier() and x not in _TAKEN for x in letters)
+        if not good or not free or len({*letters}) < len(letters):
             raise ValueError(
-                f"unit {self.name}: expected pairs of new letters as factors, got {self.factors}"
+                f"unit {self.name}: expected pairs of new letters as factors, got {quoted(pairs)}"
             )
-        module = self.module or GatedNetwork
+        module = GatedNetwork if self.module is None else self.module
         if not (isinstance(module, type) and issubclass(module, GatedNetwork)):
             raise ValueError(
-                f"unit {self.name}: expected a subclass of GatedNetwork as module, got {module}"
+                f"unit {self.name}: expected a subclass of GatedNetwork, got {quoted(module)}"
             )
 
     @property
@@ -167,9 +194,9 @@ def register(record: Unit | Gate) -> None:
         ValueError: the name of one of the package's own, or an unknown gate.
     """
     if not isinstance(record, Unit | Gate):
-        raise TypeError(f"expected a Unit or a Gate, got {type(record).__name__}")
+        raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
     if record.name in BUILT_IN:
-        raise ValueError(f"{record.name!r} is the package's own: choose another name")
+        raise ValueError(f"{record.name!r} is the package's own: expected another name")
     if isinstance(record, Gate):
         _GATES[record.name] = record
         return
@@ -253,7 +280,7 @@ class GatedNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        _check_sizes(n_in, n_hidden, n_out)
+        check_size("parameters", unit.parameter_count(n_in, n_hidden, n_out))
         self.unit = unit
         self.gate = unit.gate.value
 
@@ -292,13 +319,16 @@ class GatedNetwork(nn.Module):
         """The network's values: (N, n_in) -> (N, n_out).
 
         Raises:
+            TypeError: ``x`` is no tensor of float64.
             ValueError: ``x`` has another shape.
         """
         self.check_input(x)
         return self.hidden(x) @ self.D.T + self.d
 
     def check_input(self, x: Tensor) -> None:
-        """Refuse, by a ValueError, points of another shape than (N, n_in)."""
+        """Refuse what is no float64 tensor (N, n_in), as :meth:`forward` does."""
+        if not isinstance(x, Tensor) or x.dtype != torch.float64:
+            raise TypeError(f"expected a tensor of float64, got {quoted(x)}")
         if x.ndim != 2 or x.shape[1] != self.n_in:
             raise ValueError(f"expected input of shape (N, {self.n_in}), got {tuple(x.shape)}")
 
@@ -345,6 +375,20 @@ PAPER_UNITS = ("mlp", "glu", "gqu")
 BUILT_IN = frozenset((*_GATES, *_UNITS))
 
 
+def check_network(network: object, n_in: int | None = None, n_out: int | None = None) -> None:
+    """Refuse what is no network, or one of other dimensions than those that are given.
+
+    Raises:
+        TypeError: no :class:`GatedNetwork`.
+        ValueError: another number of inputs or outputs.
+    """
+    if not isinstance(network, GatedNetwork):
+        raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
+    for name, wanted in (("n_in", n_in), ("n_out", n_out)):
+        if wanted not in (None, found := getattr(network, name)):
+            raise ValueError(f"expected a network of {name} = {wanted}, got {name} = {found}")
+
+
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
     """Number of parameters of a unit or of one by its name: :meth:`Unit.parameter_count`."""
     return find_unit(unit).parameter_count(n_in, n_hidden, n_out)
@@ -354,17 +398,17 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """The forward pass (N,) of a network of one output on x, (N,) for one input or (N, n_in).
 
     Raises:
-        ValueError: more than one output, or a wrong shape.
+        TypeError: no network.
+        ValueError: more than one output, a wrong shape, or points that are no finite numbers.
     """
-    if network.n_out != 1:
-        raise ValueError(f"predict needs a network of one output, got {network.n_out}")
+    check_network(network, n_out=1)
     with torch.no_grad():
         return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
 
 
 def as_points(x: np.ndarray) -> Tensor:
     """A copy as float64 tensor, (N,) as (N, 1)."""
-    points = torch.tensor(np.asarray(x, dtype=np.float64))
+    points = torch.tensor(check_finite_array("points", x))
     return points[:, None] if points.ndim == 1 else points
 
 
@@ -372,14 +416,16 @@ def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]
     """Write weights into a network, in place, each by its letter and of its shape.
 
     Raises:
-        ValueError: an unknown letter, a wrong shape, or an entry that is not finite.
+        TypeError: no network.
+        ValueError: an unknown letter, a wrong shape, or an entry that is no finite number.
     """
+    check_network(network)
     parameters = dict(network.named_parameters())
     for letter, value in values.items():
         parameter = parameters[check_choice("parameter", letter, parameters)]
         array = check_finite_array(letter, value)
         if array.shape != (expected := tuple(parameter.shape)):
-            raise ValueError(f"{letter} must have shape {expected}, got {array.shape}")
+            raise ValueError(f"{letter}: expected shape {expected}, got {array.shape}")
         with torch.no_grad():
             parameter.copy_(torch.from_numpy(array))
 

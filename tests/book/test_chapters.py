@@ -25,9 +25,6 @@ NOT_YET_NAMED = (
     "04_training",
     "05_scaling_1d",
     "06_gated_quadratic_unit",
-    "09_gelu_series",
-    "10_gelu_features",
-    "11_learned_features",
 )
 
 

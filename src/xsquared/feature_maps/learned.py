@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from xsquared.checks import check_integer, check_number, check_size
+from xsquared.checks import check_integer, check_integers, check_number, check_size, quoted
 from xsquared.feature_maps import check_vectors
 
 
@@ -112,14 +112,15 @@ def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
     Raises:
         ValueError: no seeds, or networks that memory should not hold.
     """
-    if not seeds:
-        raise ValueError("seeds: expected at least one, got none")
+    if not isinstance(protocol, Protocol):
+        raise TypeError(f"expected a Protocol, got {quoted(protocol)}")
+    numbers = check_integers("seeds", seeds)
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
-    check_size("networks", len(seeds), 2, hidden, d + m + 2)
+    check_size("networks", len(numbers), 2, hidden, d + m + 2)
     shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
     per_seed = []
-    for seed in seeds:
-        rng = np.random.default_rng([0, check_integer("seed", seed)])
+    for seed in numbers:
+        rng = np.random.default_rng([0, seed])
         per_seed.append([
             torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
             for fan_in, shape in 2 * shapes
@@ -137,10 +138,13 @@ def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, T
     Raises:
         ValueError: d or n below 1, no keys, or pairs that memory should not hold.
     """
-    if not keys:
-        raise ValueError("keys: expected at least one, got none")
+    if not isinstance(keys, list | tuple) or not keys:
+        raise ValueError(f"keys: expected at least one list of integers, got {quoted(keys)}")
+    streams = [check_integers("keys", key) for key in keys]
     check_size("pairs", len(keys), check_integer("n", n, 1), check_integer("d", d, 1), d + 1)
-    numbers = np.stack([np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in keys])
+    numbers = np.stack(
+        [np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in streams]
+    )
     W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
     return W, x, gelu((W @ x[..., None])[..., 0])
 
@@ -160,6 +164,12 @@ def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tenso
     Raises:
         ValueError: pairs that are not finite or have another dimension.
     """
+    if not isinstance(networks, TwoNetworks):
+        raise TypeError(f"expected TwoNetworks, got {quoted(networks)}")
+    shapes = [tuple(getattr(v, "shape", ())) for v in (W, x, y)]
+    n, d = (*shapes[1][1:], 0, 0)[:2]
+    if shapes != [(1, n, d, d), (1, n, d), (1, n, d)]:
+        raise ValueError(f"expected W (1, n, d, d), x and y (1, n, d), got {shapes}")
     for vectors in (W, x, y):
         networks.check(vectors)
     seeds = len(networks.psi_layers[0])
@@ -191,10 +201,13 @@ def train(
     Raises:
         ValueError: no seeds, a step out of its range, or arrays that memory should not hold.
     """
-    check_size("losses", check_integer("steps", steps, 1), len(seeds))
+    if not callable(measure):
+        raise TypeError(f"measure: expected a function, got {quoted(measure)}")
+    check_integer("steps", steps, 1)
     for step in at_steps:
         check_integer("at_steps", step, 1, steps)
     networks = initial_networks(protocol, seeds)
+    check_size("losses", steps, len(seeds))
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
     optimiser = torch.optim.Adam(parameters, lr=protocol.rate)
     losses = np.empty((steps, len(seeds)))

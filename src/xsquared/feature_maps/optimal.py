@@ -53,13 +53,17 @@ def second_moment(d: int) -> float:
     return d / 4 + float(weights @ (even**2 @ angles) @ weights)
 
 
-@cache
 def singular_values(d: int) -> np.ndarray:
     """Singular values of GELU(w . x) as an operator, with multiplicity, largest first.
 
     Values below 1e-9, those of harmonics beyond degree 16, and all beyond the first 4000 are left
     out: they are smaller than the ones listed. (4000,) or fewer, read-only.
     """
+    return _singular_values(check_integer("d", d, 2, MOST_D))
+
+
+@cache
+def _singular_values(d: int) -> np.ndarray:
     (_, weights), (t, angles), _, even = _law(d)
     order = (d - 3) / 2
     found = [np.full(d, 0.5)]
@@ -81,7 +85,12 @@ def best_mse(d: int) -> np.ndarray:
 
 
 def harmonics(d: int, degree: int) -> int:
-    """Number of spherical harmonics of a degree in d dimensions."""
+    """Number of spherical harmonics of a degree, up to 1000, in d dimensions.
+
+    Raises:
+        ValueError: a degree or a dimension out of bounds.
+    """
+    d, degree = check_integer("d", d, 2, MOST_D), check_integer("degree", degree, 0, 1000)
     lower = math.comb(d + degree - 3, degree - 2) if degree >= 2 else 0
     return math.comb(d + degree - 1, degree) - lower
 

@@ -152,9 +152,11 @@ def max_error(coefficients: np.ndarray, radius: float) -> float:
         ValueError: coefficients that are no finite vector, or a radius outside 1e-6 to 1e6.
     """
     c = check_finite_array("coefficients", coefficients, ndim=1)
+    if not len(c):
+        raise ValueError("coefficients: expected at least one, got none")
     _, radius = _checked(1, radius, "radius")
     z = radius * np.cos(np.linspace(0, np.pi, _GRID))
-    return float(np.abs(polyval(z, c) - gelu(z)).max(initial=0.0))
+    return float(np.abs(polyval(z, c) - gelu(z)).max())
 
 
 def _checked(degree: int, scale: float, name: str) -> tuple[int, float]:

@@ -19,7 +19,7 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
 from scipy.special import erf, factorial, ndtr
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_finite_array, check_integer, check_number
 
 #: Beyond this many terms factorials leave the range of float64,
 MOST_TERMS = 80
@@ -29,19 +29,19 @@ MOST_RADIUS = 30.0
 
 def gelu(z: ArrayLike) -> np.ndarray:
     """GELU by the error function, z F(z), of any shape."""
-    z = np.asarray(z, dtype=np.float64)
+    z = check_finite_array("z", z)
     return z * ndtr(z)
 
 
 def gelu_even(z: ArrayLike) -> np.ndarray:
     """The even part of GELU, GELU(z) - z/2 = z erf(z/sqrt 2)/2: all of it that is not linear."""
-    z = np.asarray(z, dtype=np.float64)
+    z = check_finite_array("z", z)
     return z * erf(z / math.sqrt(2)) / 2
 
 
 def gelu_tanh(z: ArrayLike) -> np.ndarray:
     """The usual approximation of GELU, z (1 + tanh(sqrt(2/pi) (z + 0.044715 z^3))) / 2."""
-    z = np.asarray(z, dtype=np.float64)
+    z = check_finite_array("z", z)
     return z * (1 + np.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))) / 2
 
 
@@ -63,7 +63,7 @@ def series_coefficients(n_terms: int) -> np.ndarray:
 
 def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
     """The series cut after N even terms, of any shape; errors as above."""
-    return polyval(np.asarray(z, dtype=np.float64), series_coefficients(n_terms))
+    return polyval(check_finite_array("z", z), series_coefficients(n_terms))
 
 
 def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
     """
     n_terms = check_integer("n_terms", n_terms, 0, MOST_TERMS - 1)
     first_left_out = abs(series_coefficients(n_terms + 1)[-1])
-    return first_left_out * np.abs(np.asarray(z, dtype=np.float64)) ** (2 * n_terms + 2)
+    return first_left_out * np.abs(check_finite_array("z", z)) ** (2 * n_terms + 2)
 
 
 def largest_error(n_terms: int, radius: float) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_finite_array, check_integer, check_size, quoted
+from xsquared.checks import check_finite_array, check_integer, check_integers, check_size, quoted
 from xsquared.feature_maps import check_vectors
 
 Kind = Literal["kronecker", "symmetric"]
@@ -36,7 +36,7 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
     if kind not in ("kronecker", "symmetric"):
         raise ValueError(f"kind: expected kronecker or symmetric, got {quoted(kind)}")
     d = check_integer("d", d, 1)
-    checked = [check_integer("power", p, 0, MOST_POWER) for p in powers]
+    checked = check_integers("power", powers, 0, MOST_POWER)
     return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in checked)
 
 
