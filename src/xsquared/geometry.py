@@ -90,7 +90,8 @@ def hinge_segments(
         ValueError: another input dimension, or an empty or infinite box.
     """
     check_network(network, n_in=2)
-    intervals, found = check_box(box, 2), []
+    intervals = check_box(box, 2)
+    found: list[Hinge] = []
     lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
     for neuron, (normal, offset) in enumerate(lines):
         squared = float(normal @ normal)

@@ -209,7 +209,7 @@ def test_the_settings_are_used(noisy: Dataset) -> None:
         ({"kept": 0}, "kept: expected an integer >= 1, got 0"),
         ({"rounds": (4, 0)}, "rounds and last_iterations: expected an integer >= 1, got 0"),
         ({"margin": -0.1}, "margin: expected a finite number >= 0, got -0.1"),
-        ({"device": "tpu"}, "device must be one of cpu, cuda, got 'tpu'"),
+        ({"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict, message: str) -> None:

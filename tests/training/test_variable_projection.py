@@ -391,7 +391,7 @@ def test_bad_arguments_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             run(unit, x, y, start, **options)
-    with pytest.raises(ValueError, match="expected at least 1 neuron, got 0"):
+    with pytest.raises(ValueError, match="n: expected an integer >= 1, got 0"):
         rows(mlp, x, 0, 42)
 
 
@@ -404,7 +404,7 @@ def test_bad_arguments_are_refused() -> None:
         ({"trial_iterations": True}, "trial_iterations: expected an integer >= 1, got True"),
         ({"ridge": -1e-9}, "ridge: expected a finite number >= 0, got -1e-09"),
         ({"ridge": math.nan}, "ridge: expected a finite number >= 0, got nan"),
-        ({"device": "tpu"}, "device must be one of cpu, cuda, got 'tpu'"),
+        ({"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict, message: str) -> None:

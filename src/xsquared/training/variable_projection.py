@@ -26,15 +26,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import mul
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_choice, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
@@ -120,40 +120,24 @@ class VariableProjection:
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
         trains = gates == "trained"
-
-        def run(rows: Rows, iterations: int) -> ProjectedFit:
-            return last(
-                iterates(
-                    unit,
-                    x,
-                    y,
-                    rows,
-                    train_gates=trains,
-                    max_iterations=iterations,
-                    ridge=self.ridge,
-                    damping=self.damping,
-                )
-            )
-
+        settings: dict[str, Any] = {"ridge": self.ridge, "damping": self.damping}
+        run = partial(iterates, unit, x, y, train_gates=trains, **settings)
         first = min(self.trial_iterations, self.max_iterations)
-        trials = [
-            run(rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device), first)
+        starts = (
+            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
             for _ in range(self.starts if trains else 1)
-        ]
+        )
+        trials = [last(run(rows, max_iterations=first)) for rows in starts]
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
         if best.status == "iterations" and self.max_iterations > first:
-            best = run(best.rows, self.max_iterations - first)
+            best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Trained(to_network(best, unit), best.status, total, best.rmse)
 
 
 def require_formula(solver: str, unit: Unit) -> None:
-    """Refuse a unit that computes something else than the formula that a solver uses.
-
-    Raises:
-        ValueError: naming both.
-    """
+    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
     if not unit.is_standard:
         raise ValueError(
             f"{solver} solves for the weights of d + D (gate * factors); the module of "
@@ -162,14 +146,8 @@ def require_formula(solver: str, unit: Unit) -> None:
 
 
 def check_device(device: str) -> None:
-    """Refuse an unknown device, and CUDA where there is none.
-
-    Raises:
-        ValueError: naming what was expected.
-    """
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device must be one of cpu, cuda, got {device!r}")
-    if device == "cuda" and not torch.cuda.is_available():
+    """Refuse, by a ValueError, an unknown device, and CUDA where there is none."""
+    if check_choice("device", device, ("cpu", "cuda")) == "cuda" and not torch.cuda.is_available():
         raise ValueError("device cuda was asked for, but torch sees no CUDA device")
 
 
@@ -283,8 +261,7 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     Raises:
         ValueError: no neuron.
     """
-    if n < 1:
-        raise ValueError(f"expected at least 1 neuron, got {n}")
+    check_integer("n", n, 1)
 
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
@@ -354,11 +331,10 @@ class _Model:
         constant = self.weighted[:, -1:]
         matrix = _products([hidden], self.weighted if self.unit.factors else constant, 1)
         matrix[:, -1:] = constant
-        solution = (
-            solve_ridge(matrix, self.values, self.ridge)
-            if self.ridge
-            else solve(matrix, self.values)
-        )
+        if self.ridge:
+            solution = solve_ridge(matrix, self.values, self.ridge)
+        else:
+            solution = solve(matrix, self.values)
         linear = solution.coefficients
         residual = matrix @ linear - self.values
         loss = residual @ residual
