@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import mul
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -120,8 +120,9 @@ class VariableProjection:
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
         trains = gates == "trained"
-        settings: dict[str, Any] = {"ridge": self.ridge, "damping": self.damping}
-        run = partial(iterates, unit, x, y, train_gates=trains, **settings)
+        run = partial(
+            iterates, unit, x, y, train_gates=trains, ridge=self.ridge, damping=self.damping
+        )
         first = min(self.trial_iterations, self.max_iterations)
         starts = (
             rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
