@@ -65,14 +65,14 @@ def test_lines_stand_out_from_white(look: dict) -> None:
 
 def test_line_look_drops_the_marker() -> None:
     assert "marker" not in line_look("mlp")
-    with pytest.raises(ValueError, match="no look for 'rnn'; known are target, mlp"):
+    with pytest.raises(ValueError, match="unknown look 'rnn'; known are target, mlp"):
         line_look("rnn")
 
 
 def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
     draw_knots(ax, np.array([0.0, 0.5]))
     assert [line.get_xdata()[0] for line in ax.lines] == [0.0, 0.5]
-    with pytest.raises(ValueError, match=r"vector of knots, got shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"knots: expected 1 axes, got shape \(1, 2\)"):
         draw_knots(ax, np.zeros((1, 2)))
 
 

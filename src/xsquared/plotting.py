@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from xsquared.checks import check_choice, check_finite_array
 from xsquared.geometry import hinge_segments
 from xsquared.units import GatedNetwork
 
@@ -53,25 +54,17 @@ def line_look(name: str) -> dict[str, Any]:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in LOOK:
-        raise ValueError(f"no look for {name!r}; known are {', '.join(LOOK)}")
-    return {key: value for key, value in LOOK[name].items() if key != "marker"}
+    look = LOOK[check_choice("look", name, LOOK)]
+    return {key: value for key, value in look.items() if key != "marker"}
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
-    """Thin vertical lines where cells meet.
-
-    Args:
-        ax: the axes.
-        knots: (n,) places.
+    """Thin vertical lines at the knots (n,), where cells meet.
 
     Raises:
-        ValueError: knots that are no vector.
+        ValueError: knots that are no vector of finite numbers.
     """
-    places = np.asarray(knots, dtype=np.float64)
-    if places.ndim != 1:
-        raise ValueError(f"expected a vector of knots, got shape {places.shape}")
-    for place in places:
+    for place in check_finite_array("knots", knots, ndim=1):
         ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0)
 
 

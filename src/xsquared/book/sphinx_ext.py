@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
-def _project(app_source: str) -> Project:
-    """The checkout that the pages lie in: the book's folder is one below its root."""
-    return Project(Path(app_source).parent)
-
-
 def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
     """The words of a mark and its CSS class.
 
@@ -67,7 +62,7 @@ class ProofRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
         """Make the mark's nodes."""
         try:
-            proofs = read_proofs(_project(str(self.env.srcdir)).proofs)
+            proofs = read_proofs(Project(Path(self.env.srcdir).parent).proofs)
             proof = proofs[check_choice("proof", self.text, sorted(proofs))]
         except (BookError, ValueError) as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
@@ -153,7 +148,7 @@ class Written(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
         try:
-            text = WRITERS[self.name](_project(str(self.env.srcdir)), *self.arguments)
+            text = WRITERS[self.name](Project(Path(self.env.srcdir).parent), *self.arguments)
         except (BookError, TypeError, ValueError) as error:
             raise self.error(f"{self.name} {' '.join(self.arguments)}: {error}") from error
         return self.parse_text_to_nodes(text, allow_section_headings=True)

@@ -9,12 +9,9 @@ from typing import Any
 import nbformat
 
 from xsquared.book.project import BookError, Project
+from xsquared.checks import check_choice
 from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
 
-TITLES = {
-    "gated-units": "Gated units",
-    "gelu-linearization": "GELU layers as feature maps",
-}
 _MARKS = {"holds": "✔\u00a0holds", "fails": "✘\u00a0fails", "open": "○\u00a0open"}
 
 
@@ -66,18 +63,17 @@ def collect(chapters: Path) -> list[Entry]:
 
 
 def _of_paper(project: Project, paper: str) -> list[Entry]:
-    if paper not in PAPERS:
-        raise BookError(f"expected one of {', '.join(PAPERS)}, got {paper}")
+    check_choice("paper", paper, PAPERS)
     return [entry for entry in collect(project.chapters) if entry.claim.paper == paper]
 
 
 def summary_table(project: Project) -> str:
     """A Markdown table: how many claims of each paper hold, fail and are open."""
     rows = ["| Paper | claims | hold | fail | open |", "| --- | ---: | ---: | ---: | ---: |"]
-    for paper in PAPERS:
+    for paper, title in PAPERS.items():
         words = [entry.verdict for entry in _of_paper(project, paper)]
         counts = [len(words), *(words.count(word) for word in _MARKS)]
-        rows.append(f"| {TITLES[paper]} | " + " | ".join(map(str, counts)) + " |")
+        rows.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(rows)
 
 
