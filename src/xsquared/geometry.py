@@ -138,12 +138,9 @@ def spline_gates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gates whose hinges are n equidistant points of an interval, ends included (Fig. 8).
 
-    Args:
-        n: number of gates, at least 2; the spacing is (b - a)/(n - 1), not (b - a)/n.
-        domain: the interval (a, b).
-        orientation: ``"one-way"``, all gates open to the right (G = 1), or ``"alternating"``, the
-            first opens to the right, the second to the left, and so on, so that every point of the
-            line lies on the open side of some gate once n > 2.
+    The spacing is (b - a)/(n - 1), not (b - a)/n. One-way gates open to the right (G = 1); of
+    alternating ones the first opens to the right, the second to the left, and so on, so that every
+    point of the line lies on the open side of some gate once n > 2.
 
     Returns:
         G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.

@@ -42,13 +42,9 @@ KERNEL_ENVIRONMENT = dict.fromkeys((*_THREADS, "PYDEVD_DISABLE_FILE_VALIDATION")
 
 @dataclass(frozen=True)
 class Execution:
-    """How the execution of one notebook went.
+    """How the execution of one chapter went: wall time, and where the notebook lies.
 
-    Attributes:
-        name: the chapter, such as ``"03_constructions"``.
-        seconds: wall time, the kernel's start included.
-        output: the executed notebook.
-        failure: one line naming notebook, cell and error; empty on success.
+    The failure is one line naming notebook, cell and error; empty on success.
     """
 
     name: str
@@ -63,11 +59,7 @@ def usable_cores() -> int:
 
 
 def select(project: Project, only: Sequence[str] = ()) -> list[Path]:
-    """The notebooks named in ``only``, or all of them.
-
-    Raises:
-        BookError: a name is no chapter.
-    """
+    """The notebooks named in ``only``, or all of them; a BookError where a name is no chapter."""
     sources = project.sources()
     unknown = sorted(set(only) - {source.stem for source in sources})
     if unknown:
@@ -92,7 +84,7 @@ def execute(
         only: names of the chapters to execute; all where empty.
         parameters: values for the notebooks' ``parameters`` cells. Each must be declared by at
             least one selected chapter; chapters that declare none of them are not executed.
-        jobs: notebooks executed at a time; the number of usable cores where None.
+        jobs: notebooks executed at a time; as many as usable cores where None.
 
     Returns:
         One execution per chapter, in reading order.

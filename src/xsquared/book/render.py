@@ -51,14 +51,11 @@ def _told(notebook: nbformat.NotebookNode) -> list[tuple[Any, ...]]:
 
 
 def render(project: Project, destination: Path | None = None) -> Path:
-    """Build the HTML site from the pages and the executed chapters.
-
-    Args:
-        project: the checkout; its ``_build/proofs.json`` must exist.
-        destination: the folder under which ``_build/html`` appears; the checkout where None.
+    """Build the HTML site from the pages, the executed chapters and ``_build/proofs.json``.
 
     Returns:
-        The folder that holds ``index.html``.
+        The folder that holds ``index.html``: ``_build/html`` under the destination, or where that
+        is None in the checkout.
 
     Raises:
         BookError: a chapter is unfit, or Sphinx warned.

@@ -82,14 +82,10 @@ PROBLEMS: dict[str, Problem] = (
 
 
 def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
-    """A problem's points.
+    """A problem's points, drawn or shuffled by the seed.
 
-    Args:
-        name: one of :data:`PROBLEMS`.
-        seed: of drawing synthetic points and of shuffling tables.
-        split: one of :data:`xsquared.data.dataset.SPLITS`.
-        points: training points. Where None: 2,000; of a table, held out, every row that
-            is not held out; of the airfoils, which have fewer, every row.
+    Training points, where None are asked for: 2,000; of a table, held out, every row that is not
+    held out; of the airfoils, which have fewer, every row.
 
     Raises:
         ValueError: an unknown problem or split, a negative seed, or more points than a table

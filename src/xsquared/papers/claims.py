@@ -135,12 +135,9 @@ def ledger() -> dict[str, Claim]:
 
 
 def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
-    """Compare one measurement with one claim.
+    """Compare a measurement with a claim: a number where that has a value, else True or False.
 
-    Args:
-        claim: the claim.
-        measured: a number where the claim has a value, else True or False.
-        note: one short remark printed with the verdict, such as the protocol.
+    The note, such as the protocol, is printed with the verdict.
 
     Raises:
         ClaimError: ``measured`` is of the wrong kind or not finite.

@@ -76,11 +76,7 @@ def _check_shapes(matrix: Tensor, right: Tensor) -> None:
 
 
 def solve(matrix: Tensor, right: Tensor) -> Solution:
-    """Solve the least-squares problem ``A c = b`` for A of any rank.
-
-    Args:
-        matrix: A, (N, m).
-        right: b, (N,).
+    """Solve the least-squares problem ``A c = b`` for A (N, m) of any rank and b (N,).
 
     Raises:
         ValueError: shapes that do not fit.
@@ -106,10 +102,7 @@ def solve(matrix: Tensor, right: Tensor) -> Solution:
 def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
     """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
 
-    Args:
-        matrix: A, (N, m); its last column is the constant one.
-        right: b, (N,).
-        ridge: the multiple, positive.
+    The last column of A (N, m) is the constant one; the multiple, the ridge, is positive.
 
     Raises:
         ValueError: shapes that do not fit, or a ridge that is not positive.

@@ -94,14 +94,9 @@ def newton(
     stages: Sequence[Sequence[tuple[str, ...]]],
     settings: Newton,
 ) -> Trained:
-    """Train some layers of a network of one output in place, stage after stage.
+    """Train some layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    Args:
-        network: the network.
-        x: (N, d) points.
-        y: (N,) values.
-        stages: each some layers, as :func:`layers` gives them.
-        settings: the solver, whose own stages are not used.
+    A stage is some layers, as :func:`layers` gives them; the solver's own are not used.
 
     Returns:
         The network, with the status of the last stage: ``"stalled"`` where no line search found the

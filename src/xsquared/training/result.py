@@ -109,7 +109,6 @@ class Solver(Protocol):
         Raises:
             ValueError: data, a unit or a gate that this solver does not implement, by name.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)

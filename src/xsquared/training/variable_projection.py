@@ -72,8 +72,7 @@ class ProjectedFit:
         linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
         rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
-        status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
-            came first.
+        status: as of :func:`xsquared.training.levenberg_marquardt.descend`.
     """
 
     rows: Rows
@@ -194,10 +193,9 @@ def iterates(
         weights: (N,) quadrature weights with sum 1; equal ones where None.
         train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0.
-        ridge: multiple of the linear weights' sum of squares that is added to the mean square
-            error, at least 0.
-        damping: how the damping moves, and when the descent ends.
+        max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
+        ridge: as there.
+        damping: as there.
 
     Yields:
         As :func:`xsquared.training.levenberg_marquardt.descend`.
@@ -251,16 +249,7 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
     from the data, in its middle half. Through a point itself, rounding would decide whether the
     gate is open there, and the runs of two machines would part at the first step. Factors but
-    the first are drawn in the same way.
-
-    Args:
-        unit: the unit.
-        x: (N, d) training points.
-        n: number of neurons, at least 1.
-        generator: of the randomness.
-
-    Raises:
-        ValueError: no neuron.
+    the first are drawn in the same way. Points x are (N, d), neurons n at least 1, by ValueError.
     """
     check_integer("n", n, 1)
 
