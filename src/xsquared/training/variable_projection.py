@@ -249,7 +249,7 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
     from the data, in its middle half. Through a point itself, rounding would decide whether the
     gate is open there, and the runs of two machines would part at the first step. Factors but
-    the first are drawn in the same way. Points x are (N, d), neurons n at least 1, by ValueError.
+    the first are drawn in the same way. Points x are (N, d); no neuron is a ValueError.
     """
     check_integer("n", n, 1)
 
