@@ -67,7 +67,7 @@ def test_two_levels_of_rows_are_two_header_columns() -> None:
 @pytest.mark.parametrize(
     ("frame", "name", "formats", "message"),
     [
-        (FRAME, "errors", FORMATS, "a table's name is tab-something, got 'errors'"),
+        (FRAME, "errors", FORMATS, "expected a table's name as tab-something, got 'errors'"),
         (FRAME, "tab-e", {}, "the numbers of 'error & \\$e_1\\$' have no format, got 0.001"),
         (FRAME, "tab-e", {**FORMATS, "m": ".1f"}, "formats for m, which are neither columns"),
         (FRAME[:0], "tab-e", FORMATS, "expected rows and one level of columns"),

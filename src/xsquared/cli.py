@@ -9,18 +9,22 @@ import random
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from xsquared import __version__
+from xsquared.checks import MOST, check_integer, quoted
+
+#: Trials of one sweep: beyond that describing them takes all the memory.
+_MOST_TRIALS = 10**5
 
 
 def _parameter(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
         return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text.strip()
 
 
@@ -30,8 +34,10 @@ def _positive(text: str) -> int:
         value = int(text)
     except ValueError:
         value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text!r}")
+    if not 1 <= value <= MOST:
+        raise argparse.ArgumentTypeError(
+            f"expected an integer of at least 1 and at most {MOST}, got {quoted(text)}"
+        )
     return value
 
 
@@ -114,6 +120,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     settings = {name: _parameter(value) for name, value in arguments.settings}
     solver = arguments.solver or ("free_knots" if on_line else "ridge_path")
     solver_from(solver, settings)
+    count = len(arguments.widths) * len(arguments.unit) * arguments.seeds
+    check_integer("trials, units times widths times seeds", count, 1, _MOST_TRIALS)
     trials = [
         Trial(
             unit=unit,
@@ -201,20 +209,19 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _widths(text: str) -> list[int]:
     """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
-    try:
+    widths: Sequence[int] = []
+    with suppress(ValueError):
         if ":" in text:
             first, last, *step = (int(part) for part in text.split(":"))
             (stride,) = step or [1]
-            widths = list(range(first, last + 1, stride))
+            widths = range(first, last + 1, stride)
         else:
             widths = [int(part) for part in text.split(",")]
-    except ValueError:
-        widths = []
-    if not widths or min(widths) < 1:
+    if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
         raise argparse.ArgumentTypeError(
-            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {text!r}"
+            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {quoted(text)}"
         )
-    return widths
+    return list(widths)
 
 
 def _add_experiments(commands: Any) -> None:

@@ -134,9 +134,7 @@ def network_from_pieces(
     """
     record = find_unit(unit)
     if record.gate.name != "relu":
-        raise ValueError(
-            f"splines become networks of relu gates, {record.name} has {record.gate.name}"
-        )
+        raise ValueError(f"expected a relu gate for a spline, {record.name} has {record.gate.name}")
     p = len(record.factors)
     t, c = check_finite_array("knots", knots), check_finite_array("pieces", pieces)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():

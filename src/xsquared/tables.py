@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from xsquared.checks import check_integer, quoted
+
 #: The type under which a table's strings travel in a notebook's output.
 TABLE_MIME = "application/vnd.xsquared.table+json"
 #: What stands in a cell without a value.
@@ -60,11 +62,20 @@ class Table:
     numeric: tuple[bool, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"tab-[a-z0-9-]+", self.name):
-            raise ValueError(f"a table's name is tab-something, got {self.name!r}")
+        if not isinstance(self.name, str) or not re.fullmatch(r"tab-[a-z0-9-]{1,80}", self.name):
+            raise ValueError(f"expected a table's name as tab-something, got {quoted(self.name)}")
         frame = self.frame
+        if not isinstance(frame, pd.DataFrame) or not isinstance(self.caption, str):
+            raise TypeError(
+                f"{self.name}: expected a frame and a caption, got {quoted(frame)}, "
+                f"{quoted(self.caption)}"
+            )
+        if not isinstance(self.formats, Mapping | str | None):
+            raise TypeError(f"{self.name}: expected formats by name, got {quoted(self.formats)}")
         if len(frame) == 0 or frame.columns.nlevels > 1:
-            raise ValueError(f"{self.name}: expected rows and one level of columns, got {frame!r}")
+            raise ValueError(
+                f"{self.name}: expected rows and one level of columns, got {quoted(frame)}"
+            )
         if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
             frame = frame.set_index(frame.columns[0])
         stubs = frame.index.nlevels
@@ -112,10 +123,18 @@ class Table:
             found = (formats[key] for key in (*map(str, labels), head) if key in formats)
             spec = next(found, "")
         if isinstance(cell, Integral):
-            return format(int(cell), spec)
+            return self._formatted(int(cell), spec)
         if not spec and not stub:
-            raise ValueError(f"{self.name}: the numbers of {head!r} have no format, got {cell}")
-        return format(float(cell), spec or "g")
+            raise ValueError(
+                f"{self.name}: expected formats, the numbers of {head!r} have no format, got {cell}"
+            )
+        return self._formatted(float(cell), spec or "g")
+
+    def _formatted(self, number: float, spec: str) -> str:
+        try:
+            return format(number, spec)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self.name}: expected a number's format, got {spec!r}") from None
 
     def html(self) -> str:
         """The table as HTML, without styles of its own."""
@@ -195,17 +214,20 @@ def glue_numbers(
     """
     from myst_nb import glue  # the book's own need, not the package's
 
+    if not isinstance(numbers, Mapping) or not all(isinstance(key, str) for key in numbers):
+        raise TypeError(f"expected numbers by name, got {quoted(numbers)}")
     plain: dict[str, float | int | str] = {}
     for key, value in numbers.items():
         if isinstance(value, str):
             plain[key] = value
         elif isinstance(value, bool) or not isinstance(value, Real):
-            raise ValueError(f"{key}: expected a number or text to glue, got {value!r}")
+            raise ValueError(f"{key}: expected a number or text to glue, got {quoted(value)}")
         elif isinstance(value, Integral):
             plain[key] = int(value)
         elif isinstance(digits, Mapping) and key not in digits:
             raise ValueError(f"{key}: {value} has no digits; those of {', '.join(digits)} are set")
         else:
-            plain[key] = round(float(value), digits if isinstance(digits, int) else digits[key])
+            decimals = digits[key] if isinstance(digits, Mapping) else digits
+            plain[key] = round(float(value), check_integer("digits", decimals, 0, 17))
     for key, number in plain.items():
         glue(key, number, display=False)

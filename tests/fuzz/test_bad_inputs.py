@@ -18,7 +18,7 @@ import xsquared
 from tests.fuzz.table import CASES, DOORS, EXEMPT
 
 #: A line that says what was expected, one way or another.
-WANTED = re.compile(r"expected|known are|cannot|needs|takes| is (not|no) | has no |only")
+WANTED = re.compile(r"expect|known are|cannot|needs|takes|fits| is no| has no |only|: error: ")
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,9 @@ def test_failures_show_by_their_status(small: Study) -> None:
 def test_draws_are_those_of_their_seed(small: Study) -> None:
     assert drawn(small, 3, 5) == drawn(small, 3, 5)
     assert len(set(drawn(small, 6, 0))) == 6
-    with pytest.raises(ValueError, match="small has 6 rows, got 7 to check"):
+    with pytest.raises(
+        ValueError, match="rows of small to check: expected an integer from 1 to 6, got 7"
+    ):
         drawn(small, 7, 0)
 
 

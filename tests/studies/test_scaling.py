@@ -85,7 +85,7 @@ def test_one_dimension_runs_and_both_splits_agree() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs at least 2 of them, got 1"):
+    with pytest.raises(ValueError, match="seeds: expected an integer from 2 to 1000, got 1"):
         scaling_trials(["sine"], [4], 1)
     with pytest.raises(ValueError, match="unknown problem 'cube'"):
         scaling_trials(["cube"], [4], 2)

@@ -125,14 +125,14 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
         ({"points": 0}, "points: expected an integer >= 1, got 0"),
         ({"activation": "step"}, "unknown activation 'step'; known are relu"),
-        ({"solver": ""}, "solver must be a name, got ''"),
+        ({"solver": ""}, "solver: expected a name, got ''"),
         ({"gates": "open"}, "unknown gates 'open'; known are trained, frozen"),
         ({"split": "loo"}, "unknown split 'loo'; known are paper, held-out"),
         ({"problem": "iris"}, "unknown problem 'iris'; known are sine"),
         ({"problem": ""}, "expected a problem, an expression or data, got none"),
         ({"expression": "x"}, "expected a problem, an expression or data, got 'friedman1' and 'x'"),
         ({"problem": "", "data": "a.csv"}, "need the name y of the column to predict: a.csv"),
-        ({"domain": ((0, 1),)}, "friedman1 has its own domain"),
+        ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),
         ({"settings": (("a", 1), ("a", 2))}, "expected every setting once"),
     ],
 )
@@ -146,8 +146,8 @@ def test_bad_trials_are_refused(change: dict[str, Any], message: str) -> None:
     [
         ({"expression": "w"}, "unknown symbol 'w'"),
         ({"expression": "1/x"}, "is not finite at x=0"),
-        ({"domain": ()}, "needs its domain"),
-        ({"domain": ((0, math.inf),)}, "needs its domain"),
+        ({"domain": ()}, "expected the domain of"),
+        ({"domain": ((0, math.inf),)}, "finite a < b"),
         ({"domain": ((1, 0),)}, "finite a < b"),
     ],
 )
@@ -167,9 +167,9 @@ def test_scalars_of_numpy_and_torch_become_pythons() -> None:
 @pytest.mark.parametrize(
     ("returned", "error", "message"),
     [
-        (0.5, TypeError, "must return a mapping, got float"),
-        ({"a": np.arange(3)}, TypeError, "a must be a number or a string, got ndarray"),
-        ({"a": {}}, TypeError, "a must be a number or a string, got dict"),
+        (0.5, TypeError, "expected a mapping from a trial, got 0.5"),
+        ({"a": np.arange(3)}, TypeError, "a: expected a number or a string, got array"),
+        ({"a": {}}, TypeError, "a: expected a number or a string, got {}"),
         ({"seed": 3}, ValueError, "the name 'seed' of a returned value is taken"),
         ({"seconds": 3}, ValueError, "the name 'seconds'"),
     ],

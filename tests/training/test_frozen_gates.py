@@ -37,7 +37,7 @@ def test_a_single_gate_opens_at_the_left_end() -> None:
 
 
 def test_no_gate_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"n: expected an integer from 2 to .*, got 0"):
+    with pytest.raises(ValueError, match=r"n: expected an integer from 1 to .*, got 0"):
         alternating_gates(0, (-1.0, 1.0))
 
 

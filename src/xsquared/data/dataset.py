@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
+from xsquared.checks import check_choice, check_finite_array, check_integer, check_size, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.units import GatedNetwork, predict
 
@@ -174,7 +174,8 @@ def sampled(target: Target, n_points: int = 10_000) -> Dataset:
     Raises:
         ValueError: several variables, or fewer than two points.
     """
-    x = np.linspace(*interval_of(target), check_integer("n_points", n_points, 2))
+    interval, count = interval_of(target), check_integer("n_points", n_points, 2, 10**7)
+    x = np.linspace(*interval, count)
     points = Points(_frozen(x[:, None]), _frozen(target(x)))
     one, zero = _frozen(np.ones(1)), _frozen(np.zeros(1))
     return Dataset(target.name, "paper", points, points, points, zero, one, 0.0, 1.0, target=target)
@@ -200,6 +201,8 @@ def from_target(
     Raises:
         ValueError: an unknown split, a negative seed, or too few points to fit.
     """
+    if not isinstance(target, Target):
+        raise TypeError(f"expected a Target, got {quoted(target)}")
     low, high = np.asarray(target.domain).T
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -225,6 +228,7 @@ def from_generator(
     count = DEFAULT_POINTS if points is None else points
     dim = generate(1, seed)[0].shape[1]
     _check_points(name, count, dim)
+    check_size("points", count + count // 4 + TEST_POINTS, dim)
     if split == "paper":
         return _standardised(name, split, [generate(count, seed)], target=target)
     kept = max(count // 4, 1)
@@ -274,7 +278,7 @@ def from_arrays(
     _check_points(name, count, x.shape[1])
     if count > available:
         raise ValueError(
-            f"{name} has {rows} rows, {available} of them for training: {count} points are too many"
+            f"{name} has {rows} rows: expected at most {available} for training, got {count}"
         )
     start = held + kept
     parts = [(x[start : start + count], y[start : start + count])]
@@ -296,8 +300,11 @@ def from_frame(
     Raises:
         ValueError: a column that is missing, stands twice or holds no numbers.
     """
-    if y not in frame.columns or not frame.columns.is_unique:
-        wanted = "every column once" if y in frame.columns else f"a column {y!r}"
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"{name}: expected a pandas frame, got {quoted(frame)}")
+    known = isinstance(y, str) and y in frame.columns
+    if not known or not frame.columns.is_unique:
+        wanted = "every column once" if known else f"a column {quoted(y)}"
         raise ValueError(f"{name}: expected {wanted}, got {quoted([*frame.columns])}")
     features = [column for column in frame.columns if column != y]
     columns = [check_finite_array(f"{name}, column {c}", _plain(frame[c])) for c in features]
@@ -321,6 +328,8 @@ def from_file(
     """
     import pandas as pd  # a second that only tables of one's own need
 
+    if not isinstance(path, str | Path):
+        raise TypeError(f"expected the path of a file, got {quoted(path)}")
     path = Path(path)
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     if path.suffix not in readers:
@@ -329,6 +338,8 @@ def from_file(
         frame = readers[path.suffix](path)
     except OSError as error:
         raise OSError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:  # pandas' and pyarrow's own are some
+        raise ValueError(f"cannot read {path}: {quoted(str(error))}") from error
     return from_frame(frame, y, seed, split, points, path.name)
 
 
@@ -355,9 +366,9 @@ def _standardised(
     over = f"constant over the {len(x)} training points"
     if len(constant):
         column = repr(features[constant[0]]) if features else constant[0]
-        raise ValueError(f"{name}: feature column {column} is {over}")
+        raise ValueError(f"{name}: expected columns that vary, feature column {column} is {over}")
     if target_scale <= _ROUNDING * np.abs(y).max():
-        raise ValueError(f"{name}: the values are {over}")
+        raise ValueError(f"{name}: expected values that vary, the values are {over}")
     points = [
         Points(_frozen((x - mean) / scale), _frozen((y - target_mean) / target_scale))
         for x, y in parts

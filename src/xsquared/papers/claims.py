@@ -16,10 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from numbers import Real
 from typing import Any
 
 import pandas as pd
 
+from xsquared.checks import quoted
 from xsquared.tables import Table
 
 #: The two papers: their short names, and their titles in tables.
@@ -142,12 +144,14 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
     Raises:
         ClaimError: ``measured`` is of the wrong kind or not finite.
     """
+    if not isinstance(claim, Claim):
+        raise TypeError(f"expected a claim of the ledger, got {quoted(claim)}")
     if claim.value is None or claim.tolerance is None:
         if not isinstance(measured, bool):
-            raise ClaimError(f"claim {claim.id} expects True or False, got {measured!r}")
+            raise ClaimError(f"claim {claim.id} expects True or False, got {quoted(measured)}")
         return Verdict(claim, measured, measured, note)
-    if isinstance(measured, bool):
-        raise ClaimError(f"claim {claim.id} expects a number, got {measured!r}")
+    if isinstance(measured, bool) or not isinstance(measured, Real):
+        raise ClaimError(f"claim {claim.id} expects a number, got {quoted(measured)}")
     if not math.isfinite(measured := float(measured)):
         raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
     return Verdict(claim, measured, abs(measured - claim.value) <= claim.tolerance, note)
@@ -208,8 +212,12 @@ def settle(measured: Mapping[str, Measured | tuple[Measured, str]]) -> Settled:
         ClaimError: no claims, an id that is not in the ledger, or as in :func:`judge`.
     """
     claims = ledger()
+    if not isinstance(measured, Mapping):
+        raise TypeError(f"expected what was measured, by claim, got {quoted(measured)}")
     if unknown := sorted(set(measured) - set(claims)):
-        raise ClaimError(f"not in the ledger (papers/claims.toml): {', '.join(unknown)}")
+        raise ClaimError(
+            f"expected known claims, not in the ledger (papers/claims.toml): {', '.join(unknown)}"
+        )
     if not measured:
         raise ClaimError("expected what was measured, by claim, got nothing")
     verdicts = {}

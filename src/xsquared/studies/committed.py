@@ -21,6 +21,7 @@ from typing import Any
 
 import pandas as pd
 
+from xsquared.checks import check_choice, check_integer
 from xsquared.studies.declared import STUDIES, Study
 from xsquared.studies.experiment import run_trial
 from xsquared.studies.store import StoreError
@@ -42,9 +43,7 @@ def find_study(name: str) -> Study:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in STUDIES:
-        raise ValueError(f"unknown study {name!r}; known are {', '.join(STUDIES)}")
-    return STUDIES[name]
+    return STUDIES[check_choice("study", name, STUDIES)]
 
 
 def rows(
@@ -131,8 +130,7 @@ def drawn(study: Study, count: int, seed: int) -> list[Trial]:
     Raises:
         ValueError: fewer than one, or more than the study has.
     """
-    if not 1 <= count <= len(study.trials):
-        raise ValueError(f"{study.name} has {len(study.trials)} rows, got {count} to check")
+    check_integer(f"rows of {study.name} to check", count, 1, len(study.trials))
     return random.Random(seed).sample(study.trials, count)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xsquared.checks import check_integer, check_integers
 from xsquared.data.dataset import DEFAULT_POINTS, SPLITS, Split
 from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET
@@ -68,11 +69,10 @@ def scaling_trials(
     Raises:
         ValueError: an unknown problem, a width below 1, or fewer than two seeds.
     """
-    if seeds < 2:
-        raise ValueError(f"an interval over seeds needs at least 2 of them, got {seeds}")
+    check_integer("seeds", seeds, 2, 1000)
     return [
         _trial(name, split, unit, n, seed, points)
-        for n in widths
+        for n in check_integers("widths", widths, 1)
         for name in problems
         for split in _trained(name)
         for unit in PAPER_UNITS

@@ -17,7 +17,7 @@ import torch
 from tqdm.auto import tqdm
 
 from xsquared.errors import sampled_rmse
-from xsquared.functions import PAPER_TARGET, Target
+from xsquared.functions import PAPER_TARGET, Target, interval_of
 from xsquared.slopes import Slope, fit_slope
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
@@ -58,6 +58,8 @@ def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitR
     Raises:
         ValueError: a target of several variables.
     """
+
+    interval_of(target)
 
     def error(job: tuple[str, int]) -> float:
         unit, n = job

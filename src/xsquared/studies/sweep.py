@@ -15,7 +15,7 @@ import pandas as pd
 # Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
 from tqdm import tqdm
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_integer, quoted
 from xsquared.studies.executors import Attempt, RunTrial, in_this_process, on_workers
 from xsquared.studies.store import Store
 from xsquared.studies.trial import Result, Trial
@@ -74,7 +74,11 @@ def run_sweep(
         ConnectionError: no scheduler answers, or it stops answering.
         RuntimeError: as for :func:`xsquared.studies.executors.on_workers`.
     """
-    wanted = list(dict.fromkeys(trials))
+    wanted = list(dict.fromkeys(trials)) if isinstance(trials, Iterable) else [trials]
+    if not all(isinstance(trial, Trial) for trial in wanted) or not callable(run_trial):
+        raise TypeError(
+            f"expected trials and a function, got {quoted(wanted)}, {quoted(run_trial)}"
+        )
     if not wanted:
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)

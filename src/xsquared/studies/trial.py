@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from xsquared.checks import check_choice, check_integer
+from xsquared.checks import check_choice, check_integer, quoted
 from xsquared.data.dataset import SPLITS, Split
 from xsquared.data.problems import find_problem
-from xsquared.functions import Target, target
+from xsquared.functions import Target, check_box, target
 from xsquared.training.result import Gates
 from xsquared.units import Unit, find_unit
 
@@ -80,35 +79,45 @@ class Trial:
     protocol: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("problem", "expression", "data", "sha256", "y", "activation", "protocol"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name}: expected text, got {quoted(getattr(self, name))}")
         _ = self.record
         check_integer("n_hidden", self.n_hidden, 1)
         check_integer("seed", self.seed, 0)
         if self.points is not None:
             check_integer("points", self.points, 1)
-        check_choice("gates", self.gates, ("trained", "frozen"))
+        check_choice("gates", self.gates, get_args(Gates))
         check_choice("split", self.split, SPLITS)
         if not isinstance(self.solver, str) or not self.solver:
-            raise ValueError(f"solver must be a name, got {self.solver!r}")
+            raise ValueError(f"solver: expected a name, got {quoted(self.solver)}")
         given = [text for text in (self.problem, self.expression, self.data) if text]
         if len(given) != 1:
             raise ValueError(
                 "expected a problem, an expression or data, got "
-                + (" and ".join(map(repr, given)) or "none")
+                + (" and ".join(map(quoted, given)) or "none")
             )
         # Lists, as they come from JSON, and tuples are one trial.
-        domain = tuple((float(a), float(b)) for a, b in self.domain)
+        if not isinstance(self.domain, list | tuple) or not isinstance(self.settings, list | tuple):
+            raise TypeError(
+                f"expected tuples as domain and settings, got {quoted(self.domain)}, "
+                f"{quoted(self.settings)}"
+            )
+        domain = check_box(self.domain, len(self.domain)) if len(self.domain) else ()
         object.__setattr__(self, "domain", domain)
         if domain and not self.expression:
-            raise ValueError(f"{given[0]} has its own domain, got {domain}")
+            raise ValueError(f"{given[0]}: expected no domain beside its own, got {domain}")
         if self.problem:
             find_problem(self.problem)
         elif self.expression:
             _ = self.target
         elif not self.y:
-            raise ValueError(f"data need the name y of the column to predict: {self.data}")
+            raise ValueError(f"expected the name y of the column to predict in {self.data}")
         elif not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
-        settings = {name: _setting(name, value) for name, value in self.settings}
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in self.settings):
+            raise TypeError(f"settings: expected pairs of name and value, got {self.settings}")
+        settings = {str(name): _setting(name, value) for name, value in self.settings}
         if len(settings) != len(self.settings):
             raise ValueError(f"expected every setting once, got {self.settings}")
         object.__setattr__(self, "settings", tuple(sorted(settings.items())))
@@ -207,8 +216,8 @@ def file_sum(path: Path | str) -> str:
     """
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError as error:
-        raise OSError(f"cannot read {path}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        raise OSError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
 
 
 def checked_values(returned: object) -> dict[str, Scalar]:
@@ -221,10 +230,10 @@ def checked_values(returned: object) -> dict[str, Scalar]:
         ValueError: a name that a trial or a row already has.
     """
     if not isinstance(returned, Mapping):
-        raise TypeError(f"a trial must return a mapping, got {type(returned).__name__}")
+        raise TypeError(f"expected a mapping from a trial, got {quoted(returned)}")
     taken = {f.name for f in (*fields(Trial), *fields(Result))} - {"status", "message"} | {"key"}
     if clash := sorted(taken & set(returned)):
-        raise ValueError(f"the name {clash[0]!r} of a returned value is taken by the row")
+        raise ValueError(f"expected names that a row has not, got {quoted(clash[0])}")
     return {str(name): _scalar(str(name), value) for name, value in returned.items()}
 
 
@@ -239,7 +248,7 @@ def _scalar(name: str, value: Any) -> Scalar:
         with suppress(RuntimeError, ValueError):  # an array of several values: refused below
             value = value.item()
     if not isinstance(value, str | int | float | bool | None):
-        raise TypeError(f"{name} must be a number or a string, got {type(value).__name__}")
+        raise TypeError(f"{name}: expected a number or a string, got {quoted(value)}")
     # numpy's float64 is a float, but one that prints and pickles as numpy's.
     return float(value) if isinstance(value, float) else value
 
@@ -247,6 +256,6 @@ def _scalar(name: str, value: Any) -> Scalar:
 @cache
 def _target(expression: str, domain: tuple[tuple[float, float], ...]) -> Target:
     """Cached: a sweep repeats a few targets many times."""
-    if not domain or not all(math.isfinite(end) for interval in domain for end in interval):
-        raise ValueError(f"the expression {expression!r} needs its domain, got {domain}")
+    if not domain:
+        raise ValueError(f"expected the domain of {quoted(expression)}, got none")
     return target(expression, domain)

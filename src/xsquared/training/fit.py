@@ -27,7 +27,7 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_size
+from xsquared.checks import check_choice, check_integer, check_size, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
@@ -59,6 +59,8 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
         ValueError: an unknown name or setting, or a value that the solver refuses.
     """
     made = SOLVERS[check_choice("solver", name, SOLVERS)]
+    if not isinstance(settings, Mapping | None):
+        raise TypeError(f"{name}: expected settings by name, got {quoted(settings)}")
     known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
     for setting in settings or {}:
         check_choice(f"setting of {name}", setting, known)
@@ -101,7 +103,7 @@ def fit(
             "frame, a file, a target or a problem's name"
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
-        raise TypeError(f"expected a solver such as VariableProjection(), got {solver!r}")
+        raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit, activation)
     n_hidden = check_integer("n_hidden", n_hidden, 1)
     check_size(f"the hidden layer on {len(data.train)} points", n_hidden, len(data.train))

@@ -40,9 +40,9 @@ import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpbsv
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_finite_array, check_integer
 from xsquared.constructions import combination, increments, shifted
-from xsquared.functions import Target
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
 from xsquared.training.levenberg_marquardt import Damping, descend
 from xsquared.units import Unit, find_unit
@@ -552,10 +552,8 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         ValueError: several variables, or fewer than one cell.
         FloatingPointError: values whose squares are not finite.
     """
-    check_integer("n_cells", n_cells, 1)
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    a, b = target.domain[0]
+    check_integer("n_cells", n_cells, 1, 10**6)
+    a, b = interval_of(target)
     degree = space(unit).degree
     xi, weights = gauss_legendre(degree + _EXTRA_NODES)
     basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
@@ -591,11 +589,10 @@ def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
 
 
 def _checked_knots(target: Target, knots: np.ndarray) -> np.ndarray:
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    t = np.array(knots, dtype=np.float64)
-    if t.ndim != 1 or len(t) < 2 or not np.isfinite(t).all() or not (np.diff(t) > 0).all():
+    a, b = interval_of(target)
+    t = check_finite_array("knots", knots)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
-    if (t[0], t[-1]) != target.domain[0]:
-        raise ValueError(f"knots must span {target.domain[0]}, got ({t[0]:g}, {t[-1]:g})")
+    if (t[0], t[-1]) != (a, b):
+        raise ValueError(f"knots: expected them to span ({a:g}, {b:g}), got ({t[0]:g}, {t[-1]:g})")
     return t

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from xsquared.checks import check_integer
-from xsquared.functions import Target
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
@@ -44,8 +44,7 @@ def fit_frozen(
         ValueError: several variables, an unknown unit, or no neuron.
     """
     record = find_unit(unit)
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
+    interval_of(target)
     check_integer("n_hidden", n_hidden, 1)
     gates = alternating_gates(n_hidden, target.domain[0])
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])

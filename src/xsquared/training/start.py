@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from xsquared.checks import check_integer
 from xsquared.data.dataset import Dataset
+from xsquared.functions import check_box
 from xsquared.geometry import spline_gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
@@ -18,8 +20,9 @@ def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
     Raises:
         ValueError: fewer than one gate or a bad interval.
     """
-    if n == 1:
-        return np.array([[1.0, -domain[0]]])
+    ((a, _),) = check_box(domain, 1)
+    if check_integer("n", n, 1, 10**7) == 1:
+        return np.array([[1.0, -a]])
     weights, biases = spline_gates(n, domain, "alternating")
     return np.column_stack([weights[:, 0], biases])
 
