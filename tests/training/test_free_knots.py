@@ -293,3 +293,22 @@ def test_cell_errors_add_up_to_the_error(unit: str) -> None:
 def test_a_loss_that_is_not_finite_is_refused() -> None:
     with np.errstate(over="ignore"), pytest.raises(FloatingPointError, match="the loss is inf"):
         fit_free_knots(target("10**200*x**2"), "mlp", np.linspace(-1, 1, 4))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 60, 1000])
+def test_combinations_of_cells_are_few_and_distinct(n: int) -> None:
+    count = 0
+    for chosen in module.alternations(n):
+        assert chosen.shape[1] % 2 == 1
+        assert (np.diff(chosen, axis=1) > 0).all()
+        assert chosen.min() >= 0
+        assert chosen.max() == n - 1
+        count += len(np.unique(chosen, axis=0))
+    assert count <= 25_000
+    if n <= 5:
+        assert count == 2 ** (n - 1), "all that there are"
+
+
+def test_wide_splines_need_no_wide_tables() -> None:
+    found = best_directions(PAPER_TARGET, "gqu", np.linspace(-1, 1, 601), 2)
+    assert all(ways.shape == (599,) for ways in found)
