@@ -160,7 +160,7 @@ def test_bad_sweep_arguments_are_refused(
         (["--unit", "mlp,rnn"], "unknown unit 'rnn'; known are mlp, glu, gqu"),
         (["--activation", "step"], "unknown activation 'step'"),
         (["--solver", "sgd"], "unknown solver 'sgd'; known are varpro"),
-        (["--set", "speed=3"], "free_knots has no setting 'speed'"),
+        (["--set", "speed=3"], "unknown setting of free_knots 'speed'"),
         (["--problem", "iris"], "unknown problem 'iris'"),
         (["--data", "none.csv", "--y", "a"], "none.csv: No such file"),
         (["--data", "none.csv"], "expected data and the name y of their column"),

@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from xsquared.book.project import Project
-from xsquared.book.readme import current_figure, current_table, table_in
+from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.sphinx_ext import rooms
-from xsquared.book.verdicts import collect
+from xsquared.book.verdicts import collect, summary_table
 from xsquared.papers.claims import ledger
 from xsquared.tables import TABLE_MIME
 
@@ -188,7 +188,7 @@ def test_the_reference_documents_every_room() -> None:
 
 
 def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
-    assert table_in(PROJECT) == current_table(PROJECT)
+    assert table_in(PROJECT) == summary_table(PROJECT)
     assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 

@@ -106,8 +106,8 @@ def test_what_memory_does_not_hold_is_lost_and_tried_again(
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro"),
-        ({"settings": (("speed", 3),)}, "free_knots has no setting 'speed'"),
+        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro, "),
+        ({"settings": (("speed", 3),)}, "unknown setting of free_knots 'speed'"),
     ],
 )
 def test_bad_names_are_refused(changes: dict[str, object], expected: str) -> None:
