@@ -184,7 +184,7 @@ def test_what_is_not_implemented_is_refused() -> None:
         fit_free_knots(plane, "mlp", np.array([-1.0, 1.0]))
     with pytest.raises(ValueError, match="one variable"):
         equidistributed_knots(plane, "mlp", 3)
-    with pytest.raises(ValueError, match="n_cells: expected an integer .*got 0"):
+    with pytest.raises(ValueError, match=r"n_cells: expected an integer .*got 0"):
         equidistributed_knots(PAPER_TARGET, "mlp", 0)
     for directions in ([1], [1, 0]):
         with pytest.raises(ValueError, match="expected 2 directions 1 or -1"):
