@@ -106,7 +106,7 @@ def test_what_memory_does_not_hold_is_lost_and_tried_again(
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro, "),
+        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro"),
         ({"settings": (("speed", 3),)}, "unknown setting of free_knots 'speed'"),
     ],
 )
