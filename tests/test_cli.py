@@ -47,7 +47,7 @@ def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as stop:
         main(["book", "--jobs", jobs])
     assert stop.value.code == 2
-    assert f"expected an integer of at least 1, got '{jobs}'" in capsys.readouterr().err
+    assert f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'" in capsys.readouterr().err
 
 
 def test_parameters_are_literals_or_strings_and_stay_under_build(
@@ -135,7 +135,7 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(
         (["--widths", "0:4"], "expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
         (["--widths", "9:4"], "got '9:4'"),
         (["--widths", "two"], "got 'two'"),
-        (["--seeds", "0"], "expected an integer of at least 1, got '0'"),
+        (["--seeds", "0"], "expected an integer of at least 1 and at most 2147483647, got '0'"),
         (["--gates", "all"], "invalid choice: 'all'"),
         (["--split", "all"], "invalid choice: 'all'"),
         (["--set", "3"], "expected name=value, got '3'"),
@@ -160,10 +160,10 @@ def test_bad_sweep_arguments_are_refused(
         (["--unit", "mlp,rnn"], "unknown unit 'rnn'; known are mlp, glu, gqu"),
         (["--activation", "step"], "unknown activation 'step'"),
         (["--solver", "sgd"], "unknown solver 'sgd'; known are varpro"),
-        (["--set", "speed=3"], "free_knots has no setting 'speed'"),
+        (["--set", "speed=3"], "unknown setting of free_knots 'speed'; known are max_iterations"),
         (["--problem", "iris"], "unknown problem 'iris'"),
         (["--data", "none.csv", "--y", "a"], "none.csv: No such file"),
-        (["--data", "none.csv"], "need the name y of the column"),
+        (["--data", "none.csv"], "expected the name y of the column"),
         (["--out", "missing/rows.parquet"], "cannot write missing/rows.parquet: No such file"),
         (["--out", "rows.sqlite"], "expected a name ending in one of .csv, .parquet"),
         (["--out", "rows"], "expected a name ending in one of .csv, .parquet"),

@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 
 from xsquared.constructions import (
     CONSTRUCTIONS,
+    combination,
     construction,
     hermite_gqu,
     interpolating_mlp,
@@ -24,7 +26,7 @@ from xsquared.errors import measured_rmse, sampled_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
 from xsquared.slopes import fit_slope
-from xsquared.units import UNITS, build, predict
+from xsquared.units import UNITS, Unit, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 WIDTHS = np.array([25, 50, 100, 200, 400])
@@ -110,7 +112,7 @@ def test_glu_cells_have_the_curvature_of_their_place(theta: float) -> None:
 def test_knots_are_the_left_ends_of_the_cells(name: str, n: int) -> None:
     network = CONSTRUCTIONS[name].build(PAPER_TARGET, n)
     np.testing.assert_allclose(np.unique(knots(network)), np.linspace(-1, 1, n + 1)[:-1])
-    assert isinstance(network, UNITS[CONSTRUCTIONS[name].unit])
+    assert network.unit is UNITS[CONSTRUCTIONS[name].unit]
 
 
 def test_constants_are_the_derived_ones() -> None:
@@ -164,23 +166,74 @@ def test_measuring_refuses_what_it_cannot_measure() -> None:
         sampled_rmse(network, PAPER_TARGET, 1)
 
 
-@pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])
-def test_network_from_pieces_is_the_spline(unit: str) -> None:
-    degree, rng = {"mlp": 1, "glu": 2, "gqu": 3}[unit], np.random.default_rng(4)
-    t = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
-    pieces = rng.normal(size=(4, degree + 1))
-    for k in range(1, 4):  # value, and for the cubic the slope, continue from the left
-        s = t[k] - t[k - 1]
+def smooth_pieces(factors: int, t: np.ndarray) -> np.ndarray:
+    """Random pieces of degree p + 1 with max(p - 1, 0) continuous derivatives."""
+    pieces = np.random.default_rng(4).normal(size=(len(t) - 1, factors + 2))
+    for k in range(1, len(pieces)):
         left = np.polynomial.Polynomial(pieces[k - 1])
-        pieces[k, 0] = left(s)
-        if unit == "gqu":
-            pieces[k, 1] = left.deriv()(s)
-    network = network_from_pieces(unit, t, pieces)
-    assert network.n_hidden == len(pieces) + (unit == "gqu")
-    for k in range(4):
+        for j in range(max(factors, 1)):
+            pieces[k, j] = left.deriv(j)(t[k] - t[k - 1]) / math.factorial(j)
+    return pieces
+
+
+def assert_is_the_spline(network, t: np.ndarray, pieces: np.ndarray) -> None:
+    for k in range(len(pieces)):
         x = np.linspace(t[k], t[k + 1], 9)
         expected = np.polynomial.polynomial.polyval(x - t[k], pieces[k])
-        np.testing.assert_allclose(predict(network, x), expected, atol=1e-13)
+        np.testing.assert_allclose(predict(network, x), expected, atol=1e-12)
+
+
+KNOTS = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
+
+
+@pytest.mark.parametrize("directions", [None, [1, 1, 1], [-1, 1, 1], [-1, -1, -1], [1, -1, 1]])
+@pytest.mark.parametrize("factors", [0, 1, 2, 3])
+def test_network_from_pieces_is_the_spline(factors: int, directions: list | None) -> None:
+    """For any number of factors, a reader's unit of three included."""
+    unit = Unit("own", tuple((letter, letter.lower()) for letter in "UQR"[:factors]))
+    pieces = smooth_pieces(factors, KNOTS)
+    network = network_from_pieces(unit, KNOTS, pieces, directions)
+    assert network.n_hidden == len(pieces) + max(factors - 1, 0)
+    assert_is_the_spline(network, KNOTS, pieces)
+    inside = network.G[-3:, 0].tolist()
+    assert inside == (directions or [1, 1, 1])
+
+
+def test_one_neuron_carries_a_product_behind_the_gates() -> None:
+    """The first piece is s (s + 2)(3 - s) + 5, its gate open on the interval."""
+    pieces = smooth_pieces(2, KNOTS)
+    pieces[0] = [5.0, 6.0, 1.0, -1.0]
+    for k in range(1, 4):
+        left = np.polynomial.Polynomial(pieces[k - 1])
+        pieces[k, :2] = left(KNOTS[k] - KNOTS[k - 1]), left.deriv()(KNOTS[k] - KNOTS[k - 1])
+    factors = np.array([[1.0, 2.0], [1.0, 0.0], [-1.0, 3.0]])
+    network = network_from_pieces("gqu", KNOTS, pieces, factors=factors)
+    assert network.n_hidden == 4
+    assert_is_the_spline(network, KNOTS, pieces)
+
+
+def test_no_neuron_carries_a_constant_behind_the_gates() -> None:
+    """The second cell is flat: gates beside it open away from it."""
+    pieces = np.array([[2.0, -1.0], [1.2, 0.0], [1.2, 2.0], [2.4, 0.5]])
+    network = network_from_pieces("mlp", KNOTS, pieces, [-1, 1, 1], np.empty((0, 2)))
+    assert network.n_hidden == 3
+    assert_is_the_spline(network, KNOTS, pieces)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_combination_is_what_stands_behind_all_gates(seed: int) -> None:
+    """On its open side a neuron adds its change; take those away and the combination is left."""
+    directions = np.random.default_rng(seed).choice([-1, 1], 3)
+    pieces = smooth_pieces(1, KNOTS)
+    network = network_from_pieces("glu", KNOTS, pieces, directions)
+    x = np.linspace(-1, 1, 7)
+    behind = sum(
+        sign * np.polynomial.polynomial.polyval(x - t, piece)
+        for sign, t, piece in zip(combination(directions), KNOTS, pieces, strict=False)
+    )
+    with torch.no_grad():
+        network.D[0, 1:] = 0.0
+    np.testing.assert_allclose(predict(network, x), behind, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +243,7 @@ def test_network_from_pieces_is_the_spline(unit: str) -> None:
         ("mlp", [0, 0], [[0, 1]], "strictly ascending knots"),
         ("mlp", [0], [], "at least 2 strictly ascending"),
         ("mlp", [0, 1], [[0, 1, 2]], r"pieces: expected shape \(1, 2\), got \(1, 3\)"),
+        ("bilinear", [0, 1], [[0, 1, 2]], "networks of relu gates, bilinear has identity"),
         ("mlp", [0, 1, 2], [[0, 1], [2, 0]], "do not meet at the knots as a mlp needs"),
         ("gqu", [0, 1, 2], [[0, 1, 0, 0], [1, 0, 0, 0]], "as a gqu needs"),
     ],

@@ -61,7 +61,7 @@ def test_equal_cells_reach_the_prediction(order: int) -> None:
 
 def test_free_knots_reach_the_prediction() -> None:
     f = target("exp(2*x)")
-    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, 2, 150))
+    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, "mlp", 150))
     assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
 
 

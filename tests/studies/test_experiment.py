@@ -107,7 +107,7 @@ def test_what_memory_does_not_hold_is_lost_and_tried_again(
     ("changes", "expected"),
     [
         ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro"),
-        ({"settings": (("speed", 3),)}, "free_knots has no setting 'speed'"),
+        ({"settings": (("speed", 3),)}, "unknown setting of free_knots 'speed'"),
     ],
 )
 def test_bad_names_are_refused(changes: dict[str, object], expected: str) -> None:

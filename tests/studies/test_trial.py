@@ -131,7 +131,7 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"problem": "iris"}, "unknown problem 'iris'; known are sine"),
         ({"problem": ""}, "expected a problem, an expression or data, got none"),
         ({"expression": "x"}, "expected a problem, an expression or data, got 'friedman1' and 'x'"),
-        ({"problem": "", "data": "a.csv"}, "need the name y of the column to predict: a.csv"),
+        ({"problem": "", "data": "a.csv"}, "expected the name y of the column to predict in a.csv"),
         ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),
         ({"settings": (("a", 1), ("a", 2))}, "expected every setting once"),
     ],
@@ -171,7 +171,7 @@ def test_scalars_of_numpy_and_torch_become_pythons() -> None:
         ({"a": np.arange(3)}, TypeError, "a: expected a number or a string, got array"),
         ({"a": {}}, TypeError, "a: expected a number or a string, got {}"),
         ({"seed": 3}, ValueError, "the name 'seed' of a returned value is taken"),
-        ({"seconds": 3}, ValueError, "the name 'seconds'"),
+        ({"seconds": 3}, ValueError, "names that a row has not, got 'seconds'"),
     ],
 )
 def test_what_no_row_can_hold_is_refused(

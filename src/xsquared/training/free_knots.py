@@ -536,8 +536,8 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
 
     No derivative is taken. On a small cell the error of the best polynomial of degree k - 1 is a
     multiple of h^(1/s) abs(f^(k)), so its power s is the density's integral there. Cells that hold
-    too much of it are halved until none does; near a singularity, where f^(k) is no function, that
-    still says where knots are worth most.
+    too much of what there was at first are halved until none does; at a kink, where f^(k) is no
+    function, what they hold vanishes with them.
 
     Args:
         target: a function of one variable.
@@ -559,6 +559,7 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
     basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
     basis = np.linalg.qr(basis)[0]
     edges = np.linspace(a, b, _MESH // 4 + 1)
+    first = 0.0
     while True:
         width = np.diff(edges)
         values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
@@ -570,12 +571,13 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         # What rounding leaves of a polynomial is nothing.
         error[error < 1e-14 * size] = 0.0
         mass = error ** (1 / (degree + 1.5))
-        heavy = (mass > 2 / _MESH * mass.sum()) & (width > 1e-14 * (b - a))
+        first = first or float(mass.sum())
+        heavy = (mass > 2 / _MESH * first) & (width > 1e-14 * (b - a))
         if not heavy.any() or len(edges) > 4 * _MESH:
             break
         edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
     # A floor keeps a share of the knots where the derivative happens to vanish.
-    mass = mass + 0.05 * mass.sum() * width / (b - a) if mass.any() else width
+    mass = mass + 0.05 * first * width / (b - a) if first else width
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     return np.concatenate([[a], np.interp(np.arange(1, n_cells) / n_cells, share, edges), [b]])
 
