@@ -47,7 +47,10 @@ def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as stop:
         main(["book", "--jobs", jobs])
     assert stop.value.code == 2
-    assert f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'" in capsys.readouterr().err
+    assert (
+        f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'"
+        in capsys.readouterr().err
+    )
 
 
 def test_parameters_are_literals_or_strings_and_stay_under_build(

@@ -70,7 +70,7 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
         3: ("failed", "SystemExit: 2"),
         5: ("lost", "MemoryError: no room for 64 neurons"),
         7: ("stopped", "50 s"),
-        9: ("failed", "TypeError: curve: expected a number or a string, got array"),
+        9: ("failed", "TypeError: curve: expected a number or a string, got array([0, 1, 2])"),
     }
     assert report.results[7].values == {"train_rmse": 0.25}
     text = str(report).splitlines()

@@ -170,7 +170,7 @@ def test_scalars_of_numpy_and_torch_become_pythons() -> None:
         (0.5, TypeError, "expected a mapping from a trial, got 0.5"),
         ({"a": np.arange(3)}, TypeError, "a: expected a number or a string, got array"),
         ({"a": {}}, TypeError, "a: expected a number or a string, got {}"),
-        ({"seed": 3}, ValueError, "the name 'seed' of a returned value is taken"),
+        ({"seed": 3}, ValueError, "names that a row has not, got 'seed'"),
         ({"seconds": 3}, ValueError, "names that a row has not, got 'seconds'"),
     ],
 )

@@ -156,7 +156,7 @@ def test_equidistributed_knots_crowd_where_the_derivative_is_large() -> None:
     [
         ([-1.0], "at least 2 strictly ascending knots"),
         ([-1.0, 0.5, 0.5, 1.0], "strictly ascending"),
-        ([-1.0, math.nan, 1.0], "strictly ascending"),
+        ([-1.0, math.nan, 1.0], "knots: expected finite real numbers, got nan"),
         ([[-1.0, 1.0]], r"got shape \(1, 2\)"),
         ([-1.0, 0.9], r"span \(-1, 1\), got \(-1, 0\.9\)"),
     ],
@@ -184,7 +184,7 @@ def test_what_is_not_implemented_is_refused() -> None:
         fit_free_knots(plane, "mlp", np.array([-1.0, 1.0]))
     with pytest.raises(ValueError, match="one variable"):
         equidistributed_knots(plane, "mlp", 3)
-    with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
+    with pytest.raises(ValueError, match="n_cells: expected an integer from 1 to 1000000, got 0"):
         equidistributed_knots(PAPER_TARGET, "mlp", 0)
     for directions in ([1], [1, 0]):
         with pytest.raises(ValueError, match="expected 2 directions 1 or -1"):

@@ -15,7 +15,7 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -340,7 +340,7 @@ def from_frame(
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"{name}: expected a pandas frame, got {quoted(frame)}")
-    if not isinstance(y, str) or y not in frame.columns:
+    if not isinstance(y, Hashable) or y not in frame.columns:
         raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*frame.columns])}")
     if not frame.columns.is_unique:
         raise ValueError(f"{name}: expected every column once, got {quoted([*frame.columns])}")
