@@ -71,7 +71,12 @@ def test_two_levels_of_rows_are_two_header_columns() -> None:
         (FRAME, "tab-e", {}, "the numbers of 'error & \\$e_1\\$' have no format, got 0.001"),
         (FRAME, "tab-e", {**FORMATS, "m": ".1f"}, "formats for m, which are neither columns"),
         (FRAME[:0], "tab-e", FORMATS, "expected rows and one level of columns"),
-        (FRAME, "tab-e", {**FORMATS, "unit": ".1f", "n": "q"}, "Unknown format code 'q'"),
+        (
+            FRAME,
+            "tab-e",
+            {**FORMATS, "unit": ".1f", "n": "q"},
+            "expected a number's format, got 'q'",
+        ),
     ],
 )
 def test_bad_tables_are_refused_when_made(

@@ -170,7 +170,7 @@ def test_too_few_points_are_refused(name: str, points: int) -> None:
 
 
 def test_more_points_than_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="1503 rows, 962 of them for training: 963 points are too"):
+    with pytest.raises(ValueError, match="1503 rows: expected at most 962 for training, got 963"):
         load("airfoil", points=963)
 
 

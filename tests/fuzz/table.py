@@ -153,6 +153,13 @@ door(
     sizes=((2**28,), (2**14, 2**14), (10**3000, 2)),
 )
 
+door(
+    "checks.check_integers",
+    checks.check_integers,
+    {"name": "n", "values": [1]},
+    values=(*([value] for value in INTEGERS), [-1], [], None, 3, "12"),
+)
+
 # ---- functions
 TEXTS = (
     *("log(-1)", "(-8)**(1/3)", "sqrt(-4)*x + x", "sqrt(-4*x**2)", "asin(2)", "acos(-1.5) + x"),
@@ -247,6 +254,9 @@ door(
     functions.interval_of,
     {"target": functions.PAPER_TARGET},
     target=CURVES,
+)
+door(
+    "functions.check_box", functions.check_box, {"domain": (0, 1), "count": 2}, domain=DOMAINS[:-6]
 )
 for _name in ("derivative", "has_derivative", "almost_everywhere", "numpy", "torch"):
     door(
@@ -493,6 +503,12 @@ door(
         [[1.0]],
         torch.zeros(2, 1),
     ),
+)
+door(
+    "units.check_network",
+    units.check_network,
+    {"network": _glu, "n_in": 1, "n_out": 1},
+    network=(*NETWORKS, _plane, _vector),
 )
 door(
     "units.predict",

@@ -89,7 +89,7 @@ def test_what_is_refused() -> None:
         scaling_trials(["sine"], [4], 1)
     with pytest.raises(ValueError, match="unknown problem 'cube'"):
         scaling_trials(["cube"], [4], 2)
-    with pytest.raises(ValueError, match="n_hidden: expected an integer >= 1, got 0"):
+    with pytest.raises(ValueError, match="widths: expected an integer >= 1, got 0"):
         scaling_trials(["sine"], [0], 2)
     trials = scaling_trials(["sine"], [4, 8], 2)
     with pytest.raises(ValueError, match=r"no errors of sine: mlp, n = 4.*failed"):

@@ -15,7 +15,7 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -302,10 +302,10 @@ def from_frame(
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"{name}: expected a pandas frame, got {quoted(frame)}")
-    known = isinstance(y, str) and y in frame.columns
-    if not known or not frame.columns.is_unique:
-        wanted = "every column once" if known else f"a column {quoted(y)}"
-        raise ValueError(f"{name}: expected {wanted}, got {quoted([*frame.columns])}")
+    if not isinstance(y, Hashable) or y not in frame.columns:
+        raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*frame.columns])}")
+    if not frame.columns.is_unique:
+        raise ValueError(f"{name}: expected every column once, got {quoted([*frame.columns])}")
     features = [column for column in frame.columns if column != y]
     columns = [check_finite_array(f"{name}, column {c}", _plain(frame[c])) for c in features]
     values = check_finite_array(f"{name}, column {y}", _plain(frame[y]))
