@@ -21,11 +21,7 @@ PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
 NAMES = [source.stem for source in SOURCES]
 #: Chapters whose hidden code and printed tables await their turn.
-NOT_YET_NAMED = (
-    "04_training",
-    "05_scaling_1d",
-    "06_gated_quadratic_unit",
-)
+NOT_YET_NAMED: tuple[str, ...] = ()
 
 
 def chapter(name: str) -> nbformat.NotebookNode:
