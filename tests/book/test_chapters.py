@@ -20,8 +20,6 @@ from xsquared.tables import TABLE_MIME
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
 NAMES = [source.stem for source in SOURCES]
-#: Chapters whose hidden code and printed tables await their turn.
-NOT_YET_NAMED: tuple[str, ...] = ()
 
 
 def chapter(name: str) -> nbformat.NotebookNode:
@@ -76,13 +74,13 @@ def test_every_picture_has_alt_text_and_caption(name: str) -> None:
     assert undescribed_pictures(chapter(name)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_YET_NAMED])
+@pytest.mark.parametrize("name", NAMES)
 def test_hidden_code_has_a_summary_that_names_it(name: str) -> None:
     """A figure's or table's code is named by the page, other code by its author."""
     assert unnamed_hidden_code(chapter(name)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_YET_NAMED])
+@pytest.mark.parametrize("name", NAMES)
 def test_results_stand_in_tables_not_in_printed_lines(name: str) -> None:
     cells = [c for c in chapter(name).cells if c.cell_type == "code"]
     assert [c for c in cells if "print(" in c.source or "glue(" in c.source] == []
