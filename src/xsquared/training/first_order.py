@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,10 +21,10 @@ from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
 
-class _FirstOrder:
+class FirstOrder(ABC):
     """What AdamW and L-BFGS share."""
 
-    #: A relative decrease of the loss between records that counts as none.
+    # A relative decrease of the loss between records that counts as none.
     stall: float
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
@@ -33,6 +34,7 @@ class _FirstOrder:
         letters = tuple(itertools.chain(*layers(network, gates == "trained")))
         return trained(self, network, x, y, letters)
 
+    @abstractmethod
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
     ) -> Iterator[int]:
@@ -41,11 +43,10 @@ class _FirstOrder:
         Yields:
             The steps taken so far, as often as the loss shall be recorded.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class AdamW(_FirstOrder):
+class AdamW(FirstOrder):
     """Full-batch AdamW without weight decay, its rate falling along a half cosine.
 
     Attributes:
@@ -58,7 +59,7 @@ class AdamW(_FirstOrder):
     max_iterations: int = 5000
     learning_rate: float = 0.02
     records: int = 200
-    #: A rate that falls to zero ends the descent; losses on the way may rise.
+    # A rate that falls to zero ends the descent; losses on the way may rise.
     stall: ClassVar[float] = -np.inf  # type: ignore[misc]
 
     def __post_init__(self) -> None:
@@ -84,7 +85,7 @@ class AdamW(_FirstOrder):
 
 
 @dataclass(frozen=True)
-class LBFGS(_FirstOrder):
+class LBFGS(FirstOrder):
     """Full-batch L-BFGS with a strong Wolfe line search.
 
     Attributes:
@@ -130,7 +131,7 @@ class LBFGS(_FirstOrder):
 
 
 def trained(
-    solver: _FirstOrder, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    solver: FirstOrder, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
 ) -> Trained:
     """Train the parameters of some letters of a network in place, on x (N, d) and y (N,).
 
