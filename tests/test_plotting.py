@@ -72,7 +72,7 @@ def test_line_look_drops_the_marker() -> None:
 def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
     draw_knots(ax, np.array([0.0, 0.5]))
     assert [line.get_xdata()[0] for line in ax.lines] == [0.0, 0.5]
-    with pytest.raises(ValueError, match=r"expected 1 axes, got shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"knots: expected 1 axes, got shape \(1, 2\)"):
         draw_knots(ax, np.zeros((1, 2)))
 
 

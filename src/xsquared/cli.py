@@ -110,13 +110,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from xsquared.training import solver_from
 
     _check_output(arguments.out, ("parquet", "csv"))
-    on_line, learned = False, {"problem": arguments.problem, "data": arguments.data}
-    if arguments.data:
-        learned |= {"data": str(Path(arguments.data).absolute()), "y": arguments.y}
-    elif not arguments.problem:
-        made = target(arguments.target.strip(), tuple(arguments.domain))
-        on_line = made.dim == 1
-        learned |= {"expression": arguments.target.strip(), "domain": made.domain}
+    data = str(Path(arguments.data).absolute()) if arguments.data else ""
+    learned = {"problem": arguments.problem, "data": data, "y": arguments.y}
+    on_line, (low, high) = False, arguments.domain or (-1.0, 1.0)
+    domain: tuple[tuple[float, float], ...] = ((low, high),) if arguments.domain else ()
+    if not (arguments.problem or data):
+        made = target(arguments.target.strip(), (low, high))
+        on_line, domain = made.dim == 1, made.domain
+        learned["expression"] = arguments.target.strip()
     settings = {name: _parameter(value) for name, value in arguments.settings}
     solver = arguments.solver or ("free_knots" if on_line else "ridge_path")
     solver_from(solver, settings)
@@ -127,6 +128,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
             unit=unit,
             n_hidden=n,
             **learned,
+            domain=domain,
             activation=arguments.activation,
             solver=solver,
             settings=tuple(settings.items()),
@@ -255,9 +257,9 @@ def _add_experiments(commands: Any) -> None:
         "--domain",
         type=float,
         nargs=2,
-        default=[-1.0, 1.0],
+        default=None,
         metavar=("A", "B"),
-        help="interval of every variable of the target",
+        help="interval of every variable of the target (without one: -1 1)",
     )
     sweep.add_argument("--unit", type=_names, default="mlp,glu,gqu", help="units, by commas")
     sweep.add_argument(

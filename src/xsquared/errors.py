@@ -19,12 +19,9 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     The integral is taken by Gauss-Legendre quadrature on the pieces between knots, on each of which
     the network is one polynomial: a grid of points would add its own error to a small one.
 
-    Args:
-        network: a ReLU network of one input and one output.
-        target: a function of one variable.
-
     Raises:
-        ValueError: a target of several variables, or a network that has no knots.
+        ValueError: a target of several variables, or a network that has no knots or several inputs
+            or outputs.
     """
     a, b = interval_of(target)
     inner = knots(network)
@@ -42,7 +39,7 @@ def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) 
     """
     count = check_integer("n_points", n_points, 2, 10**7)
     points = np.linspace(*interval_of(target), count)
-    return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))
+    return rmse(network, points, target(points))
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
@@ -60,14 +57,9 @@ def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
 def confined_rmse(
     network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray, margin: float
 ) -> float:
-    """Root mean square error of predictions confined to the range of the training values, widened.
+    """Root mean square error of predictions at x (M, d) confined to the range of the values seen.
 
-    Args:
-        network: of one output.
-        x: (M, d) points.
-        y: (M,) values there.
-        seen: the values trained on.
-        margin: by how much of their range a prediction may leave it at either end, at least 0.
+    A prediction may leave that range by the margin, a share of its width, at either end.
 
     Raises:
         TypeError: no network.

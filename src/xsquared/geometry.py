@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -9,42 +10,31 @@ from typing import Literal, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_finite_array, check_integer
+from xsquared.checks import check_choice, check_integer
 from xsquared.functions import check_box
-from xsquared.units import GatedNetwork, check_network
+from xsquared.units import GatedNetwork, as_points, check_network
 
 Orientation = Literal["one-way", "alternating"]
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
-    """What each neuron adds to each output, D included and d left out.
-
-    Args:
-        network: the module.
-        x: (N,) for one input, or (N, n_in).
+    """What each neuron adds to each output at points x, (N,) for one input or (N, n_in).
 
     Returns:
-        (N, n_hidden, n_out); the sum over neurons plus d is the forward pass.
+        (N, n_hidden, n_out), D included; the sum over neurons plus d is the forward pass.
 
     Raises:
         ValueError: a wrong shape.
     """
     check_network(network)
-    points = check_finite_array("points", x)
-    if points.ndim == 1:
-        points = points[:, None]
-    if points.ndim != 2 or points.shape[1] != network.n_in:
-        raise ValueError(f"expected points of shape (N, {network.n_in}), got {points.shape}")
+    points = as_points(x)
+    network.check_input(points)
     with torch.no_grad():
-        hidden = network.hidden(torch.from_numpy(points))
-        return (hidden[:, :, None] * network.D.T[None]).numpy()
+        return (network.hidden(points)[:, :, None] * network.D.T[None]).numpy()
 
 
 def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
     """Coefficients of each open neuron's polynomial in x (the paper's Eq. 2, for any unit).
-
-    Args:
-        network: a network of one input and one output.
 
     Returns:
         (n_hidden, degree + 1), the constant term first.
@@ -58,23 +48,15 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
         for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
     ]
-    rows = []
-    for neuron in range(network.n_hidden):
-        row = np.array([_array(network, "D")[0, neuron]])
-        for pairs in affine:
-            row = np.convolve(row, pairs[neuron])
-        rows.append(row)
-    return np.array(rows)
+    neurons = zip(_array(network, "D")[0][:, None], *affine, strict=True)
+    return np.array([functools.reduce(np.convolve, neuron) for neuron in neurons])
 
 
 def knots(network: GatedNetwork) -> np.ndarray:
     """Where the gates of a network of one input open or close: -g/G, ascending.
 
-    Args:
-        network: a network of one input.
-
     Returns:
-        Shape (m,), m at most n_hidden, as a gate with G = 0 has no knot.
+        (m,), m at most n_hidden, as a gate with G = 0 has no knot.
 
     Raises:
         ValueError: more than one input, or a gate without a hinge.
@@ -87,13 +69,7 @@ def knots(network: GatedNetwork) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Hinge:
-    """The straight piece of one neuron's hinge that lies in a box.
-
-    Attributes:
-        neuron: index of the neuron.
-        start: one end, (2,).
-        end: the other end, (2,).
-    """
+    """The straight piece of one neuron's hinge that lies in a box: the neuron's index, two ends."""
 
     neuron: int
     start: tuple[float, float]
@@ -105,9 +81,7 @@ def hinge_segments(
 ) -> list[Hinge]:
     """The lines G x + g = 0 of a network on the plane, clipped exactly to a box (appendix B).
 
-    Args:
-        network: a network of two inputs.
-        box: ``((x_min, x_max), (y_min, y_max))``.
+    The box is ``((x_min, x_max), (y_min, y_max))``.
 
     Returns:
         One segment per neuron whose line passes through the box, in the neurons' order.
@@ -116,12 +90,10 @@ def hinge_segments(
         ValueError: another input dimension, or an empty or infinite box.
     """
     check_network(network, n_in=2)
-    (x_min, x_max), (y_min, y_max) = check_box(box, 2)
-    low, high = np.array([x_min, y_min]), np.array([x_max, y_max])
-    found = []
-    for neuron, (normal, offset) in enumerate(
-        zip(_array(network, "G"), _array(network, "g"), strict=True)
-    ):
+    intervals = check_box(box, 2)
+    found: list[Hinge] = []
+    lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
+    for neuron, (normal, offset) in enumerate(lines):
         squared = float(normal @ normal)
         if squared == 0:
             continue
@@ -129,20 +101,15 @@ def hinge_segments(
         point = -offset * normal / squared
         direction = np.array([-normal[1], normal[0]])
         t_low, t_high = -np.inf, np.inf
-        for axis in range(2):
-            if direction[axis] == 0:
-                if not low[axis] <= point[axis] <= high[axis]:
-                    t_low, t_high = 1.0, 0.0
-                continue
-            ends = sorted(
-                (side - point[axis]) / direction[axis] for side in (low[axis], high[axis])
-            )
-            t_low, t_high = max(t_low, ends[0]), min(t_high, ends[1])
+        for sides, place, slope in zip(intervals, point, direction, strict=True):
+            if slope != 0:
+                first, last = sorted((side - place) / slope for side in sides)
+                t_low, t_high = max(t_low, first), min(t_high, last)
+            elif not sides[0] <= place <= sides[1]:
+                t_low, t_high = 1.0, 0.0
         if t_low < t_high:
-            start, end = point + t_low * direction, point + t_high * direction
-            found.append(
-                Hinge(neuron, (float(start[0]), float(start[1])), (float(end[0]), float(end[1])))
-            )
+            start, end = ((point + t * direction).tolist() for t in (t_low, t_high))
+            found.append(Hinge(neuron, tuple(start), tuple(end)))
     return found
 
 
@@ -171,12 +138,9 @@ def spline_gates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gates whose hinges are n equidistant points of an interval, ends included (Fig. 8).
 
-    Args:
-        n: number of gates, at least 2; the spacing is (b - a)/(n - 1), not (b - a)/n.
-        domain: the interval (a, b).
-        orientation: ``"one-way"``, all gates open to the right (G = 1), or ``"alternating"``, the
-            first opens to the right, the second to the left, and so on, so that every point of the
-            line lies on the open side of some gate once n > 2.
+    The spacing is (b - a)/(n - 1), not (b - a)/n. One-way gates open to the right (G = 1); of
+    alternating ones the first opens to the right, the second to the left, and so on, so that every
+    point of the line lies on the open side of some gate once n > 2.
 
     Returns:
         G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.

@@ -59,14 +59,10 @@ def line_look(name: str) -> dict[str, Any]:
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
-    """Thin vertical lines where cells meet.
-
-    Args:
-        ax: the axes.
-        knots: (n,) places.
+    """Thin vertical lines at the knots (n,), where cells meet.
 
     Raises:
-        ValueError: knots that are no vector.
+        ValueError: knots that are no vector of finite numbers.
     """
     for place in check_finite_array("knots", knots, ndim=1):
         ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0)

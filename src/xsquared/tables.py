@@ -101,18 +101,11 @@ class Table:
                     f"nor rows; those are {', '.join(sorted(known))}"
                 )
         numeric = tuple(
-            all(
-                cell is None or (isinstance(cell, Real) and not isinstance(cell, bool))
-                for cell in (row[place] for row in body)
-            )
-            for place in range(len(heads))
+            all(c is None or (isinstance(c, Real) and not isinstance(c, bool)) for c in column)
+            for column in zip(*body, strict=True)
         )
-        for name, value in (
-            ("columns", tuple(map(str, heads))),
-            ("rows", rows),
-            ("stubs", stubs),
-            ("numeric", numeric),
-        ):
+        made = {"columns": (*map(str, heads),), "rows": rows, "stubs": stubs, "numeric": numeric}
+        for name, value in made.items():
             object.__setattr__(self, name, value)
 
     def _shown(self, cell: object, labels: list[object], head: str, stub: bool) -> str:
@@ -165,18 +158,10 @@ class Table:
         """The table as a floating LaTeX table with caption and label."""
         spec = "".join("r" if number else "l" for number in self.numeric)
         lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
-        return "\n".join(
-            [
-                r"\begin{table}",
-                rf"\caption{{{_latex(self.caption)}}}\label{{{self.name}}}",
-                rf"\begin{{tabular}}{{{spec}}}",
-                lines[0],
-                r"\hline",
-                *lines[1:],
-                r"\end{tabular}",
-                r"\end{table}",
-            ]
-        )
+        caption = rf"\caption{{{_latex(self.caption)}}}\label{{{self.name}}}"
+        opened = [r"\begin{table}", caption, rf"\begin{{tabular}}{{{spec}}}"]
+        closed = [r"\end{tabular}", r"\end{table}"]
+        return "\n".join([*opened, lines[0], r"\hline", *lines[1:], *closed])
 
     def __str__(self) -> str:
         lines = (self.columns, *self.rows)

@@ -119,10 +119,8 @@ class Unit:
             raise ValueError(
                 f"unit {self.name}: expected pairs of new letters as factors, got {quoted(pairs)}"
             )
-        module = self.module
-        if module is not None and not (
-            isinstance(module, type) and issubclass(module, GatedNetwork)
-        ):
+        module = GatedNetwork if self.module is None else self.module
+        if not (isinstance(module, type) and issubclass(module, GatedNetwork)):
             raise ValueError(
                 f"unit {self.name}: expected a subclass of GatedNetwork, got {quoted(module)}"
             )
@@ -188,15 +186,6 @@ class Unit:
         return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 
 
-_GATES: dict[str, Gate] = {}
-_UNITS: dict[str, Unit] = {}
-#: Every gate and every unit by name, a reader's own included.
-GATES: Mapping[str, Gate] = MappingProxyType(_GATES)
-UNITS: Mapping[str, Unit] = MappingProxyType(_UNITS)
-#: The units of the gated-units paper, which its figures and Table 1 compare.
-PAPER_UNITS = ("mlp", "glu", "gqu")
-
-
 def register(record: Unit | Gate) -> None:
     """Make a unit or gate known by its name, in place of an earlier one of one's own.
 
@@ -250,9 +239,9 @@ def build(
 
     Args:
         unit: the unit or its name.
-        n_in: input dimension, at least 1.
-        n_hidden: number of neurons n, at least 1.
-        n_out: output dimension, at least 1.
+        n_in: input dimension, as all sizes at least 1.
+        n_hidden: number of neurons n.
+        n_out: output dimension.
         activation: name of the gate; the unit's own where None.
         generator: of the parameters; a new one, which draws the same every time, where None.
 
@@ -265,10 +254,8 @@ def build(
     network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
     counted = sum(parameter.numel() for parameter in network.parameters())
     if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
-        raise ValueError(
-            f"the module of {record.name} has {counted} parameters where its unit's formula gives "
-            f"{expected}"
-        )
+        found = f"the module of {record.name} has {counted} parameters"
+        raise ValueError(f"{found} where its unit's formula gives {expected}")
     return network
 
 
@@ -276,12 +263,7 @@ class GatedNetwork(nn.Module):
     """The module of a unit; make one with :func:`build`.
 
     A subclass that overrides :meth:`hidden` is trained by Newton's method and by first-order ones;
-    solvers that use the formula refuse it.
-
-    Attributes:
-        unit: the unit's record, its gate included.
-
-    Parameters are float64.
+    solvers that use the formula refuse it. Parameters are float64; ``unit`` is the unit's record.
     """
 
     G: nn.Parameter
@@ -340,11 +322,15 @@ class GatedNetwork(nn.Module):
             TypeError: ``x`` is no tensor of float64.
             ValueError: ``x`` has another shape.
         """
+        self.check_input(x)
+        return self.hidden(x) @ self.D.T + self.d
+
+    def check_input(self, x: Tensor) -> None:
+        """Refuse what is no float64 tensor (N, n_in), as :meth:`forward` does."""
         if not isinstance(x, Tensor) or x.dtype != torch.float64:
             raise TypeError(f"expected a tensor of float64, got {quoted(x)}")
         if x.ndim != 2 or x.shape[1] != self.n_in:
             raise ValueError(f"expected input of shape (N, {self.n_in}), got {tuple(x.shape)}")
-        return self.hidden(x) @ self.D.T + self.d
 
 
 #: Names that a network has anyway, and none of its parameters may take.
@@ -355,27 +341,36 @@ def _relu_power(z: Tensor, degree: int) -> Tensor:
     return nn.functional.relu(z) ** degree
 
 
-for _gate in (
-    Gate("relu", nn.functional.relu, degree=1),
-    Gate("relu2", partial(_relu_power, degree=2), degree=2),
-    Gate("relu3", partial(_relu_power, degree=3), degree=3),
-    Gate("identity", nn.Identity(), degree=1, hinged=False),
-    Gate("gelu", nn.functional.gelu),
-    Gate("silu", nn.functional.silu),
-):
-    _GATES[_gate.name] = _gate
 _LINEAR = ("U", "u")
-for _unit in (
-    Unit("mlp"),
-    Unit("glu", (_LINEAR,)),
-    Unit("gqu", (_LINEAR, ("Q", "q"))),
-    Unit("relu2_mlp", activation="relu2"),
-    Unit("relu3_mlp", activation="relu3"),
-    Unit("bilinear", (_LINEAR,), "identity"),
-    Unit("geglu", (_LINEAR,), "gelu"),
-    Unit("swiglu", (_LINEAR,), "silu"),
-):
-    _UNITS[_unit.name] = _unit
+_GATES = {
+    gate.name: gate
+    for gate in (
+        Gate("relu", nn.functional.relu, degree=1),
+        Gate("relu2", partial(_relu_power, degree=2), degree=2),
+        Gate("relu3", partial(_relu_power, degree=3), degree=3),
+        Gate("identity", nn.Identity(), degree=1, hinged=False),
+        Gate("gelu", nn.functional.gelu),
+        Gate("silu", nn.functional.silu),
+    )
+}
+_UNITS = {
+    unit.name: unit
+    for unit in (
+        Unit("mlp"),
+        Unit("glu", (_LINEAR,)),
+        Unit("gqu", (_LINEAR, ("Q", "q"))),
+        Unit("relu2_mlp", activation="relu2"),
+        Unit("relu3_mlp", activation="relu3"),
+        Unit("bilinear", (_LINEAR,), "identity"),
+        Unit("geglu", (_LINEAR,), "gelu"),
+        Unit("swiglu", (_LINEAR,), "silu"),
+    )
+}
+#: Every gate and every unit by name, a reader's own included.
+GATES: Mapping[str, Gate] = MappingProxyType(_GATES)
+UNITS: Mapping[str, Unit] = MappingProxyType(_UNITS)
+#: The units of the gated-units paper, which its figures and Table 1 compare.
+PAPER_UNITS = ("mlp", "glu", "gqu")
 #: Names of the package's own gates and units.
 BUILT_IN = frozenset((*_GATES, *_UNITS))
 
@@ -400,33 +395,25 @@ def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) 
 
 
 def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
-    """The forward pass on a numpy array, for networks of one output.
-
-    Args:
-        network: the module.
-        x: (N,) for one input, or (N, n_in).
-
-    Returns:
-        (N,) values.
+    """The forward pass (N,) of a network of one output on x, (N,) for one input or (N, n_in).
 
     Raises:
         TypeError: no network.
         ValueError: more than one output, a wrong shape, or points that are no finite numbers.
     """
     check_network(network, n_out=1)
-    points = torch.tensor(check_finite_array("points", x))
-    if points.ndim == 1:
-        points = points[:, None]
     with torch.no_grad():
-        return torch.cat([network(part) for part in points.split(_ROWS)])[:, 0].numpy()
+        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
+
+
+def as_points(x: np.ndarray) -> Tensor:
+    """A copy as float64 tensor, (N,) as (N, 1)."""
+    points = torch.tensor(check_finite_array("points", x))
+    return points[:, None] if points.ndim == 1 else points
 
 
 def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]) -> None:
-    """Write weights into a network, in place.
-
-    Args:
-        network: the module.
-        values: arrays by the parameter's letter, each of the parameter's shape.
+    """Write weights into a network, in place, each by its letter and of its shape.
 
     Raises:
         TypeError: no network.
@@ -435,12 +422,12 @@ def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]
     check_network(network)
     parameters = dict(network.named_parameters())
     for letter, value in values.items():
-        array = check_finite_array(check_choice("parameter", letter, parameters), value)
-        expected = tuple(parameters[letter].shape)
-        if array.shape != expected:
+        parameter = parameters[check_choice("parameter", letter, parameters)]
+        array = check_finite_array(letter, value)
+        if array.shape != (expected := tuple(parameter.shape)):
             raise ValueError(f"{letter}: expected shape {expected}, got {array.shape}")
         with torch.no_grad():
-            parameters[letter].copy_(torch.from_numpy(array))
+            parameter.copy_(torch.from_numpy(array))
 
 
 def _check_sizes(n_in: int, n_hidden: int, n_out: int) -> None:

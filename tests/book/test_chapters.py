@@ -10,22 +10,16 @@ import pytest
 import yaml
 
 from xsquared.book.project import Project
-from xsquared.book.readme import current_figure, current_table, table_in
+from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.sphinx_ext import rooms
-from xsquared.book.verdicts import collect
+from xsquared.book.verdicts import collect, summary_table
 from xsquared.papers.claims import ledger
 from xsquared.tables import TABLE_MIME
 
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
 NAMES = [source.stem for source in SOURCES]
-#: Chapters whose hidden code and printed tables await their turn.
-NOT_YET_NAMED = (
-    "04_training",
-    "05_scaling_1d",
-    "06_gated_quadratic_unit",
-)
 
 
 def chapter(name: str) -> nbformat.NotebookNode:
@@ -80,13 +74,13 @@ def test_every_picture_has_alt_text_and_caption(name: str) -> None:
     assert undescribed_pictures(chapter(name)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_YET_NAMED])
+@pytest.mark.parametrize("name", NAMES)
 def test_hidden_code_has_a_summary_that_names_it(name: str) -> None:
     """A figure's or table's code is named by the page, other code by its author."""
     assert unnamed_hidden_code(chapter(name)) == []
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_YET_NAMED])
+@pytest.mark.parametrize("name", NAMES)
 def test_results_stand_in_tables_not_in_printed_lines(name: str) -> None:
     cells = [c for c in chapter(name).cells if c.cell_type == "code"]
     assert [c for c in cells if "print(" in c.source or "glue(" in c.source] == []
@@ -188,7 +182,7 @@ def test_the_reference_documents_every_room() -> None:
 
 
 def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
-    assert table_in(PROJECT) == current_table(PROJECT)
+    assert table_in(PROJECT) == summary_table(PROJECT)
     assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 

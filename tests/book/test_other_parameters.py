@@ -89,6 +89,14 @@ CASES: dict[str, dict[str, Any]] = {
         "other_seeds": 1,
         "fixed_seeds": 1,
     },
+    "12_order_and_constants": {
+        "factor_counts": [0, 2],
+        "order_widths": [16, 24],
+        "constant_cells": 32,
+        "local_widths": [5, 11],
+        "law_widths": [10, 20, 40],
+        "most_pieces": 6,
+    },
 }
 
 

@@ -61,7 +61,7 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
 
 
 def test_an_unknown_paper_is_named_with_the_known_ones(small_project: Project) -> None:
-    with pytest.raises(BookError, match=r"expected one of gated-units, .*, got other"):
+    with pytest.raises(ValueError, match="unknown paper 'other'; known are gated-units, "):
         verdicts.full_table(small_project, "other")
 
 

@@ -14,7 +14,8 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from xsquared.data import rebuild, tables
+from tests.data import rebuild
+from xsquared.data import tables
 from xsquared.data.tables import TABLES, read, read_text
 
 ROOT = Path(__file__).parents[2]

@@ -76,7 +76,7 @@ def swept_glu(n: int, increments: Callable[[np.ndarray, np.ndarray], np.ndarray]
     set_parameters(network, G=np.ones((n, 1)), g=-knots, U=U[:, None], d=[1])
     for k, right in enumerate(knots + 1 / n):
         # A neuron that is not there yet has D = 0.
-        there = np.arange(n) < k
+        there = (np.arange(n) < k).astype(float)
         set_parameters(network, u=u, D=[there])
         (reached,) = predict(network, np.array([right]))
         u[k] = (np.exp(right) - reached) * n - U[k] * right

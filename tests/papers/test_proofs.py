@@ -7,11 +7,15 @@ from dataclasses import replace
 import pytest
 import sympy as sp
 
-from xsquared.papers import gated_units, gelu_linearization
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.equations import Equation, Step
 from xsquared.papers.errata import errata
 
-EQUATIONS = (*gated_units.equations(), *gelu_linearization.equations())
+EQUATIONS = (
+    *gated_units.equations(),
+    *gelu_linearization.equations(),
+    *ours_splines.equations(),
+)
 LINKS = [
     pytest.param(step, id=f"{equation.key}-{step.name}", marks=pytest.mark.proves(equation.key))
     for equation in EQUATIONS

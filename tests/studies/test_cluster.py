@@ -276,7 +276,9 @@ def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> N
         run_sweep(trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False)
 
 
-def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> None:
+def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "rows.sqlite"
     cluster = Cluster(tmp_path)
     scheduler = cluster.start_scheduler()
@@ -293,6 +295,7 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(tmp_path: Path) -> Non
             run_sweep(trials(60, seconds=0.05), measure, path, scheduler=address, progress=False)
     finally:
         cluster.stop()
+    assert not [record for record in caplog.records if record.name.startswith("distributed")]
     report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
     assert 3 <= report.resumed < 60
     assert stored(path) == list(range(60))

@@ -1,8 +1,4 @@
-"""Declared studies and their committed rows: run, read, checked, and a fixed sample of each rerun.
-
-How far rows of two machines may differ: the sample's, run as a processor without AVX2 would (torch,
-numpy and OpenBLAS told so by their environment variables), and with torch's own kernels.
-"""
+"""Declared studies and their committed rows: run, read, checked, and a fixed sample run again."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_equidistributed_knots_crowd_where_the_derivative_is_large() -> None:
     [
         ([-1.0], "at least 2 strictly ascending knots"),
         ([-1.0, 0.5, 0.5, 1.0], "strictly ascending"),
-        ([-1.0, math.nan, 1.0], "knots: expected finite real numbers, got nan"),
+        ([-1.0, math.nan, 1.0], "finite real numbers, got nan"),
         ([[-1.0, 1.0]], r"got shape \(1, 2\)"),
         ([-1.0, 0.9], r"span \(-1, 1\), got \(-1, 0\.9\)"),
     ],
@@ -184,7 +184,7 @@ def test_what_is_not_implemented_is_refused() -> None:
         fit_free_knots(plane, "mlp", np.array([-1.0, 1.0]))
     with pytest.raises(ValueError, match="one variable"):
         equidistributed_knots(plane, "mlp", 3)
-    with pytest.raises(ValueError, match="n_cells: expected an integer from 1 to 1000000, got 0"):
+    with pytest.raises(ValueError, match=r"n_cells: expected an integer .*got 0"):
         equidistributed_knots(PAPER_TARGET, "mlp", 0)
     for directions in ([1], [1, 0]):
         with pytest.raises(ValueError, match="expected 2 directions 1 or -1"):
@@ -293,3 +293,22 @@ def test_cell_errors_add_up_to_the_error(unit: str) -> None:
 def test_a_loss_that_is_not_finite_is_refused() -> None:
     with np.errstate(over="ignore"), pytest.raises(FloatingPointError, match="the loss is inf"):
         fit_free_knots(target("10**200*x**2"), "mlp", np.linspace(-1, 1, 4))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 30, 60, 1000])
+def test_combinations_of_cells_are_few_and_distinct(n: int) -> None:
+    count = 0
+    for chosen in module.alternations(n):
+        assert chosen.shape[1] % 2 == 1
+        assert (np.diff(chosen, axis=1) > 0).all()
+        assert chosen.min() >= 0
+        assert chosen.max() == n - 1
+        count += len(np.unique(chosen, axis=0))
+    assert count <= 25_000
+    if n <= 5:
+        assert count == 2 ** (n - 1), "all that there are"
+
+
+def test_wide_splines_need_no_wide_tables() -> None:
+    found = best_directions(PAPER_TARGET, "gqu", np.linspace(-1, 1, 601), 2)
+    assert all(ways.shape == (599,) for ways in found)

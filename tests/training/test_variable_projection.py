@@ -391,7 +391,7 @@ def test_bad_arguments_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             run(unit, x, y, start, **options)
-    with pytest.raises(ValueError, match="expected at least 1 neuron, got 0"):
+    with pytest.raises(ValueError, match="n: expected an integer >= 1, got 0"):
         rows(mlp, x, 0, 42)
 
 

@@ -36,23 +36,15 @@ from xsquared.book.verdicts import records
 _Task = tuple[Path, Path, Path, dict[str, Any]]
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.
-KERNEL_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+KERNEL_ENVIRONMENT = dict.fromkeys((*_THREADS, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
 
 
 @dataclass(frozen=True)
 class Execution:
-    """How the execution of one notebook went.
+    """How the execution of one chapter went: wall time, and where the notebook lies.
 
-    Attributes:
-        name: the chapter, such as ``"03_constructions"``.
-        seconds: wall time, the kernel's start included.
-        output: the executed notebook.
-        failure: one line naming notebook, cell and error; empty on success.
+    The failure is one line naming notebook, cell and error; empty on success.
     """
 
     name: str
@@ -63,17 +55,11 @@ class Execution:
 
 def usable_cores() -> int:
     """Cores that this process may use, where the system says, else those it has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def select(project: Project, only: Sequence[str] = ()) -> list[Path]:
-    """The notebooks named in ``only``, or all of them.
-
-    Raises:
-        BookError: a name is no chapter.
-    """
+    """The notebooks named in ``only``, or all of them; a BookError where a name is no chapter."""
     sources = project.sources()
     unknown = sorted(set(only) - {source.stem for source in sources})
     if unknown:
@@ -98,7 +84,7 @@ def execute(
         only: names of the chapters to execute; all where empty.
         parameters: values for the notebooks' ``parameters`` cells. Each must be declared by at
             least one selected chapter; chapters that declare none of them are not executed.
-        jobs: notebooks executed at a time; the number of usable cores where None.
+        jobs: notebooks executed at a time; as many as usable cores where None.
 
     Returns:
         One execution per chapter, in reading order.
@@ -113,14 +99,15 @@ def execute(
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    chosen = {source: _chosen(source, given) for source in sources}
-    for name in given:
-        if not any(name in values for values in chosen.values()):
-            known = sorted({known for source in sources for known in parameter_defaults(source)})
-            raise BookError(
-                f"no selected chapter has a parameter {name!r}; "
-                f"they have {', '.join(known) or 'none'}"
-            )
+    defaults = {source: parameter_defaults(source) for source in sources}
+    known = {name for own in defaults.values() for name in own}
+    if unknown := [name for name in given if name not in known]:
+        has = ", ".join(sorted(known)) or "none"
+        raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
+    chosen = {
+        source: {n: fitting_value(n, given[n], default) for n, default in own.items() if n in given}
+        for source, own in defaults.items()
+    }
     if given:
         sources = [source for source in sources if chosen[source]]
     target = project.runs if given else project.chapters
@@ -140,23 +127,12 @@ def execute(
                 bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
                 bar.update()
     ordered = [executions[source.stem] for source in sources]
-    failures = [run for run in ordered if run.failure]
+    failures = [f"{r.failure}\n  half-executed notebook: {r.output}" for r in ordered if r.failure]
     if failures:
-        lines = [f"{run.failure}\n  half-executed notebook: {run.output}" for run in failures]
-        raise BookError("\n".join(lines))
+        raise BookError("\n".join(failures))
     if not given:
         _record_times(project, ordered)
     return ordered
-
-
-def _chosen(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given values that are for parameters of this chapter."""
-    defaults = parameter_defaults(source)
-    return {
-        name: fitting_value(name, value, defaults[name])
-        for name, value in given.items()
-        if name in defaults
-    }
 
 
 def _move(file: Path, place: Path) -> None:
@@ -201,18 +177,16 @@ def _side_by_side(tasks: Sequence[_Task], jobs: int) -> Generator[Execution]:
 
 def _work(sender: Connection, *task: Any) -> None:
     """What a chapter's process does."""
+
+    def end_with_book() -> None:
+        cast(Any, multiprocessing.parent_process()).join()
+        os._exit(1)
+
     # An interrupt is for the book, which then ends this process; and this process ends with the
     # book, even a killed one. Kernels watch their parent themselves.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_book, daemon=True).start()
     sender.send(_execute_one(*task))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _execute_one(
@@ -243,34 +217,25 @@ def _execute_one(
             f"{error.ename}: {error.evalue}"
         )
     except DeadKernelError:
-        failure = f"{source.name}, {_last_begun(output)}: the kernel died (a crash, or no memory)"
+        cells = nbformat.read(output, as_version=4).cells  # as papermill last saved them
+        begun = [i for i, cell in enumerate(cells) if cell.metadata.papermill.start_time]
+        place = f"cell {begun[-1]}" if begun else "before its first cell"
+        failure = f"{source.name}, {place}: the kernel died (a crash, or no memory)"
     seconds = time.perf_counter() - start
     plain.unlink()
     notebook = nbformat.read(output, as_version=4)
     if not failure and not parameters:
-        failure = _unexpected_verdicts(source, notebook)
+        failure = "\n".join(
+            f"{source.name}, {row['claim']}: measured {row['measured']}, {row['unexpected']}"
+            for row in records(notebook)
+            if row["unexpected"]
+        )
     if not failure:
         tidy(notebook)
         if not parameters:
             keep_timings(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
-
-
-def _last_begun(output: Path) -> str:
-    """The cell that papermill had begun when it last saved the notebook."""
-    cells = nbformat.read(output, as_version=4).cells
-    begun = [i for i, cell in enumerate(cells) if cell.metadata.papermill.start_time]
-    return f"cell {begun[-1]}" if begun else "before its first cell"
-
-
-def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
-    """One line per verdict that is not the one on record; empty where there is none."""
-    return "\n".join(
-        f"{source.name}, {record['claim']}: measured {record['measured']}, {record['unexpected']}"
-        for record in records(notebook)
-        if record["unexpected"]
-    )
 
 
 def keep_timings(notebook: nbformat.NotebookNode, committed: Path) -> None:
@@ -281,10 +246,8 @@ def keep_timings(notebook: nbformat.NotebookNode, committed: Path) -> None:
     """
     if not committed.is_file():
         return
-    before, now = (
-        [cell for cell in book.cells if cell.cell_type == "code"]
-        for book in (nbformat.read(committed, as_version=4), notebook)
-    )
+    books = nbformat.read(committed, as_version=4), notebook
+    before, now = ([cell for cell in book.cells if cell.cell_type == "code"] for book in books)
     for old, new in zip(before, now, strict=False):
         if old.source != new.source:
             return
@@ -296,7 +259,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     """Remove from an executed notebook, in place, all that changes without its results changing.
 
     Timestamps and the interpreter's version go; cell ids become a digest of the cell's source, so a
-    new cell does not rename those behind it; consecutive chunks of one stream become one.
+    new cell does not rename those behind it; chunks of one stream, which the kernel cuts by timing,
+    become one.
     """
     kernel = notebook.metadata.get("kernelspec", {})
     notebook.metadata = nbformat.from_dict(
@@ -309,43 +273,30 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
-        tags = cell.metadata.get("tags")
-        if tags is not None and not tags:
-            del cell.metadata["tags"]
-        elif tags and "injected-parameters" in tags and "hide-input" not in tags:
+        tags = cell.metadata.pop("tags", [])
+        if "injected-parameters" in tags and "hide-input" not in tags:
             tags.append("hide-input")
+        if tags:
+            cell.metadata["tags"] = tags
         if cell.cell_type == "code":
-            cell.outputs = _merge_streams(cell.outputs)
-
-
-def _merge_streams(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Join neighbouring outputs of one stream: how the kernel cuts them is a matter of timing."""
-    merged: list[nbformat.NotebookNode] = []
-    for output in outputs:
-        last = merged[-1] if merged else None
-        if (
-            last is not None
-            and output.output_type == "stream"
-            and last.output_type == "stream"
-            and output.name == last.name
-        ):
-            last.text += output.text
-        else:
-            merged.append(output)
-    return merged
+            merged: list[nbformat.NotebookNode] = []
+            for output in cell.outputs:  # a stream has a name, other outputs have none
+                if merged and output.get("name", "") == merged[-1].get("name"):
+                    merged[-1].text += output.text
+                else:
+                    merged.append(output)
+            cell.outputs = merged
 
 
 def _record_times(project: Project, executions: Sequence[Execution]) -> None:
     """Add these executions' times to the record that the reproduction page prints."""
-    record: dict[str, Any] = {}
+    times: dict[str, float] = {}
     if project.times.is_file():
-        record = json.loads(project.times.read_text(encoding="utf-8"))
-    record["machine"] = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}"
-    )
-    chapters = record.setdefault("chapters", {})
-    chapters.update({run.name: round(run.seconds, 1) for run in executions})
-    names = {source.stem for source in project.sources()}
-    record["chapters"] = {name: chapters[name] for name in sorted(chapters) if name in names}
+        times = json.loads(project.times.read_text(encoding="utf-8"))["chapters"]
+    times |= {run.name: round(run.seconds, 1) for run in executions}
+    python = f"Python {platform.python_version()}"
+    record = {
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}",
+        "chapters": {s.stem: times[s.stem] for s in project.sources() if s.stem in times},
+    }
     project.times.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

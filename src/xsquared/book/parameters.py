@@ -43,12 +43,10 @@ def parameter_defaults(source: Path) -> dict[str, str]:
 
 
 def fitting_value(name: str, value: Any, default: str) -> Any:
-    """A value for a parameter, as papermill can pass it on: tuples become lists.
+    """A reader's value for a parameter, as papermill can pass it on: tuples become lists.
 
-    Args:
-        name: of the parameter; whole numbers are sizes, but for one named ``seed``.
-        value: what a reader gave.
-        default: the expression that the chapter assigns: a literal or a list of a range.
+    The default is what the chapter assigns, a literal or a list of a range. Whole numbers are
+    sizes, but for a parameter named ``seed``.
 
     Raises:
         BookError: another kind than the default's, an empty list in place of one with entries, or a

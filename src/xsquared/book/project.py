@@ -16,6 +16,16 @@ class BookError(RuntimeError):
     """The book cannot be built; the message says why and what to do."""
 
 
+class _Below:
+    """A path below a project's root."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __get__(self, project: Project | None, _owner: object = None) -> Path:
+        return project.root / self.place if project else Path(self.place)
+
+
 @dataclass(frozen=True)
 class Project:
     """The folders and files of a checkout.
@@ -25,61 +35,28 @@ class Project:
     """
 
     root: Path
-
-    @property
-    def notebooks(self) -> Path:
-        """Sources of the chapters (MyST-Markdown notebooks without outputs)."""
-        return self.root / "notebooks"
-
-    @property
-    def book(self) -> Path:
-        """Pages and executed chapters, what Jupyter Book reads."""
-        return self.root / "book"
-
-    @property
-    def chapters(self) -> Path:
-        """Executed chapters, committed and never edited by hand."""
-        return self.book / "chapters"
-
-    @property
-    def build(self) -> Path:
-        """Everything generated and not committed."""
-        return self.root / "_build"
-
-    @property
-    def html(self) -> Path:
-        """The rendered site."""
-        return self.build / "html"
-
-    @property
-    def failed(self) -> Path:
-        """Half-executed notebooks of chapters that failed, for reading."""
-        return self.build / "failed"
-
-    @property
-    def runs(self) -> Path:
-        """Chapters executed with parameters other than the committed ones."""
-        return self.build / "runs"
-
-    @property
-    def proofs(self) -> Path:
-        """Outcome of the tests that prove equations and errata."""
-        return self.build / "proofs.json"
-
-    @property
-    def times(self) -> Path:
-        """Wall time of each chapter's last execution, and the machine."""
-        return self.build / "times.json"
-
-    @property
-    def readme(self) -> Path:
-        """The README, whose verdict table is generated."""
-        return self.root / "README.md"
-
-    @property
-    def readme_figure(self) -> Path:
-        """The README's picture, copied out of the chapter that draws it."""
-        return self.book / "_static" / "convergence.png"
+    #: Sources of the chapters (MyST-Markdown notebooks without outputs).
+    notebooks = _Below("notebooks")
+    #: Pages and executed chapters, what Jupyter Book reads.
+    book = _Below("book")
+    #: Executed chapters, committed and never edited by hand.
+    chapters = _Below("book/chapters")
+    #: Everything generated and not committed.
+    build = _Below("_build")
+    #: The rendered site.
+    html = _Below("_build/html")
+    #: Half-executed notebooks of chapters that failed, for reading.
+    failed = _Below("_build/failed")
+    #: Chapters executed with parameters other than the committed ones.
+    runs = _Below("_build/runs")
+    #: Outcome of the tests that prove equations and errata.
+    proofs = _Below("_build/proofs.json")
+    #: Wall time of each chapter's last execution, and the machine.
+    times = _Below("_build/times.json")
+    #: The README, whose verdict table is generated.
+    readme = _Below("README.md")
+    #: The README's picture, copied out of the chapter that draws it.
+    readme_figure = _Below("book/_static/convergence.png")
 
     def sources(self) -> list[Path]:
         """The notebooks of the book, in reading order.
@@ -132,14 +109,11 @@ def busy(project: Project) -> Iterator[None]:
         BookError: another process holds it.
     """
     project.build.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(project.build / "busy.lock", timeout=0, is_singleton=True)
     try:
-        lock.acquire()
+        lock = FileLock(project.build / "busy.lock", timeout=0, is_singleton=True).acquire()
     except Timeout as error:
         raise BookError(
             f"another run is at work in {project.root}: expected it to have ended"
         ) from error
-    try:
+    with lock:
         yield
-    finally:
-        lock.release()

@@ -25,11 +25,6 @@ def table_in(project: Project) -> str:
     return text.partition(BEGIN)[2].partition(END)[0].strip()
 
 
-def current_table(project: Project) -> str:
-    """The table as the executed chapters have it."""
-    return summary_table(project)
-
-
 def current_figure(project: Project) -> bytes:
     """The convergence figure's PNG, from the output of the chapter's cell.
 
@@ -50,7 +45,7 @@ def current_figure(project: Project) -> bytes:
 def update_readme(project: Project) -> None:
     """Bring table and figure up to date; files that already agree are not touched."""
     text = project.readme.read_text(encoding="utf-8")
-    new = text.replace(table_in(project), current_table(project))
+    new = text.replace(table_in(project), summary_table(project))
     if new != text:
         project.readme.write_text(new, encoding="utf-8")
     figure = current_figure(project)

@@ -13,6 +13,7 @@ Nothing here is typed into a page, so nothing on a page can disagree with the ru
 
 from __future__ import annotations
 
+import itertools
 import json
 import pkgutil
 import re
@@ -29,24 +30,13 @@ from xsquared.book import verdicts
 from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
-from xsquared.papers import gated_units, gelu_linearization
-from xsquared.papers.errata import Erratum, errata
+from xsquared.checks import check_choice
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
+from xsquared.papers.errata import errata
 
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import system_message
     from sphinx.application import Sphinx
-
-
-def _project(app_source: str) -> Project:
-    """The checkout that the pages lie in: the book's folder is one below its root."""
-    return Project(Path(app_source).parent)
-
-
-def _proof(project: Project, key: str) -> Proof:
-    proofs = read_proofs(project.proofs)
-    if key not in proofs:
-        raise BookError(f"no test proves {key!r}; proved are {', '.join(sorted(proofs))}")
-    return proofs[key]
 
 
 def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
@@ -72,17 +62,18 @@ class ProofRole(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
         """Make the mark's nodes."""
         try:
-            proof = _proof(_project(str(self.env.srcdir)), self.text)
-        except BookError as error:
+            proofs = read_proofs(Project(Path(self.env.srcdir).parent).proofs)
+            proof = proofs[check_choice("proof", self.text, sorted(proofs))]
+        except (BookError, ValueError) as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
-        equations = (*gated_units.equations(), *gelu_linearization.equations())
-        numbers = {equation.key: equation.number for equation in equations}
-        number = numbers.get(self.text, "")
+        sources = (gated_units, gelu_linearization, ours_splines)
+        equations = (equation for source in sources for equation in source.equations())
+        number = next((e.number for e in equations if e.key == self.text), "")
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
         node += nodes.Text(f"Eq. {number} {words} · " if number[:1].isdigit() else f"{words} · ")
-        node += nodes.literal("", f"{proof.test_name}")
+        node += nodes.literal("", proof.test_name)
         node += nodes.Text(f" ({proof.counted})")
         return [node], []
 
@@ -90,20 +81,20 @@ class ProofRole(SphinxRole):
 def write_errata(project: Project, paper: str) -> str:
     """Every slip of one paper with its right form and its proof or evidence."""
     proofs = read_proofs(project.proofs)
-    return "\n\n---\n\n".join(_entry(slip, proofs) for slip in errata() if slip.paper == paper)
-
-
-def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
-    """One erratum in Markdown."""
-    if slip.evidence:
-        shown = f"*Evidence:* {slip.evidence}"
-    elif slip.key in proofs:
-        proof = proofs[slip.key]
-        state = "passed" if proof.passed else "FAILED"
-        shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
-    else:
-        raise BookError(f"no test proves the erratum {slip.key}")
-    return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right.strip()}\n\n{shown}"
+    entries = []
+    for slip in errata():
+        if slip.paper != paper:
+            continue
+        if slip.evidence:
+            shown = f"*Evidence:* {slip.evidence}"
+        elif proof := proofs.get(slip.key):
+            state = "passed" if proof.passed else "FAILED"
+            shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
+        else:
+            raise BookError(f"no test proves the erratum {slip.key}")
+        right = slip.right.strip()
+        entries.append(f"**{slip.where}.** {slip.printed}\n\n*Right:* {right}\n\n{shown}")
+    return "\n\n---\n\n".join(entries)
 
 
 def write_times(project: Project) -> str:
@@ -130,14 +121,12 @@ def rooms() -> dict[str, list[str]]:
 def write_rooms(_project: Project, first: str, last: str) -> str:
     """Headings and documentation of the modules from one room to another, both included."""
     known = rooms()
-    names = list(known)
-    start, end = (names.index(f"xsquared.{room}") for room in (first, last))
+    start, end = (list(known).index(f"xsquared.{room}") for room in (first, last))
     # A package's own functions, not those that it only passes on.
     options = "   :members:\n   :ignore-module-all:"
     return "\n\n".join(
         f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n{options}\n```"
-        for room in names[start : end + 1]
-        for module in known[room]
+        for module in itertools.chain(*list(known.values())[start : end + 1])
     )
 
 
@@ -160,7 +149,7 @@ class Written(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
         try:
-            text = WRITERS[self.name](_project(str(self.env.srcdir)), *self.arguments)
+            text = WRITERS[self.name](Project(Path(self.env.srcdir).parent), *self.arguments)
         except (BookError, TypeError, ValueError) as error:
             raise self.error(f"{self.name} {' '.join(self.arguments)}: {error}") from error
         return self.parse_text_to_nodes(text, allow_section_headings=True)

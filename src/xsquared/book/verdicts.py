@@ -9,25 +9,15 @@ from typing import Any
 import nbformat
 
 from xsquared.book.project import BookError, Project
+from xsquared.checks import check_choice
 from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
 
-TITLES = {
-    "gated-units": "Gated units",
-    "gelu-linearization": "GELU layers as feature maps",
-}
 _MARKS = {"holds": "✔\u00a0holds", "fails": "✘\u00a0fails", "open": "○\u00a0open"}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim and what became of it.
-
-    Attributes:
-        claim: the ledger's entry.
-        verdict: ``"holds"``, ``"fails"`` or ``"open"``.
-        measured: the measurement as the chapter printed it; empty while open.
-        note: the chapter's remark.
-    """
+    """A claim with its verdict ("holds", "fails", "open"), and what its chapter printed of it."""
 
     claim: Claim
     verdict: str
@@ -60,32 +50,30 @@ def collect(chapters: Path) -> list[Entry]:
     for path in sorted(chapters.glob("*.ipynb")):
         for record in records(nbformat.read(path, as_version=4)):
             claim = claims.get(record["claim"])
+            settles = f"{path.name} settles {record['claim']}"
             if claim is None:
-                raise BookError(f"{path.name} settles {record['claim']}, not in the ledger")
+                raise BookError(f"{settles}, not in the ledger")
             if claim.chapter != path.stem:
-                raise BookError(
-                    f"{path.name} settles {claim.id}, which the ledger gives to {claim.chapter}"
-                )
+                raise BookError(f"{settles}, which the ledger gives to {claim.chapter}")
             if claim.id in settled:
-                raise BookError(f"{path.name} settles {claim.id} twice")
+                raise BookError(f"{settles} twice")
             word = "holds" if record["holds"] else "fails"
             settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
     return [settled.get(claim.id, Entry(claim, "open")) for claim in claims.values()]
 
 
 def _of_paper(project: Project, paper: str) -> list[Entry]:
-    if paper not in PAPERS:
-        raise BookError(f"expected one of {', '.join(PAPERS)}, got {paper}")
+    check_choice("paper", paper, PAPERS)
     return [entry for entry in collect(project.chapters) if entry.claim.paper == paper]
 
 
 def summary_table(project: Project) -> str:
     """A Markdown table: how many claims of each paper hold, fail and are open."""
     rows = ["| Paper | claims | hold | fail | open |", "| --- | ---: | ---: | ---: | ---: |"]
-    for paper in PAPERS:
+    for paper, title in PAPERS.items():
         words = [entry.verdict for entry in _of_paper(project, paper)]
         counts = [len(words), *(words.count(word) for word in _MARKS)]
-        rows.append(f"| {TITLES[paper]} | " + " | ".join(map(str, counts)) + " |")
+        rows.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(rows)
 
 

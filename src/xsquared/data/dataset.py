@@ -51,11 +51,7 @@ Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Some points, in a network's units and read-only.
-
-    Attributes:
-        x: (m, dim) features.
-        y: (m,) values.
+    """Features x (m, dim) and values y (m,), in a network's units and read-only.
 
     Raises:
         ValueError: shapes that do not fit, no point, or numbers that are not finite.
@@ -83,8 +79,8 @@ class Dataset:
         name: how tables and errors call it.
         split: one of :data:`SPLITS`.
         train: the points to fit.
-        validation: the points to choose on; the training points under ``"paper"``.
-        test: the points to judge on; the training points under ``"paper"``.
+        validation: the points to choose on.
+        test: the points to judge on.
         feature_mean: (dim,) subtracted from the features.
         feature_scale: (dim,) divided out of the features.
         target_mean: subtracted from the values.
@@ -114,17 +110,13 @@ class Dataset:
         check_choice("split", self.split, SPLITS)
         for part in (self.validation, self.test):
             if part.x.shape[1] != self.dim:
-                raise ValueError(
-                    f"{self.name}: training points have {self.dim} features, others "
-                    f"{part.x.shape[1]}"
-                )
+                found = f"training points have {self.dim} features, others {part.x.shape[1]}"
+                raise ValueError(f"{self.name}: {found}")
         if self.target is None:
             return
         if self.target.dim != self.dim:
-            raise ValueError(
-                f"{self.name}: points have {self.dim} features, the target has {self.target.dim} "
-                "variables"
-            )
+            found = f"points have {self.dim} features, the target has {self.target.dim} variables"
+            raise ValueError(f"{self.name}: {found}")
         low, high = np.array(self.target.domain).T
         for part in (self.train, self.validation, self.test):
             x = part.x * self.feature_scale + self.feature_mean
@@ -169,15 +161,7 @@ class Dataset:
         return y * self.target_scale + self.target_mean
 
     def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
-        """A network's values at points, both in the units of the data.
-
-        Args:
-            network: trained on this data.
-            x: (m, dim) features, or a frame that has their columns.
-
-        Raises:
-            ValueError: as for :meth:`standardise`.
-        """
+        """A trained network's values (m,) at features that :meth:`standardise` takes."""
         return self.inverse(predict(network, self.standardise(x)))
 
 
@@ -186,10 +170,6 @@ def sampled(target: Target, n_points: int = 10_000) -> Dataset:
 
     Equidistant, ends included, for training and for testing alike, since so many of them stand for
     the integral. In more dimensions points are drawn: :func:`from_target`.
-
-    Args:
-        target: a function of one variable.
-        n_points: at least 2.
 
     Raises:
         ValueError: several variables, or fewer than two points.
@@ -216,7 +196,7 @@ def from_target(
         split: one of :data:`SPLITS`.
         points: training points; :data:`DEFAULT_POINTS` where None. A held-out split draws a quarter
             as many for validation and :data:`TEST_POINTS` for the test.
-        name: how to call the data; the target's own name where empty.
+        name: of the data; the target's own where empty.
 
     Raises:
         ValueError: an unknown split, a negative seed, or too few points to fit.
@@ -240,18 +220,9 @@ def from_generator(
     points: int | None = None,
     target: Target | None = None,
 ) -> Dataset:
-    """Fresh points of a synthetic problem; the training points come first, whatever follows.
+    """Points and values that ``generate(count, seed)`` draws; else as :func:`from_target`.
 
-    Args:
-        name: how to call the data.
-        generate: ``(count, seed) -> x (count, dim), y (count,)``.
-        seed: of the draw.
-        split: one of :data:`SPLITS`.
-        points: as for :func:`from_target`.
-        target: the function behind the values, where it is known.
-
-    Raises:
-        ValueError: as for :func:`from_target`.
+    The training points come first, whatever follows.
     """
     _check(seed, split)
     count = DEFAULT_POINTS if points is None else points
@@ -283,7 +254,7 @@ def from_arrays(
         seed: of the shuffle; the paper's split keeps the order of the rows.
         split: one of :data:`SPLITS`.
         points: training points; all that there are where None.
-        name: how errors call the table.
+        name: of the data.
         features: names of the columns, where they have names.
 
     Raises:
@@ -294,9 +265,8 @@ def from_arrays(
     x = check_finite_array(f"{name}, features", x)
     y = check_finite_array(f"{name}, values", y)
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
-        raise ValueError(
-            f"{name}: expected features (rows, dim) and values (rows,), got {x.shape}, {y.shape}"
-        )
+        wanted = "expected features (rows, dim) and values (rows,)"
+        raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
     rows, held, kept = len(y), 0, 0
     if split == "held-out":
         order = np.random.default_rng(seed).permutation(rows)
@@ -325,18 +295,10 @@ def from_frame(
     points: int | None = None,
     name: str = "frame",
 ) -> Dataset:
-    """A pandas frame: one column to predict, all others as features.
-
-    Args:
-        frame: numbers only.
-        y: name of the column to predict.
-        seed: as for :func:`from_arrays`.
-        split: as there.
-        points: as there.
-        name: as there.
+    """A pandas frame: column y to predict, all others as features; else as :func:`from_arrays`.
 
     Raises:
-        ValueError: a column that is missing or holds no numbers, or as for :func:`from_arrays`.
+        ValueError: a column that is missing, stands twice or holds no numbers.
     """
     if not hasattr(frame, "columns"):
         raise TypeError(f"{name}: expected a pandas frame, got {quoted(frame)}")
@@ -358,7 +320,7 @@ def from_file(
     split: Split = "held-out",
     points: int | None = None,
 ) -> Dataset:
-    """A csv or parquet file with named columns; arguments and errors as for :func:`from_frame`.
+    """A csv or parquet file with named columns; else as :func:`from_frame`.
 
     Raises:
         OSError: the file cannot be read.
@@ -401,17 +363,12 @@ def _standardised(
     if not np.isfinite([*scale, target_scale]).all():
         raise ValueError(f"{name}: expected numbers whose squares float64 holds, got larger ones")
     constant = np.flatnonzero(scale <= _ROUNDING * np.abs(x).max(axis=0))
+    over = f"constant over the {len(x)} training points"
     if len(constant):
         column = repr(features[constant[0]]) if features else constant[0]
-        raise ValueError(
-            f"{name}: expected columns that vary, feature column {column} is constant over the "
-            f"{len(x)} training points"
-        )
+        raise ValueError(f"{name}: expected columns that vary, feature column {column} is {over}")
     if target_scale <= _ROUNDING * np.abs(y).max():
-        raise ValueError(
-            f"{name}: expected values that vary, the values are constant over the {len(y)} "
-            "training points"
-        )
+        raise ValueError(f"{name}: expected values that vary, the values are {over}")
     points = [
         Points(_frozen((x - mean) / scale), _frozen((y - target_mean) / target_scale))
         for x, y in parts

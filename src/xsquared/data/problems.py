@@ -11,6 +11,7 @@ References:
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,14 +33,9 @@ from xsquared.functions import Target, target
 
 @dataclass(frozen=True)
 class Problem:
-    """A regression problem by name.
+    """A regression problem, by name for :func:`load` and by title for tables and figures.
 
-    Attributes:
-        name: how :func:`load` knows it.
-        title: how tables and figures call it.
-        dim: number of features.
-        kind: ``"planar"``, ``"friedman"`` or ``"table"``.
-        expression: of a planar target; empty otherwise.
+    It has ``dim`` features; a planar target's expression is empty for the other kinds.
     """
 
     name: str
@@ -86,14 +82,10 @@ PROBLEMS: dict[str, Problem] = (
 
 
 def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
-    """A problem's points.
+    """A problem's points, drawn or shuffled by the seed.
 
-    Args:
-        name: one of :data:`PROBLEMS`.
-        seed: of drawing synthetic points and of shuffling tables.
-        split: one of :data:`xsquared.data.dataset.SPLITS`.
-        points: training points. Where None: 2,000; of a table, held out, every row that
-            is not held out; of the airfoils, which have fewer, every row.
+    Training points, where None are asked for: 2,000; of a table, held out, every row that is not
+    held out; of the airfoils, which have fewer, every row.
 
     Raises:
         ValueError: an unknown problem or split, a negative seed, or more points than a table
@@ -122,17 +114,12 @@ def find_problem(name: str) -> Problem:
 def _friedman(name: str) -> Generator:
     """scikit-learn's generator of a Friedman problem, without noise."""
     # Imported here: it takes as long as all else, and most processes draw no such points.
-    from sklearn.datasets import make_friedman1, make_friedman2, make_friedman3
+    from sklearn import datasets
 
-    makers = {"friedman2": make_friedman2, "friedman3": make_friedman3}
-
-    def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        if name == "friedman1":
-            # Ten features by default, five of them without effect.
-            return make_friedman1(n_samples=count, n_features=5, random_state=seed)
-        return makers[name](n_samples=count, random_state=seed)
-
-    return generate
+    # The first has ten features by default, five of them without effect.
+    features = {"n_features": 5} if name == "friedman1" else {}
+    make = functools.partial(getattr(datasets, f"make_{name}"), **features)
+    return lambda count, seed: make(n_samples=count, random_state=seed)
 
 
 def _housing() -> np.ndarray:

@@ -1,7 +1,6 @@
 """The two shipped tables of real data, read from the package and checked against their sums.
 
-``DATA.md`` in this folder gives origin, licence and citation; :mod:`xsquared.data.rebuild` makes
-the files again from package registries.
+``DATA.md`` in this folder gives origin, licence, citation and how to make the files again.
 """
 
 from __future__ import annotations
@@ -19,14 +18,9 @@ from xsquared.checks import check_choice
 
 @dataclass(frozen=True)
 class Table:
-    """A shipped table.
+    """A shipped table: its file in this folder, and of the text in that the sum and the layout.
 
-    Attributes:
-        file: name of the compressed file in this folder.
-        sha256: of the text in it, uncompressed.
-        delimiter: between columns.
-        columns: their names, the target last.
-        rows: how many there are.
+    The target is the last of the columns.
     """
 
     file: str
@@ -50,15 +44,8 @@ TABLES: dict[str, Table] = {
         "4162416b37031aeed88403bb6d05d536bb298385bc9b245da47be5069c938dbc",
         ",",
         (
-            "longitude",
-            "latitude",
-            "housing median age",
-            "total rooms",
-            "total bedrooms",
-            "population",
-            "households",
-            "median income",
-            "median house value",
+            *("longitude", "latitude", "housing median age", "total rooms", "total bedrooms"),
+            *("population", "households", "median income", "median house value"),
         ),
         20640,
     ),
@@ -78,12 +65,9 @@ def read_text(name: str) -> bytes:
         raise ValueError(
             f"{table.file} of the package cannot be read ({error}): reinstall xsquared"
         ) from error
-    found = hashlib.sha256(text).hexdigest()
-    if found != table.sha256:
-        raise ValueError(
-            f"{table.file} of the package is damaged: expected sha256 {table.sha256}, got {found}; "
-            "reinstall xsquared"
-        )
+    if (found := hashlib.sha256(text).hexdigest()) != table.sha256:
+        damage = f"is damaged: expected sha256 {table.sha256}, got {found}"
+        raise ValueError(f"{table.file} of the package {damage}; reinstall xsquared")
     return text
 
 

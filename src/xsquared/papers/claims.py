@@ -24,8 +24,8 @@ import pandas as pd
 from xsquared.checks import quoted
 from xsquared.tables import Table
 
-#: The short names of the two papers.
-PAPERS = ("gated-units", "gelu-linearization")
+#: The two papers: their short names, and their titles in tables.
+PAPERS = {"gated-units": "Gated units", "gelu-linearization": "GELU layers as feature maps"}
 #: The type under which a verdict travels in a notebook's output.
 VERDICT_MIME = "application/vnd.xsquared.verdict+json"
 #: What a chapter can say of a claim.
@@ -67,7 +67,8 @@ class Claim:
 
     def __post_init__(self) -> None:
         if self.paper not in PAPERS:
-            raise ClaimError(f"claim {self.id}: paper must be one of {PAPERS}, got {self.paper!r}")
+            known = ", ".join(PAPERS)
+            raise ClaimError(f"claim {self.id}: paper must be one of {known}, got {self.paper!r}")
         if (self.value is None) != (self.tolerance is None):
             raise ClaimError(f"claim {self.id}: value and tolerance come together or not at all")
         if self.tolerance is not None and not self.tolerance >= 0:
@@ -96,11 +97,6 @@ class Verdict:
     def word(self) -> str:
         """``"holds"`` or ``"fails"``."""
         return "holds" if self.holds else "fails"
-
-    @property
-    def mark(self) -> str:
-        """What stands before the word."""
-        return "✔" if self.holds else "✘"
 
     def measured_text(self) -> str:
         """The measurement, rounded to the claim's reproducible digits."""
@@ -141,12 +137,9 @@ def ledger() -> dict[str, Claim]:
 
 
 def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
-    """Compare one measurement with one claim.
+    """Compare a measurement with a claim: a number where that has a value, else True or False.
 
-    Args:
-        claim: the claim.
-        measured: a number where the claim has a value, else True or False.
-        note: one short remark printed with the verdict, such as the protocol.
+    The note, such as the protocol, is printed with the verdict.
 
     Raises:
         ClaimError: ``measured`` is of the wrong kind or not finite.
@@ -156,24 +149,20 @@ def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
     if claim.value is None or claim.tolerance is None:
         if not isinstance(measured, bool):
             raise ClaimError(f"claim {claim.id} expects True or False, got {quoted(measured)}")
-        holds = measured
-    else:
-        if isinstance(measured, bool) or not isinstance(measured, Real):
-            raise ClaimError(f"claim {claim.id} expects a number, got {quoted(measured)}")
-        measured = float(measured)
-        if not math.isfinite(measured):
-            raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
-        holds = abs(measured - claim.value) <= claim.tolerance
-    return Verdict(claim, measured, holds, note)
+        return Verdict(claim, measured, measured, note)
+    if isinstance(measured, bool) or not isinstance(measured, Real):
+        raise ClaimError(f"claim {claim.id} expects a number, got {quoted(measured)}")
+    if not math.isfinite(measured := float(measured)):
+        raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
+    return Verdict(claim, measured, abs(measured - claim.value) <= claim.tolerance, note)
 
 
 @dataclass(frozen=True)
 class Settled:
     """What became of a chapter's claims, shown as one table.
 
-    Attributes:
-        verdicts: by claim, in the chapter's order; None where a chapter's parameters leave out what
-            the claim is about, which the book counts as open.
+    By claim, in the chapter's order; None where a chapter's parameters leave out what the claim is
+    about, which the book counts as open.
     """
 
     verdicts: Mapping[str, Verdict | None]
@@ -183,22 +172,21 @@ class Settled:
         claims = ledger()
         rows = []
         for key, verdict in self.verdicts.items():
-            claim, remarks = claims[key], []
-            if verdict is None:
-                remarks = ["not measured with these parameters"]
-            else:
-                if verdict.note:
-                    remarks.append(verdict.note)
-                if verdict.unexpected:
-                    remarks.append(f"unexpected: {verdict.unexpected}")
+            claim = claims[key]
+            word, measured, note = "○ open", None, "not measured with these parameters"
+            if verdict is not None:
+                word = ("✔ " if verdict.holds else "✘ ") + verdict.word
+                measured = verdict.measured_text()
+                unexpected = f"unexpected: {verdict.unexpected}" if verdict.unexpected else ""
+                note = "; ".join(filter(None, (verdict.note, unexpected)))
             rows.append(
                 {
                     "Claim": claim.statement,
-                    "Verdict": "○ open" if verdict is None else f"{verdict.mark} {verdict.word}",
+                    "Verdict": word,
                     "Paper": None if claim.value is None else f"{claim.value:g}",
-                    "Measured": None if verdict is None else verdict.measured_text(),
+                    "Measured": measured,
                     "Tolerance": None if claim.tolerance is None else f"{claim.tolerance:g}",
-                    "Note": "; ".join(remarks) or None,
+                    "Note": note or None,
                 }
             )
         chapter = claims[next(iter(self.verdicts))].chapter

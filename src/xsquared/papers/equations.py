@@ -21,13 +21,10 @@ Links = Iterable[Link]
 
 @dataclass(frozen=True)
 class Step:
-    """One link of a derivation: two expressions that must agree identically.
+    """One link of a derivation: what is computed (left) and asserted (right) agree identically.
 
-    Attributes:
-        name: short slug, unique within its equation; it becomes part of the test's name.
-        says: what the link states, one sentence in plain words.
-        left: the side that is computed from definitions.
-        right: the side that is asserted.
+    The name, a slug unique within its equation, becomes part of the test's name; ``says`` states
+    the link in a sentence.
     """
 
     name: str

@@ -7,6 +7,7 @@ constructions, which it does not have. Definitions are computed through :mod:`xs
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import sympy as sp
 
@@ -126,9 +127,7 @@ def _eq4() -> Links:
            sp.sqrt(mean), sp.sqrt(integral))
 
 
-@_paper.equation("gu-eq5", "5", "one cell of the GLU")
-def _eq5() -> Links:
-    return _spline(_glu_neuron)
+_paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuron))
 
 
 @_paper.equation("gu-eq6", "6", "the MLP recurrence")
@@ -169,9 +168,8 @@ def _eq8() -> Links:
            sp.summation(covers, (_i, 0, _n)), 1)
 
 
-@_paper.equation("gu-eq9", "9", "leading RMSE of the MLP")
-def _eq9() -> Links:
-    return _leading("interpolating_mlp", 3, sp.Integer(120))
+_paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
+    partial(_leading, "interpolating_mlp", 3, sp.Integer(120)))
 
 
 @_paper.equation("gu-eq10", "10", "u_0 closes the first cell")
@@ -217,19 +215,14 @@ def _eq13() -> Links:
     yield "printed", "f - y to degree three", kept, -(h**2) * x * f[3] / 6 + x**3 * f[3] / 6
 
 
-@_paper.equation("gu-eq14", "14", "leading RMSE of the GLU")
-def _eq14() -> Links:
-    return _leading("left_curvature_glu", 5, sp.Rational(945, 2))
+_paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
+    partial(_leading, "left_curvature_glu", 5, sp.Rational(945, 2)))
 
 
-@_paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")
-def _eq16() -> Links:
-    return _spline(_mlp_neuron)
-
-
-@_paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")
-def _eq17() -> Links:
-    return _spline(_glu_neuron)
+_paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(
+    partial(_spline, _mlp_neuron))
+_paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")(
+    partial(_spline, _glu_neuron))
 
 
 @_paper.equation("xs-midpoint-glu", "ours", "a GLU whose curvature is taken at the midpoint")

@@ -226,12 +226,14 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
+def _quiet(library: str) -> Iterator[None]:
     """Keep a library from logging, with tracebacks, what becomes one error here."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(library)]
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)

@@ -111,9 +111,12 @@ class Trial:
             find_problem(self.problem)
         elif self.expression:
             _ = self.target
-        elif not self.y:
-            raise ValueError(f"expected the name y of the column to predict in {self.data}")
-        elif not self.sha256:
+        if bool(self.y) != bool(self.data):
+            raise ValueError(
+                f"expected data and the name y of their column to predict together, got "
+                f"{self.y!r} for {given[0]}"
+            )
+        if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
         if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in self.settings):
             raise TypeError(f"settings: expected pairs of name and value, got {self.settings}")

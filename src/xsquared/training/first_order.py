@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,14 +15,38 @@ from torch import Tensor
 
 from xsquared.checks import check_integer, check_number
 from xsquared.data.dataset import Dataset
-from xsquared.training.newton import layers
+from xsquared.training.newton import layers, mean_square
 from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
 
+class FirstOrder(ABC):
+    """What AdamW and L-BFGS share."""
+
+    # A relative decrease of the loss between records that counts as none.
+    stall: float
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+        network = start(data, unit, n_hidden, seed)
+        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
+        letters = tuple(itertools.chain(*layers(network, gates == "trained")))
+        return trained(self, network, x, y, letters)
+
+    @abstractmethod
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    ) -> Iterator[int]:
+        """Step the parameters of those letters in place.
+
+        Yields:
+            The steps taken so far, as often as the loss shall be recorded.
+        """
+
+
 @dataclass(frozen=True)
-class AdamW:
+class AdamW(FirstOrder):
     """Full-batch AdamW without weight decay, its rate falling along a half cosine.
 
     Attributes:
@@ -33,35 +59,25 @@ class AdamW:
     max_iterations: int = 5000
     learning_rate: float = 0.02
     records: int = 200
-    #: A rate that falls to zero ends the descent; losses on the way may rise.
-    stall: ClassVar[float] = -np.inf
+    # A rate that falls to zero ends the descent; losses on the way may rise.
+    stall: ClassVar[float] = -np.inf  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         check_integer("max_iterations", self.max_iterations, 1)
         check_number("learning_rate", self.learning_rate, above=0)
         check_integer("records", self.records, 1)
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
-        network = start(data, unit, n_hidden, seed)
-        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        return trained(self, network, x, y, _letters(network, gates))
-
     def descend(
-        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
     ) -> Iterator[int]:
-        """Step the parameters of those letters in place.
-
-        Yields:
-            The steps taken so far, as often as the loss shall be recorded.
-        """
+        """As the base class says."""
         parameters = [getattr(network, letter) for letter in letters]
         optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_iterations)
         every = max(1, self.max_iterations // self.records)
         for step in range(1, self.max_iterations + 1):
             optimizer.zero_grad()
-            _loss(network, x, y).backward()
+            mean_square(network, x, y).backward()
             optimizer.step()
             schedule.step()
             if step % every == 0 or step == self.max_iterations:
@@ -69,7 +85,7 @@ class AdamW:
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(FirstOrder):
     """Full-batch L-BFGS with a strong Wolfe line search.
 
     Attributes:
@@ -90,16 +106,10 @@ class LBFGS:
             check_integer(name, getattr(self, name), 1)
         check_number("stall", self.stall, least=0)
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
-        network = start(data, unit, n_hidden, seed)
-        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        return trained(self, network, x, y, _letters(network, gates))
-
     def descend(
-        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
     ) -> Iterator[int]:
-        """As :meth:`AdamW.descend`."""
+        """As the base class says."""
         optimizer = torch.optim.LBFGS(
             [getattr(network, letter) for letter in letters],
             max_iter=self.inner,
@@ -111,7 +121,7 @@ class LBFGS:
 
         def closure() -> Tensor:
             optimizer.zero_grad()
-            loss = _loss(network, x, y)
+            loss = mean_square(network, x, y)
             loss.backward()
             return loss
 
@@ -121,16 +131,9 @@ class LBFGS:
 
 
 def trained(
-    solver: AdamW | LBFGS, network: GatedNetwork, x: Tensor, y: Tensor, letters: tuple[str, ...]
+    solver: FirstOrder, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
 ) -> Trained:
-    """Run a first-order method on some parameters of a network, in place.
-
-    Args:
-        solver: which, and its settings.
-        network: of one output.
-        x: (N, d) points.
-        y: (N,) values.
-        letters: of the trained parameters.
+    """Train the parameters of some letters of a network in place, on x (N, d) and y (N,).
 
     Raises:
         ValueError: an unknown letter, or none.
@@ -141,7 +144,7 @@ def trained(
 
     def rmse() -> float:
         with torch.no_grad():
-            return float(torch.sqrt(_loss(network, x, y)))
+            return float(torch.sqrt(mean_square(network, x, y)))
 
     begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, rmse())]
@@ -155,11 +158,3 @@ def trained(
             status = "converged"
             break
     return Trained(network, status, steps, history=np.array(history))
-
-
-def _letters(network: GatedNetwork, gates: Gates) -> tuple[str, ...]:
-    return tuple(letter for layer in layers(network, gates == "trained") for letter in layer)
-
-
-def _loss(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
-    return torch.mean((network(x)[:, 0] - y) ** 2)

@@ -31,12 +31,12 @@ from xsquared.checks import check_choice, check_integer, check_size, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
-from xsquared.training.newton import Newton
+from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.ridge_path import RidgePath
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
-from xsquared.units import GatedNetwork, Unit, find_unit
+from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -115,11 +115,8 @@ def fit(
         with np.errstate(over="ignore", invalid="ignore"):
             trained = solver.train(data, record, n_hidden, gates, seed)
     except (FloatingPointError, *_FAILURES) as error:
-        wall = time.perf_counter() - start
-        nan, empty = float("nan"), np.empty((0, 2))
         word = "diverged" if isinstance(error, FloatingPointError) else "failed"
-        status = STATUSES[word]
-        return Fit(None, None, nan, nan, status, str(error), 0, empty, nan, wall, solver, seed)
+        return Fit(STATUSES[word], time.perf_counter() - start, solver, seed, detail=str(error))
     return _judged(data, trained, time.perf_counter() - start, solver, seed)
 
 
@@ -139,27 +136,19 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         slack = _ROUNDING * float(np.abs(data.train.y).max())
         if not train <= (1 + _MISSED) * trained.promised + slack:
             word = "inexact"
-    history = np.empty((0, 2)) if trained.history is None else trained.history
+    loss = mean_square(closest, torch.tensor(data.train.x), torch.tensor(data.train.y))
+    gradients = torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True)
+    squares = [torch.sum(g**2) for g in gradients if g is not None]
     return Fit(
+        STATUSES[word],
+        wall,
+        solver,
+        seed,
         trained.network,
         closest,
         train,
         test,
-        STATUSES[word],
-        "",
-        trained.iterations,
-        history,
-        _gradient_norm(closest, data),
-        wall,
-        solver,
-        seed,
+        iterations=trained.iterations,
+        history=trained.history,
+        gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
     )
-
-
-def _gradient_norm(network: GatedNetwork, data: Dataset) -> float:
-    parameters = list(network.parameters())
-    output = network(torch.tensor(data.train.x))[:, 0]
-    loss = torch.mean((output - torch.tensor(data.train.y)) ** 2)
-    gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
-    squares = [torch.sum(g**2) for g in gradients if g is not None]
-    return float(torch.sqrt(torch.stack(squares).sum()))

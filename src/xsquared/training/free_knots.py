@@ -460,23 +460,22 @@ def best_directions(
     banded, gradient = _normal_equations(shape, state.jacobian, state.residual)
     places = np.arange(n + 1) * shape.block
     _fix(banded, gradient, places)
-    behind, q = _behind(shape, knots, np.arange(n)), shape.degree
-    rows = np.zeros((n, q, shape.unknowns(n)))
-    for cell in range(n):
-        at = cell * shape.block
-        rows[cell, :, at : at + shape.size] = behind[cell]
-    flat = rows.reshape(n * q, -1)
-    form = (flat @ _solve(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
-    value = np.einsum("kqj,kj->kq", behind[..., shape.columns], state.local)
+    cells = next(alternations(n))[:, 0]
+    m, q = len(cells), shape.degree
+    behind = _behind(shape, knots, cells)
+    rows = np.zeros((m, q, shape.unknowns(n)))
+    for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
+        row[:, cell * shape.block : cell * shape.block + shape.size] = by_unknowns
+    flat = rows.reshape(m * q, -1)
+    form = (flat @ _solve(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3)
+    value = np.einsum("kqj,kj->kq", behind[..., shape.columns], state.local[cells])
     right, left = neuron_sizes(knots, _pieces(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
     for chosen in alternations(n):
-        signs = (-1.0) ** np.arange(chosen.shape[1])
-        matrix = np.einsum(
-            "a,b,sabqr->sqr", signs, signs, form[chosen[:, :, None], chosen[:, None, :]]
-        )
-        vector = np.einsum("a,saq->sq", signs, value[chosen])
+        signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
+        matrix = np.einsum("a,b,sabqr->sqr", signs, signs, form[at[:, :, None], at[:, None, :]])
+        vector = np.einsum("a,saq->sq", signs, value[at])
         scale = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (scale[:, :, None] * scale[:, None, :]) + 1e-13 * np.eye(q)
         reduced = np.linalg.solve(matrix, (vector / scale)[..., None])[..., 0]
@@ -496,14 +495,14 @@ def alternations(n: int) -> Iterator[np.ndarray]:
         n: number of cells.
 
     Yields:
-        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many; of
-        very many cells every second or third is taken for three of them.
+        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many. Of
+        many cells a share is taken, at equal distances: 200 for one, 50 for three.
     """
-    compared = 0
+    compared, cells = 0, np.arange(n)
     for size in range(1, n + 1, 2):
-        cells = np.arange(n)
-        if size == 3:
-            cells = np.unique(np.linspace(0, n - 1, min(n, 50)).astype(int))
+        most = {1: 200, 3: 50}.get(size, n)
+        if len(cells) > most:
+            cells = cells[np.linspace(0, len(cells) - 1, most).astype(int)]
         compared += math.comb(len(cells), size)
         if compared > _COMBINATIONS:
             return

@@ -20,7 +20,6 @@ class Point(Protocol):
     @property
     def loss(self) -> float:
         """What is minimised, at least 0."""
-        ...
 
 
 P = TypeVar("P", bound=Point)
@@ -63,12 +62,8 @@ def descend(
 ) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
     """Lower a loss step by step; stop taking to stop early.
 
-    Args:
-        point: where to start.
-        linearise: prepares the steps from a point; what it returns takes a damping and gives the
-            point after that step, or None where the arithmetic does not allow it.
-        max_iterations: at least 0.
-        damping: how it moves.
+    ``linearise`` prepares the steps from a point; what it returns takes a damping and gives the
+    point after that step, or None where the arithmetic does not allow it.
 
     Yields:
         The point at the start, then after each iteration, with the iterations so far. The last

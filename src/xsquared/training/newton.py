@@ -17,9 +17,10 @@ Reference:
 
 from __future__ import annotations
 
+import itertools
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -76,7 +77,7 @@ class Newton:
         if gates == "trained":
             stages.append(layers(network, train_gates=True))
             if self.joint:
-                stages.append((tuple(letter for layer in stages[-1] for letter in layer),))
+                stages.append((tuple(itertools.chain(*stages[-1])),))
         return newton(network, x, y, stages, self)
 
 
@@ -93,15 +94,9 @@ def newton(
     stages: Sequence[Sequence[tuple[str, ...]]],
     settings: Newton,
 ) -> Trained:
-    """Train some layers of a network in place, stage after stage.
+    """Train some layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    Args:
-        network: a network of one output.
-        x: (N, d) points.
-        y: (N,) values.
-        stages: each some layers, as :func:`layers` gives them; a layer is the letters of its
-            parameters.
-        settings: the solver, whose own stages are not used.
+    A stage is some layers, as :func:`layers` gives them; the solver's own are not used.
 
     Returns:
         The network, with the status of the last stage: ``"stalled"`` where no line search found the
@@ -113,7 +108,7 @@ def newton(
     if not stages or not all(stages):
         raise ValueError("expected at least one layer to train in every stage, got none")
     start_time, total = time.perf_counter(), 0
-    losses = [_loss_of(network, x, y)]
+    losses = [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"
     for stage in stages:
         if not np.isfinite(losses[-1]):
@@ -122,7 +117,7 @@ def newton(
         for _ in range(settings.max_iterations):
             outcomes = [_step(network, layer, x, y, settings) for layer in stage]
             total += 1
-            losses.append(_loss_of(network, x, y))
+            losses.append(float(mean_square(network, x, y).detach()))
             seconds.append(time.perf_counter() - start_time)
             if not np.isfinite(losses[-1]):
                 break
@@ -144,10 +139,7 @@ def gradient_and_hessian(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact derivatives of a scalar function at theta (p,): (p,) and (p, p).
 
-    Args:
-        loss: the function.
-        theta: (p,) where.
-        columns: of the Hessian, computed at a time; all where None.
+    So many columns of the Hessian are computed at a time; all where None.
     """
     gradient = torch.func.grad(loss)
 
@@ -160,16 +152,7 @@ def gradient_and_hessian(
 
 
 def newton_direction(gradient: np.ndarray, hessian: np.ndarray, settings: Newton) -> np.ndarray:
-    """The descent direction: Jacobi preconditioning, singular rows eliminated.
-
-    Args:
-        gradient: (p,).
-        hessian: (p, p), symmetric.
-        settings: what counts as singular.
-
-    Returns:
-        (p,); zero in the eliminated rows.
-    """
+    """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
     direction = np.zeros_like(gradient)
     diagonal = np.abs(np.diag(hessian))
     kept = diagonal > settings.singular * diagonal.max(initial=0.0)
@@ -197,12 +180,13 @@ def _step(
         promises no progress either, or although it does.
     """
     parameters = [getattr(network, letter) for letter in layer]
-    shapes = [p.shape for p in parameters]
-    sizes = [p.numel() for p in parameters]
+
+    def pieces(theta: Tensor) -> Iterator[Tensor]:
+        split = torch.split(theta, [p.numel() for p in parameters])
+        return (piece.reshape(p.shape) for piece, p in zip(split, parameters, strict=True))
 
     def loss(theta: Tensor) -> Tensor:
-        pieces = dict(zip(layer, torch.split(theta, sizes), strict=True))
-        replaced = {k: v.reshape(s) for (k, v), s in zip(pieces.items(), shapes, strict=True)}
+        replaced = dict(zip(layer, pieces(theta), strict=True))
         output = torch.func.functional_call(network, replaced, (x,))
         return torch.mean((output[:, 0] - y) ** 2)
 
@@ -216,13 +200,12 @@ def _step(
     length = _line_search(loss, origin, gradient, direction, settings)
     if length == 0.0:
         promised = -float(gradient @ direction) / 2
-        return "minimal" if promised <= settings.stall * _loss_of(network, x, y) else "stuck"
+        now = float(mean_square(network, x, y).detach())
+        return "minimal" if promised <= settings.stall * now else "stuck"
     with torch.no_grad():
         moved = torch.from_numpy(origin + length * direction)
-        for parameter, piece, shape in zip(
-            parameters, torch.split(moved, sizes), shapes, strict=True
-        ):
-            parameter.copy_(piece.reshape(shape))
+        for parameter, piece in zip(parameters, pieces(moved), strict=True):
+            parameter.copy_(piece)
     return "fell"
 
 
@@ -261,6 +244,6 @@ def _line_search(
     return 0.0
 
 
-def _loss_of(network: GatedNetwork, x: Tensor, y: Tensor) -> float:
-    with torch.no_grad():
-        return float(torch.mean((network(x)[:, 0] - y) ** 2))
+def mean_square(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
+    """The loss: the mean square error of a network of one output at x (N, d), values y (N,)."""
+    return torch.mean((network(x)[:, 0] - y) ** 2)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -17,13 +18,7 @@ Gates = Literal["trained", "frozen"]
 
 @dataclass(frozen=True)
 class Status:
-    """A way in which a run can end.
-
-    Attributes:
-        word: short name, as it stands in result tables.
-        cause: what happened.
-        remedy: what to try.
-    """
+    """A way in which a run can end: its word in result tables, what happened and what to try."""
 
     word: str
     cause: str
@@ -64,6 +59,10 @@ STATUSES: dict[str, Status] = {
 }
 
 
+def _no_history() -> np.ndarray:
+    return np.empty((0, 2))
+
+
 @dataclass(frozen=True)
 class Trained:
     """What a solver leaves.
@@ -90,7 +89,7 @@ class Trained:
     status: str
     iterations: int
     promised: float | None = None
-    history: np.ndarray | None = None
+    history: np.ndarray = field(default_factory=_no_history)
     closest: GatedNetwork | None = None
     margin: float | None = None
 
@@ -110,7 +109,6 @@ class Solver(Protocol):
         Raises:
             ValueError: data, a unit or a gate that this solver does not implement, by name.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,33 +116,32 @@ class Fit:
     """A trained network and how the training went. Errors are those of forward passes.
 
     Attributes:
+        status: how the run ended.
+        wall_s: seconds.
+        solver: what trained.
+        seed: of all randomness.
         network: the module to use; None where the run ended before there was one.
         closest: the module with the least training error; another one than ``network`` only where
             the solver chose that on validation points.
         train_rmse: root mean square error of ``closest`` on the training points; NaN where there is
             no network, infinite where the pass is not finite.
         test_rmse: that of ``network`` on the test points.
-        status: how the run ended.
         detail: the message of the error that ended the run; empty where none did.
-        iterations: iterations of the optimiser, over all starts and stages.
-        history: (records, 2): seconds since the start, and error on the training points; empty
-            where there is no single descent to follow.
+        iterations: as in :class:`Trained`.
+        history: as there.
         gradient_norm: Euclidean norm of the gradient of the mean square error of ``closest`` on the
             training points by all parameters; NaN where there is no network.
-        wall_s: seconds.
-        solver: what trained.
-        seed: of all randomness.
     """
 
-    network: GatedNetwork | None
-    closest: GatedNetwork | None
-    train_rmse: float
-    test_rmse: float
     status: Status
-    detail: str
-    iterations: int
-    history: np.ndarray
-    gradient_norm: float
     wall_s: float
     solver: Solver
     seed: int
+    network: GatedNetwork | None = None
+    closest: GatedNetwork | None = None
+    train_rmse: float = math.nan
+    test_rmse: float = math.nan
+    detail: str = ""
+    iterations: int = 0
+    history: np.ndarray = field(default_factory=_no_history)
+    gradient_norm: float = math.nan

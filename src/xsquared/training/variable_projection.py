@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import mul
 from typing import ClassVar, Literal
 
@@ -72,8 +72,7 @@ class ProjectedFit:
         linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
         rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
-        status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
-            came first.
+        status: as of :func:`xsquared.training.levenberg_marquardt.descend`.
     """
 
     rows: Rows
@@ -120,40 +119,25 @@ class VariableProjection:
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
         trains = gates == "trained"
-
-        def run(rows: Rows, iterations: int) -> ProjectedFit:
-            return last(
-                iterates(
-                    unit,
-                    x,
-                    y,
-                    rows,
-                    train_gates=trains,
-                    max_iterations=iterations,
-                    ridge=self.ridge,
-                    damping=self.damping,
-                )
-            )
-
+        run = partial(
+            iterates, unit, x, y, train_gates=trains, ridge=self.ridge, damping=self.damping
+        )
         first = min(self.trial_iterations, self.max_iterations)
-        trials = [
-            run(rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device), first)
+        starts = (
+            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
             for _ in range(self.starts if trains else 1)
-        ]
+        )
+        trials = [last(run(rows, max_iterations=first)) for rows in starts]
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
         if best.status == "iterations" and self.max_iterations > first:
-            best = run(best.rows, self.max_iterations - first)
+            best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Trained(to_network(best, unit), best.status, total, best.rmse)
 
 
 def require_formula(solver: str, unit: Unit) -> None:
-    """Refuse a unit that computes something else than the formula that a solver uses.
-
-    Raises:
-        ValueError: naming both.
-    """
+    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
     if not unit.is_standard:
         raise ValueError(
             f"{solver} solves for the weights of d + D (gate * factors); the module of "
@@ -162,13 +146,8 @@ def require_formula(solver: str, unit: Unit) -> None:
 
 
 def check_device(device: str) -> None:
-    """Refuse an unknown device, and CUDA where there is none.
-
-    Raises:
-        ValueError: naming what was expected.
-    """
-    check_choice("device", device, ("cpu", "cuda"))
-    if device == "cuda" and not torch.cuda.is_available():
+    """Refuse, by a ValueError, an unknown device, and CUDA where there is none."""
+    if check_choice("device", device, ("cpu", "cuda")) == "cuda" and not torch.cuda.is_available():
         raise ValueError("device cuda was asked for, but torch sees no CUDA device")
 
 
@@ -214,10 +193,9 @@ def iterates(
         weights: (N,) quadrature weights with sum 1; equal ones where None.
         train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0.
-        ridge: multiple of the linear weights' sum of squares that is added to the mean square
-            error, at least 0.
-        damping: how the damping moves, and when the descent ends.
+        max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
+        ridge: as there.
+        damping: as there.
 
     Yields:
         As :func:`xsquared.training.levenberg_marquardt.descend`.
@@ -271,19 +249,9 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
     from the data, in its middle half. Through a point itself, rounding would decide whether the
     gate is open there, and the runs of two machines would part at the first step. Factors but
-    the first are drawn in the same way.
-
-    Args:
-        unit: the unit.
-        x: (N, d) training points.
-        n: number of neurons, at least 1.
-        generator: of the randomness.
-
-    Raises:
-        ValueError: no neuron.
+    the first are drawn in the same way. Points x are (N, d); no neuron is a ValueError.
     """
-    if n < 1:
-        raise ValueError(f"expected at least 1 neuron, got {n}")
+    check_integer("n", n, 1)
 
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
@@ -353,11 +321,10 @@ class _Model:
         constant = self.weighted[:, -1:]
         matrix = _products([hidden], self.weighted if self.unit.factors else constant, 1)
         matrix[:, -1:] = constant
-        solution = (
-            solve_ridge(matrix, self.values, self.ridge)
-            if self.ridge
-            else solve(matrix, self.values)
-        )
+        if self.ridge:
+            solution = solve_ridge(matrix, self.values, self.ridge)
+        else:
+            solution = solve(matrix, self.values)
         linear = solution.coefficients
         residual = matrix @ linear - self.values
         loss = residual @ residual

