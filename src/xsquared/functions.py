@@ -136,11 +136,13 @@ def _required(part: sp.Expr, node: ast.expr, text: str) -> sp.Expr:
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     """A power; sympy's infinity where it would multiply out numbers far beyond float64."""
     if not exponent.free_symbols:
-        factor, times = base.as_coeff_Mul()[0] if base.free_symbols else base, exponent
+        factor, times = base.as_independent(*base.free_symbols, as_Add=False)[0], exponent
     elif not base.free_symbols:
         factor, times = base, exponent.as_coeff_Add()[0]
     else:
         return base**exponent
+    if abs(float(times)) > _MOST_EXPONENT:
+        return sp.zoo
     rational = factor.as_coeff_Mul()[0]
     # As integers: numerator and denominator may each leave float64.
     bits = max(abs(math.log2(abs(n))) for n in (float(factor), rational.p, rational.q) if n)
