@@ -177,6 +177,26 @@ def test_large_and_delicate_constants_pass(text: str, value: float) -> None:
     np.testing.assert_allclose(target(text)([0.5]), [value], rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("atan(tan(1e300))", "its constants cannot be evaluated"),
+        ("5e-324**x", "is not finite"),
+    ],
+)
+def test_what_sympy_stumbles_over_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        target(text)
+
+
+@pytest.mark.parametrize("text", ["999999**(0.1**9)*x", "(3*x)**0.123456789", "x*3**(5e-324)"])
+def test_roots_of_a_high_degree_do_not_hang(text: str) -> None:
+    exponent = {"9": 0.1**9, "(": 0.123456789, "x": 5e-324}[text[0]]
+    base = {"9": 999999.0, "(": 1.5, "x": 3.0}[text[0]]
+    expected = base**exponent * (1.0 if text[0] == "(" else 0.5)
+    np.testing.assert_allclose(target(text, (0.1, 1))([0.5]), [expected], rtol=1e-14)
+
+
 def test_values_that_are_not_real_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the value of .* is not real at x=-1: "):
         target("(-8*x**2)**(1/3)")

@@ -91,6 +91,8 @@ def parse(text: str) -> sp.Expr:
         reason = error.reason
     except (RecursionError, MemoryError):
         reason = f"it is nested more than {_MOST_DEPTH} deep"
+    except (ArithmeticError, AttributeError, LookupError, TypeError):  # of sympy: atan(tan(1e300))
+        reason = "its constants cannot be evaluated"
     raise ValueError(f"cannot read the expression {quoted(text)}: {reason}")
 
 
@@ -134,15 +136,21 @@ def _required(part: sp.Expr, node: ast.expr, text: str) -> sp.Expr:
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     """A power; sympy's infinity where it would multiply out numbers far beyond float64."""
     if not exponent.free_symbols:
-        factor, times = base.as_coeff_Mul()[0] if base.free_symbols else base, exponent
+        factor, times = base.as_independent(*base.free_symbols, as_Add=False)[0], exponent
     elif not base.free_symbols:
         factor, times = base, exponent.as_coeff_Add()[0]
     else:
         return base**exponent
+    if abs(float(times)) > _MOST_EXPONENT:
+        return sp.zoo
     rational = factor.as_coeff_Mul()[0]
-    sizes = [abs(float(part)) for part in (factor, rational.p, rational.q)]
-    bits = max(abs(math.log2(size)) for size in sizes if size) if any(sizes) else 0.0
-    return sp.zoo if bits * abs(float(times)) > _MOST_BITS else base**exponent
+    # As integers: numerator and denominator may each leave float64.
+    bits = max(abs(math.log2(abs(n))) for n in (float(factor), rational.p, rational.q) if n)
+    if bits * abs(float(times)) > _MOST_BITS:
+        return sp.zoo
+    if exponent.is_Rational and exponent.q > 20 * _MOST_BITS / max(bits, 1.0):
+        exponent = sp.Float(exponent, 17)  # for roots sympy takes whole powers of the base first
+    return base**exponent
 
 
 def _sound(part: sp.Expr) -> bool:
@@ -388,10 +396,11 @@ def _grid(made: Target) -> tuple[np.ndarray, ...]:
 def _derivative(made: Target, orders: tuple[int, ...], everywhere: bool = True) -> sp.Expr:
     result, signs = _without_kinks(made) if any(orders) else (made.expression, {})
     for variable, order in zip(made.variables, orders, strict=True):
-        operations = max(1, sp.count_ops(result))
-        growth = sp.count_ops(sp.diff(result, variable)) / operations if order > 1 else 1.0
-        if operations * growth**order > _MOST_OPERATIONS:
-            raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
+        if order > 1:
+            first = sp.diff(result, variable)
+            before, after = max(1, sp.count_ops(result)), sp.count_ops(first)
+            if before * (after / before) ** order > _MOST_OPERATIONS:
+                raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
     moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
     kinked = any(moved & sign.free_symbols for sign in signs.values())
@@ -438,7 +447,7 @@ def _lambdify(
     modules = "torch" if module == "torch" else ["scipy", "numpy"]
     try:
         form: Callable[..., Any] = sp.lambdify(variables, expression, modules=modules, cse=True)
-    except NotImplementedError as error:
+    except (NotImplementedError, KeyError) as error:  # no printer, or infinite when folded
         raise ValueError(
             f"cannot evaluate {_text(expression)} on arrays: {quoted(str(error))}"
         ) from None

@@ -18,7 +18,7 @@ import numpy as np
 import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
-from xsquared.checks import check_choice, check_integer
+from xsquared.checks import check_choice, check_finite_array, check_integer, check_size, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre, on_cells
 
@@ -53,7 +53,6 @@ def error_constant(order: int, family: Family) -> sp.Expr:
     return sp.sqrt(sp.Abs(sp.bernoulli(2 * k)) / sp.factorial(2 * k))
 
 
-@cache
 def monospline(order: int, continuity: int) -> sp.Expr:
     """The error of the best spline on infinitely many cells of width one, for f^(k) = 1.
 
@@ -73,7 +72,11 @@ def monospline(order: int, continuity: int) -> sp.Expr:
         ValueError: an order or a continuity out of bounds.
     """
     check_integer("order", order, 1, 12)
-    check_integer("continuity", continuity, -1, order - 2)
+    return _monospline(order, check_integer("continuity", continuity, -1, order - 2))
+
+
+@cache
+def _monospline(order: int, continuity: int) -> sp.Expr:
     coefficients = sp.symbols(f"a0:{order}")
     error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
     derivatives = [sp.diff(error, x, j) for j in range(continuity + 1)]
@@ -217,13 +220,16 @@ def segments(target: Target, order: int) -> Segments:
     """Cut a target's interval at the zeros of its derivative of that order.
 
     Raises:
-        ValueError: several variables, or a derivative that vanishes everywhere.
+        ValueError: several variables, an order above 12, or a derivative that vanishes everywhere.
     """
     a, b = interval_of(target)
+    check_integer("order", order, 1, 12)
     edges = np.linspace(a, b, _FINE + 1)
     values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
     if not values.any():
-        raise ValueError(f"the derivative of order {order} of {target.name} vanishes everywhere")
+        raise ValueError(
+            f"expected a derivative of order {order} that does not vanish, {target.name} has none"
+        )
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
     change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
@@ -252,8 +258,17 @@ def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> 
 
     Returns:
         (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
+
+    Raises:
+        ValueError: several variables, a number out of bounds, or a grid that does not ascend.
     """
-    m, top = len(grid) - 1, order + _MORE_DEGREES
+    interval_of(target)
+    check_integer("longest", longest, 1)
+    grid = check_finite_array("grid", grid, ndim=1)
+    m, top = len(grid) - 1, check_integer("order", order, 1, 12) + _MORE_DEGREES
+    if m < 1 or not (np.diff(grid) > 0).all():
+        raise ValueError(f"grid: expected at least 2 ascending points, got {quoted(grid)}")
+    check_size("bounds", m + 1, m + 1)
     # Exact for what must cancel: a polynomial of degree k - 1 times the Legendre polynomials.
     count = -(-(order + top) // 2)
     xi, weights = gauss_legendre(count)
@@ -297,8 +312,14 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
 
     Returns:
         (most,) bounds, and for every n the (n - 1,) indices of the cells left out.
+
+    Raises:
+        ValueError: bounds that are no square, or a number of pieces out of bounds.
     """
+    bounds = check_finite_array("bounds", bounds, ndim=2)
     m = len(bounds) - 1
+    if m < 1 or bounds.shape[1] != m + 1:
+        raise ValueError(f"bounds: expected shape (m + 1, m + 1), got {bounds.shape}")
     check_integer("most", most, 1, m - 1)
     # A piece that begins behind the cell j and ends at the grid point i.
     piece = np.where(np.arange(m)[:, None] < np.arange(m + 1), bounds[1:], np.inf)

@@ -52,7 +52,7 @@ from xsquared.feature_maps import (
 from xsquared.papers import claims
 from xsquared.studies import committed, experiment, scaling, speedrun, sweep, trial
 from xsquared.studies.declared import STUDIES
-from xsquared.training import free_knots, frozen_gates
+from xsquared.training import free_knots, frozen_gates, optimal_knots
 from xsquared.training import start as training_start
 
 # What is no integer, no number, no array, no known name. A door adds what is out of its bounds.
@@ -366,6 +366,49 @@ door(
     order=(*_ORDER, 1, 21),
     n_cells=(*_CELLS, 10**6 + 1),
 )
+_CONTINUITY = (*INTEGERS, -2, 1)
+for _name in ("monospline", "equal_cells_constant"):
+    door(
+        f"splines.{_name}",
+        getattr(splines, _name),
+        {"order": 2, "continuity": 0},
+        order=(*INTEGERS, 0, 13),
+        continuity=_CONTINUITY,
+    )
+door(
+    "splines.segments",
+    splines.segments,
+    {"target": functions.PAPER_TARGET, "order": 2},
+    target=(*CURVES, functions.target("x")),
+    order=_ORDER,
+)
+door(
+    "splines.least_errors",
+    splines.least_errors,
+    {"target": functions.PAPER_TARGET, "order": 2, "grid": [-1.0, 0.0, 1.0], "longest": 2},
+    target=CURVES,
+    order=_ORDER,
+    grid=(*ARRAYS, [], [0.0], [1.0, 0.0], 3.0, range(20_000)),
+    longest=(*INTEGERS, 0),
+)
+door(
+    "splines.certified_lower_bounds",
+    splines.certified_lower_bounds,
+    {"bounds": np.zeros((3, 3)), "most": 1},
+    bounds=(*ARRAYS, [], [[1.0]], [[1.0, 2.0]], 3.0),
+    most=(*INTEGERS, 0, 2),
+)
+door(
+    "training.optimal_knots.optimal_knots",
+    optimal_knots.optimal_knots,
+    {**_SPLINE, "continuity": 0, "start": None, "max_iterations": 1},
+    target=(*CURVES, functions.target("x"), functions.target("abs(x)")),
+    order=(*INTEGERS, 0, 9),
+    n_cells=(*INTEGERS, 0, 10**6),
+    continuity=_CONTINUITY,
+    start=(*ARRAYS[1:], [], [-1.0, 1.0], [-1.0, 0.5, 0.0, 1.0], 3.0),
+    max_iterations=(*INTEGERS, 0),
+)
 door("truncation.target", truncation.target, {"at": truncation.h}, at=EXPRESSIONS)
 door(
     "truncation.target_derivative",
@@ -510,6 +553,7 @@ door(
     {"network": _glu, "n_in": 1, "n_out": 1},
     network=(*NETWORKS, _plane, _vector),
 )
+door("units.as_points", units.as_points, {"x": [0.5]}, x=ARRAYS)
 door(
     "units.predict",
     units.predict,
@@ -1346,7 +1390,6 @@ EXEMPT = {
     r"papers\.errata\.errata": "takes no argument",
     r"papers\.gated_units\..*|papers\.(gelu_linearization\.)?.*equations": "takes no argument",
     r"book\..*": "called by the command line or Sphinx on the project's own files",
-    r"data\.rebuild\..*": "a maintainer's script that rebuilds the shipped tables",
     r"data\.dataset\.from_generator": "what from_target and load come down to",
     r"training\.(first_order\.trained|newton\.\w+)": "solvers call it on what fit has checked",
     r"training\.(least_squares|levenberg_marquardt|variable_projection)\..*": (

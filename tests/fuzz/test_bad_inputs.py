@@ -17,6 +17,8 @@ import pytest
 import xsquared
 from tests.fuzz.table import CASES, DOORS, EXEMPT
 
+pytestmark = pytest.mark.slow
+
 #: A line that says what was expected, one way or another.
 WANTED = re.compile(r"expect|known are|cannot|needs|takes|fits| is no| has no |only|: error: ")
 

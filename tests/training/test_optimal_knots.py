@@ -69,7 +69,7 @@ def test_bad_input_is_refused() -> None:
         optimal_knots(target("x*y"), 2, 3)
     with pytest.raises(ValueError, match="continuity"):
         optimal_knots(PAPER_TARGET, 3, 3, 1)
-    with pytest.raises(ValueError, match="vanishes everywhere"):
+    with pytest.raises(ValueError, match=r"derivative of order .* that does not vanish"):
         optimal_knots(target("x**2"), 3, 3)
     with pytest.raises(ValueError, match="n_cells"):
         optimal_knots(PAPER_TARGET, 3, 0)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.linalg import LinAlgError, solveh_banded
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines import segments
@@ -199,6 +199,10 @@ def optimal_knots(
     columns = np.arange(n_cells)[:, None] * block + np.arange(2 * block)
 
     unknowns = np.zeros((n_cells + 1) * block)
+    if start is not None:
+        start = check_finite_array("start", start)
+        if start.shape != (n_cells + 1,) or not (np.diff(start) > 0).all():
+            raise ValueError(f"start: expected {n_cells + 1} ascending knots, got {quoted(start)}")
     unknowns[::block] = _start(target, order, n_cells) if start is None else start
     free = np.ones(len(unknowns), dtype=bool)
     free[[0, -block]] = False
