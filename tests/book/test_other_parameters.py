@@ -103,7 +103,10 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """The chapters' sources in a checkout of their own, so that nothing else is written to."""
-    shutil.copytree(find_project(Path(__file__)).notebooks, tmp_path / "notebooks")
+    root = find_project(Path(__file__)).root
+    for folder in ("notebooks", "results"):
+        shutil.copytree(root / folder, tmp_path / folder)
+    shutil.copy(root / "_toc.yml", tmp_path)
     return Project(tmp_path)
 
 
