@@ -1,29 +1,60 @@
 # The environment is .venv/ at the root, made on first use and again when the lock changes.
 PYTHON ?= python3
+# Handed to pip where it installs the lock: another index, a cache, a folder of wheels.
+PIP_ARGS ?=
 VENV := .venv/bin
+PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
+# One thread a process: two that spin for the same cores take many times as long.
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 2 --dist loadfile
+REPLAY := --nbval --nbval-current-env
 
-.PHONY: book test speedrun clean
+.PHONY: book test test-fast speedrun lab studies replay-old-cpu clean distclean
 
 book: .venv/installed
 	$(VENV)/xsquared book
 
-# One thread a process: two that spin for the same cores take many times as long. Chapters come first,
-# as a long one at the end would keep one core waiting.
+# Chapters come first, as a long one at the end would keep one core waiting.
 test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	OMP_NUM_THREADS=1 $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) book/chapters tests $(REPLAY) --no-loadscope-reorder
+
+# What a change is tried with while it is made: no chapters, no network, no browser, nothing slow.
+test-fast: .venv/installed
+	$(VENV)/ruff check .
+	$(PYTEST) tests -m "not slow and not network and not browser"
 
 speedrun: .venv/installed
 	$(VENV)/xsquared speedrun
 
+# JupyterLab on the notebooks; outputs stay in _build/lab, as jupytext.toml pairs them.
+lab: .venv/lab
+	$(VENV)/jupyter lab
+
+# Every row of results/ again, and what moved.
+studies: .venv/installed
+	$(VENV)/xsquared study --all
+
+# The committed chapters on a processor of 2008: no AVX2, other kernels, other rounding.
+replay-old-cpu: .venv/installed
+	ATEN_CPU_CAPABILITY=default OPENBLAS_CORETYPE=Nehalem MKL_ENABLE_INSTRUCTIONS=SSE4_2 \
+	NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" $(PYTEST) book/chapters $(REPLAY)
+
 clean:
-	rm -rf _build .venv
+	rm -rf _build build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+distclean: clean
+	rm -rf .venv
 
 .venv/installed: requirements.lock pyproject.toml
 	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed, {sys.executable} is {v[0]}.{v[1]}; name another with: make PYTHON=...")'
 	$(PYTHON) -m venv .venv
-	$(VENV)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(VENV)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) install $(PIP_ARGS) -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	touch $@
+
+# The editor is as new as the index has it; what runs a chapter stays as locked.
+.venv/lab: .venv/installed
+	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]'
 	touch $@

@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from xsquared.datasets import load
-from xsquared.training.ridge_path import fit_path
-from xsquared.training.samples import rmse
+from xsquared.data import load
+from xsquared.training import RidgePath, fit
 
 PROBLEMS = {"sine": "sin_x_sin_y", "friedman1": "", "friedman2": "", "friedman3": ""}
 WIDTHS = (2, 4, 8, 16, 32, 64)
@@ -29,11 +28,10 @@ WIDTHS = (2, 4, 8, 16, 32, 64)
 def measured(problem: str, unit: str, n: int, seeds: int) -> tuple[float, float]:
     """Median training error over starts, and mean seconds of processor time."""
     data = load(problem, 0)
-    train, validation = (data.train.x, data.train.y), (data.validation.x, data.validation.y)
     start = time.process_time()
-    fits = [fit_path(train, validation, unit, n, seed=seed) for seed in range(seeds)]
+    fits = [fit(data, unit, n, solver=RidgePath(), seed=seed) for seed in range(seeds)]
     seconds = (time.process_time() - start) / seeds
-    error = float(np.median([rmse(fit.last, *train) for fit in fits]))
+    error = float(np.median([run.train_rmse for run in fits]))
     return error * (data.target_scale if problem == "sine" else 1.0), seconds
 
 

@@ -23,38 +23,37 @@ import numpy as np
 import pandas as pd
 import torch
 
+from xsquared.data import sampled
 from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import fit_slope
-from xsquared.training.fitting import fit
-from xsquared.training.free_knots import SPACES, equidistributed_knots, fit_free_knots
-from xsquared.training.samples import sampled
-from xsquared.training.spline_network import train_spline_network
+from xsquared.training import FreeKnots, Newton, fit
+from xsquared.training.free_knots import fit_free_knots
 
+UNITS = ("mlp", "glu", "gqu")
 ITERATION_WIDTHS = (25, 50, 100, 200, 400, 800)
+DATA = sampled(PAPER_TARGET)
+
+
+def equal_cells(n: int) -> np.ndarray:
+    """Knots to start from: the cost of an iteration does not hang on where they stand."""
+    return np.linspace(-1, 1, n + 1)
 
 
 def against_newton(n: int = 20) -> None:
     """GLU with n neurons, all parameters, the paper's 10,000 points; Newton takes minutes."""
-    samples = sampled(PAPER_TARGET)
-    print(f"GLU, {n} neurons, all parameters, {len(samples.y_train)} points, one seed")
-    runs = {name: fit(samples, "glu", n, optimizer=name) for name in ("varpro", "newton")}
-    for name, run in runs.items():
-        print(f"  {name:8} RMSE {run.test_rmse:.2e}, {run.wall_s:8.3f} s")
-    start = time.perf_counter()
-    single = fit_free_knots(PAPER_TARGET, "glu", equidistributed_knots(PAPER_TARGET, 3, n))
-    seconds = time.perf_counter() - start
-    print(f"  one start RMSE {single.rmse:.2e}, {seconds:7.3f} s")
-    newton_s = runs["newton"].wall_s
-    print(f"  Newton's time over varpro's: {newton_s / runs['varpro'].wall_s:.0f}; over")
-    print(f"  one start's: {newton_s / seconds:.0f}")
+    print(f"GLU, {n} neurons, all parameters, {len(DATA.train)} points, one seed")
+    runs = [fit(DATA, "glu", n, solver=solver) for solver in (FreeKnots(), Newton())]
+    for run in runs:
+        print(f"  {run.solver.name:10} RMSE {run.test_rmse:.2e}, {run.wall_s:8.3f} s")
+    print(f"  Newton's time over that of free knots: {runs[1].wall_s / runs[0].wall_s:.0f}")
 
 
 def all_widths() -> None:
     """Every width from 1 to 50 and every unit, one seed."""
     start = time.perf_counter()
-    for unit in SPACES:
+    for unit in UNITS:
         for n in range(1, 51):
-            train_spline_network(PAPER_TARGET, unit, n, 0)
+            fit(DATA, unit, n, solver=FreeKnots())
     print(
         f"all parameters, three units, n = 1..50: {time.perf_counter() - start:.1f} s, one thread"
     )
@@ -78,15 +77,14 @@ def speedruns(runs: int = 7) -> None:
 def cost_per_iteration() -> None:
     """Time of a Levenberg-Marquardt iteration against the number of cells."""
     print("seconds per iteration at", ITERATION_WIDTHS, "cells")
-    for unit, space in SPACES.items():
+    for unit in UNITS:
         row = []
         for n in ITERATION_WIDTHS:
-            knots = equidistributed_knots(PAPER_TARGET, space.order, n)
-            fit_free_knots(PAPER_TARGET, unit, knots, 2)
+            fit_free_knots(PAPER_TARGET, unit, equal_cells(n), 2)
             best = np.inf
             for _ in range(3):
                 start = time.perf_counter()
-                done = fit_free_knots(PAPER_TARGET, unit, knots, 15)
+                done = fit_free_knots(PAPER_TARGET, unit, equal_cells(n), 15)
                 best = min(best, (time.perf_counter() - start) / max(done.iterations, 1))
             row.append(best)
         slope = fit_slope(ITERATION_WIDTHS[2:], row[2:])
@@ -95,9 +93,8 @@ def cost_per_iteration() -> None:
 
 def profile(n: int = 200) -> None:
     """Where the time of a fit goes."""
-    knots = equidistributed_knots(PAPER_TARGET, 3, n)
     profiler = cProfile.Profile()
-    profiler.runcall(fit_free_knots, PAPER_TARGET, "glu", knots, 40)
+    profiler.runcall(fit_free_knots, PAPER_TARGET, "glu", equal_cells(n), 40)
     text = io.StringIO()
     pstats.Stats(profiler, stream=text).sort_stats("tottime").print_stats(8)
     print(f"profile of a GLU fit with {n} cells")
@@ -109,11 +106,11 @@ def profile(n: int = 200) -> None:
 def against_reference(path: Path) -> None:
     """Our error over the smallest of the reference's protocols, at each of its widths."""
     table = pd.read_csv(path).groupby(["unit", "n_hidden"])["rmse"].min()
-    samples = sampled(PAPER_TARGET)
     print("error over the reference's: unit, widths, largest, median")
     for unit, rows in table.groupby(level="unit"):
         ratios = [
-            np.median([fit(samples, unit, n, seed=seed).test_rmse for seed in range(3)]) / value
+            np.median([fit(DATA, unit, n, solver=FreeKnots(), seed=s).test_rmse for s in range(3)])
+            / value
             for (_, n), value in rows.items()
         ]
         print(f"  {unit}: {len(ratios)} widths, {max(ratios):.3f}, {np.median(ratios):.3f}")

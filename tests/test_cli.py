@@ -8,11 +8,13 @@ import sys
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pandas as pd
 import pytest
 
 from xsquared.book.project import Project
 from xsquared.cli import main
+from xsquared.studies.speedrun import speedrun
 
 
 def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,7 +47,10 @@ def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> 
     with pytest.raises(SystemExit) as stop:
         main(["book", "--jobs", jobs])
     assert stop.value.code == 2
-    assert f"expected an integer of at least 1, got '{jobs}'" in capsys.readouterr().err
+    assert (
+        f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'"
+        in capsys.readouterr().err
+    )
 
 
 def test_parameters_are_literals_or_strings_and_stay_under_build(
@@ -70,20 +75,26 @@ def test_unknown_chapter_is_one_line(
     )
 
 
+def sweep(*arguments: str) -> list[str]:
+    return ["sweep", "--unit", "mlp,glu", "--widths", "2:4:2", "--seeds", "2", *arguments]
+
+
 def test_sweep_writes_a_row_per_trial_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "rows.parquet"
-    arguments = ["sweep", "--target", "1/(1+9*x**2)", "--domain", "-1", "1", "--unit", "mlp,glu"]
-    arguments += ["--widths", "2:4:2", "--seeds", "2", "--points", "500", "--out", str(out)]
+    arguments = sweep("--target", "-1/(1+9*x**2)", "--domain", "-1e0", "1", "--out", str(out))
     assert main(arguments) == 0
     table = pd.read_parquet(out)
     assert len(table) == 8
+    assert set(table["problem"]) == {"-1/(1+9*x**2)"}
     assert set(table["unit"]) == {"mlp", "glu"}
     assert sorted(set(table["n_hidden"])) == [2, 4]
-    assert (table["status"] == "completed").all()
-    wanted = {"parameters", "protocol", "optimizer", "seed", "train_rmse", "test_rmse", "wall_s"}
-    assert wanted <= set(table.columns)
+    assert set(table["solver"]) == {"free_knots"}
+    assert set(table["status"]) <= {"converged", "iterations"}
+    first = ["problem", "unit", "activation", "n_hidden", "parameters", "protocol", "split"]
+    first += ["gates", "solver", "seed", "train_rmse", "test_rmse", "seconds", "status"]
+    assert list(table.columns[: len(first)]) == first
     assert (
         table["parameters"] == table["unit"].map({"mlp": 3, "glu": 5}) * table["n_hidden"] + 1
     ).all()
@@ -93,15 +104,45 @@ def test_sweep_writes_a_row_per_trial_and_resumes(
     pd.testing.assert_frame_equal(pd.read_parquet(out), table)
 
 
+def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.normal(size=(80, 2)), columns=["size", "age"])
+    frame["price"] = frame["size"] ** 2 - frame["age"]
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    mine = ["--data", str(tmp_path / "mine.csv"), "--y", "price", "--set", "most_starts=2"]
+    out = tmp_path / "rows.csv"
+    assert main(sweep(*mine, "--out", str(out))) == 0
+    table = pd.read_csv(out)
+    assert set(table["problem"]) == {"mine.csv"}
+    assert set(table["split"]) == {"held-out"}
+    assert set(table["settings"]) == {'{"most_starts": 2}'}
+    ours = ["--problem", "friedman1", "--points", "60", "--split", "paper", "--solver", "lbfgs"]
+    assert main(sweep(*ours, "--gates", "frozen", "--out", str(out))) == 0
+    table = pd.read_csv(out)
+    assert set(table["gates"]) == {"frozen"}
+    assert (table["train_rmse"] == table["test_rmse"]).all()
+    assert table["parameters"].max() == (2 * 5 + 1 + 2) * 4 + 1
+
+
+def test_a_sweep_that_completes_nothing_exits_with_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hopeless = ["--target", "10**170*x", "--solver", "adamw", "--points", "50"]
+    assert main(sweep(*hopeless, "--out", str(tmp_path / "rows.csv"))) == 1
+    assert "0 of 8 trials completed" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["--widths", "0:4"], "expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
         (["--widths", "9:4"], "got '9:4'"),
         (["--widths", "two"], "got 'two'"),
-        (["--unit", "mlp,rnn"], "expected units among mlp, glu, gqu, got 'rnn'"),
-        (["--seeds", "0"], "expected an integer of at least 1, got '0'"),
-        (["--protocol", "all"], "invalid choice: 'all'"),
+        (["--seeds", "0"], "expected an integer of at least 1 and at most 2147483647, got '0'"),
+        (["--gates", "all"], "invalid choice: 'all'"),
+        (["--split", "all"], "invalid choice: 'all'"),
+        (["--set", "3"], "expected name=value, got '3'"),
+        (["--data", "a.csv", "--problem", "sine"], "not allowed with argument --data"),
     ],
 )
 def test_bad_sweep_arguments_are_refused(
@@ -117,9 +158,21 @@ def test_bad_sweep_arguments_are_refused(
     ("arguments", "expected"),
     [
         (["--target", "1/x"], "the value of 1/x is not finite at x=0: inf"),
-        (["--target", "foo(x)"], "unknown function 'foo'"),
+        (["--target", "-foo(x)"], "unknown function 'foo'"),
         (["--domain", "1", "-1"], "expected an interval with finite a < b, got (1.0, -1.0)"),
+        (["--unit", "mlp,rnn"], "unknown unit 'rnn'; known are mlp, glu, gqu"),
+        (["--activation", "step"], "unknown activation 'step'"),
+        (["--solver", "sgd"], "unknown solver 'sgd'; known are varpro"),
+        (["--set", "speed=3"], "unknown setting of free_knots 'speed'"),
+        (["--problem", "iris"], "unknown problem 'iris'"),
+        (["--data", "none.csv", "--y", "a"], "none.csv: No such file"),
+        (["--data", "none.csv"], "expected data and the name y of their column"),
+        (["--y", "price"], "together, got 'price' for 1/"),
+        (["--problem", "sine", "--domain", "0", "1"], "sine: expected no domain beside its own"),
         (["--out", "missing/rows.parquet"], "cannot write missing/rows.parquet: No such file"),
+        (["--out", "rows.sqlite"], "expected a name ending in one of .csv, .parquet"),
+        (["--out", "rows"], "expected a name ending in one of .csv, .parquet"),
+        (["--out", "/dev/null"], "cannot write /dev/null"),
     ],
 )
 def test_bad_sweep_values_are_one_line(
@@ -137,6 +190,26 @@ def test_bad_sweep_values_are_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", [["sweep", "--widths", "2"], ["speedrun"]])
+def test_only_regular_files_are_written(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / ("rows.csv" if command[0] == "sweep" else "lines.png")
+    out.symlink_to("/dev/null")
+    assert main([*command, "--out", str(out)]) == 1
+    assert f"cannot write {out}: it is no regular file" in capsys.readouterr().err
+    assert out.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["lines", "lines.xyz"])
+def test_a_picture_format_is_refused_before_the_work(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.speedrun.speedrun", None)
+    assert main(["speedrun", "--out", str(tmp_path / name)]) == 1
+    assert f"{name}: expected a name ending in one of ." in capsys.readouterr().err
+
+
 def test_speedrun_prints_three_slopes_and_draws(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,6 +217,6 @@ def test_speedrun_prints_three_slopes_and_draws(
     assert main(["speedrun", "--out", str(out)]) == 0
     assert gc.isenabled()
     lines = capsys.readouterr().out.splitlines()
-    slopes = {line.split()[0]: float(line.split()[2]) for line in lines if "slope" in line}
-    assert slopes == pytest.approx({"MLP": -2.25, "GLU": -2.83, "GQU": -4.01}, abs=0.02)
+    printed = [line for line in lines if "slope" in line]
+    assert printed == [f"{run.unit.upper()}  slope {run.slope}" for run in speedrun(progress=False)]
     assert out.read_bytes().startswith(b"\x89PNG")

@@ -6,25 +6,27 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
 
 from xsquared.constructions import (
     CONSTRUCTIONS,
+    combination,
     construction,
     hermite_gqu,
     interpolating_mlp,
     left_curvature_glu,
-    measured_rmse,
     midpoint_curvature_glu,
     network_from_pieces,
     predicted_rmse,
-    sampled_rmse,
 )
+from xsquared.errors import measured_rmse, sampled_rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import UNITS, build, knots, predict
+from xsquared.geometry import knots
 from xsquared.slopes import fit_slope
+from xsquared.units import UNITS, Unit, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 WIDTHS = np.array([25, 50, 100, 200, 400])
@@ -110,7 +112,7 @@ def test_glu_cells_have_the_curvature_of_their_place(theta: float) -> None:
 def test_knots_are_the_left_ends_of_the_cells(name: str, n: int) -> None:
     network = CONSTRUCTIONS[name].build(PAPER_TARGET, n)
     np.testing.assert_allclose(np.unique(knots(network)), np.linspace(-1, 1, n + 1)[:-1])
-    assert isinstance(network, UNITS[CONSTRUCTIONS[name].unit])
+    assert network.unit is UNITS[CONSTRUCTIONS[name].unit]
 
 
 def test_constants_are_the_derived_ones() -> None:
@@ -131,7 +133,7 @@ def test_measured_error_is_the_exact_integral() -> None:
 @pytest.mark.parametrize("builder", BUILDERS)
 @pytest.mark.parametrize("n", [0, -1, 2.5, "3"])
 def test_fewer_than_one_cell_is_refused(builder, n) -> None:
-    with pytest.raises(ValueError, match="n_cells must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="n_cells: expected an integer from 1"):
         builder(PAPER_TARGET, n)
 
 
@@ -158,29 +160,80 @@ def test_measuring_refuses_what_it_cannot_measure() -> None:
     for measure in (measured_rmse, sampled_rmse):
         with pytest.raises(ValueError, match="target of one variable"):
             measure(network, target("x*y"))
-        with pytest.raises(ValueError, match="one output, got 2"):
+        with pytest.raises(ValueError, match="network of n_out = 1, got n_out = 2"):
             measure(build("mlp", 1, 3, 2), PAPER_TARGET)
-    with pytest.raises(ValueError, match="at least 2 points, got 1"):
+    with pytest.raises(ValueError, match=r"n_points: .*, got 1"):
         sampled_rmse(network, PAPER_TARGET, 1)
 
 
-@pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])
-def test_network_from_pieces_is_the_spline(unit: str) -> None:
-    degree, rng = {"mlp": 1, "glu": 2, "gqu": 3}[unit], np.random.default_rng(4)
-    t = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
-    pieces = rng.normal(size=(4, degree + 1))
-    for k in range(1, 4):  # value, and for the cubic the slope, continue from the left
-        s = t[k] - t[k - 1]
+def smooth_pieces(factors: int, t: np.ndarray) -> np.ndarray:
+    """Random pieces of degree p + 1 with max(p - 1, 0) continuous derivatives."""
+    pieces = np.random.default_rng(4).normal(size=(len(t) - 1, factors + 2))
+    for k in range(1, len(pieces)):
         left = np.polynomial.Polynomial(pieces[k - 1])
-        pieces[k, 0] = left(s)
-        if unit == "gqu":
-            pieces[k, 1] = left.deriv()(s)
-    network = network_from_pieces(unit, t, pieces)
-    assert network.n_hidden == len(pieces) + (unit == "gqu")
-    for k in range(4):
+        for j in range(max(factors, 1)):
+            pieces[k, j] = left.deriv(j)(t[k] - t[k - 1]) / math.factorial(j)
+    return pieces
+
+
+def assert_is_the_spline(network, t: np.ndarray, pieces: np.ndarray) -> None:
+    for k in range(len(pieces)):
         x = np.linspace(t[k], t[k + 1], 9)
         expected = np.polynomial.polynomial.polyval(x - t[k], pieces[k])
-        np.testing.assert_allclose(predict(network, x), expected, atol=1e-13)
+        np.testing.assert_allclose(predict(network, x), expected, atol=1e-12)
+
+
+KNOTS = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
+
+
+@pytest.mark.parametrize("directions", [None, [1, 1, 1], [-1, 1, 1], [-1, -1, -1], [1, -1, 1]])
+@pytest.mark.parametrize("factors", [0, 1, 2, 3])
+def test_network_from_pieces_is_the_spline(factors: int, directions: list | None) -> None:
+    """For any number of factors, a reader's unit of three included."""
+    unit = Unit("own", tuple((letter, letter.lower()) for letter in "UQR"[:factors]))
+    pieces = smooth_pieces(factors, KNOTS)
+    network = network_from_pieces(unit, KNOTS, pieces, directions)
+    assert network.n_hidden == len(pieces) + max(factors - 1, 0)
+    assert_is_the_spline(network, KNOTS, pieces)
+    inside = network.G[-3:, 0].tolist()
+    assert inside == (directions or [1, 1, 1])
+
+
+def test_one_neuron_carries_a_product_behind_the_gates() -> None:
+    """The first piece is s (s + 2)(3 - s) + 5, its gate open on the interval."""
+    pieces = smooth_pieces(2, KNOTS)
+    pieces[0] = [5.0, 6.0, 1.0, -1.0]
+    for k in range(1, 4):
+        left = np.polynomial.Polynomial(pieces[k - 1])
+        pieces[k, :2] = left(KNOTS[k] - KNOTS[k - 1]), left.deriv()(KNOTS[k] - KNOTS[k - 1])
+    factors = np.array([[1.0, 2.0], [1.0, 0.0], [-1.0, 3.0]])
+    network = network_from_pieces("gqu", KNOTS, pieces, factors=factors)
+    assert network.n_hidden == 4
+    assert_is_the_spline(network, KNOTS, pieces)
+
+
+def test_no_neuron_carries_a_constant_behind_the_gates() -> None:
+    """The second cell is flat: gates beside it open away from it."""
+    pieces = np.array([[2.0, -1.0], [1.2, 0.0], [1.2, 2.0], [2.4, 0.5]])
+    network = network_from_pieces("mlp", KNOTS, pieces, [-1, 1, 1], np.empty((0, 2)))
+    assert network.n_hidden == 3
+    assert_is_the_spline(network, KNOTS, pieces)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_combination_is_what_stands_behind_all_gates(seed: int) -> None:
+    """On its open side a neuron adds its change; take those away and the combination is left."""
+    directions = np.random.default_rng(seed).choice([-1, 1], 3)
+    pieces = smooth_pieces(1, KNOTS)
+    network = network_from_pieces("glu", KNOTS, pieces, directions)
+    x = np.linspace(-1, 1, 7)
+    behind = sum(
+        sign * np.polynomial.polynomial.polyval(x - t, piece)
+        for sign, t, piece in zip(combination(directions), KNOTS, pieces, strict=False)
+    )
+    with torch.no_grad():
+        network.D[0, 1:] = 0.0
+    np.testing.assert_allclose(predict(network, x), behind, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +242,13 @@ def test_network_from_pieces_is_the_spline(unit: str) -> None:
         ("rnn", [0, 1], [[0, 1]], "unknown unit 'rnn'"),
         ("mlp", [0, 0], [[0, 1]], "strictly ascending knots"),
         ("mlp", [0], [], "at least 2 strictly ascending"),
-        ("mlp", [0, 1], [[0, 1, 2]], r"pieces must have shape \(1, 2\), got \(1, 3\)"),
+        ("mlp", [0, 1], [[0, 1, 2]], r"pieces: expected shape \(1, 2\), got \(1, 3\)"),
+        (
+            "bilinear",
+            [0, 1],
+            [[0, 1, 2]],
+            "expected a relu gate .*, bilinear has identity",
+        ),
         ("mlp", [0, 1, 2], [[0, 1], [2, 0]], "do not meet at the knots as a mlp needs"),
         ("gqu", [0, 1, 2], [[0, 1, 0, 0], [1, 0, 0, 0]], "as a gqu needs"),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -21,53 +23,164 @@ LOCK_LINES = [
     for line in (ROOT / "requirements.lock").read_text().splitlines()
     if line and not line.startswith("#")
 ]
+# What the editor needs is as new as the reader likes.
+UNLOCKED_EXTRA = "lab"
+# torch's CUDA build brings its libraries along; which build arrives, the package index decides.
+CUDA_LIBRARY = re.compile(r"nvidia-.+|cuda-.+|triton")
+
+# A package's version and what it says it needs.
+Metadata = tuple[Version, list[Requirement]]
 
 
 def locked() -> dict[str, Version]:
-    """Every pinned package and its version."""
+    """Every package that is pinned for this Python, and its version."""
     pins = {}
-    for line in LOCK_LINES:
-        name, _, version = line.partition("==")
-        pins[canonicalize_name(name)] = Version(version)
+    for requirement in map(Requirement, LOCK_LINES):
+        if requirement.marker is None or requirement.marker.evaluate():
+            (pin,) = requirement.specifier
+            pins[canonicalize_name(requirement.name)] = Version(pin.version)
     return pins
 
 
-def declared() -> list[Requirement]:
-    """Everything pyproject.toml asks for, extras included."""
-    lists = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
-    return [Requirement(text) for requirements in lists for text in requirements]
+def declared() -> dict[str, list[Requirement]]:
+    """What pyproject.toml asks for, by extra; "" for what the package itself needs."""
+    lists = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
+    return {extra: [Requirement(text) for text in texts] for extra, texts in lists.items()}
+
+
+def to_lock() -> list[Requirement]:
+    """What the lock must satisfy; an extra that names another extra of ours adds nothing."""
+    return [
+        requirement
+        for extra, requirements in declared().items()
+        for requirement in requirements
+        if extra != UNLOCKED_EXTRA and requirement.name != PROJECT["name"]
+    ]
+
+
+def installed(name: str) -> Metadata | None:
+    """What is installed here under that name, if anything."""
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        return None
+    return Version(found.version), [Requirement(text) for text in found.requires or []]
+
+
+def unmet_needs(
+    pins: Mapping[str, Version], metadata: Callable[[str], Metadata | None]
+) -> list[str]:
+    """Needs of the locked packages that the lock does not meet, each said in words.
+
+    Beyond the lock, only CUDA libraries reached from torch through CUDA libraries are accepted, and
+    what these need in turn is held to the same rule.
+    """
+    unmet, beyond = [], set()
+    waiting = [(name, frozenset({""})) for name in pins]
+    seen = set(waiting)
+    while waiting:
+        name, extras = waiting.pop()
+        known = metadata(name)
+        if known is None:
+            unmet.append(f"{name} is not installed")
+            continue
+        for need in known[1]:
+            marker = need.marker
+            if marker is not None and not any(marker.evaluate({"extra": e}) for e in extras):
+                continue
+            target = canonicalize_name(need.name)
+            version = pins.get(target)
+            if version is None and (name == "torch" or name in beyond):
+                library = metadata(target) if CUDA_LIBRARY.fullmatch(target) else None
+                if library is not None:
+                    beyond.add(target)
+                    version = library[0]
+            if version is None or not need.specifier.contains(version, prereleases=True):
+                unmet.append(f"{name} needs {need}, there is {version}")
+            elif (step := (target, frozenset({"", *need.extras}))) not in seen:
+                seen.add(step)
+                waiting.append(step)
+    return unmet
 
 
 @pytest.mark.parametrize("line", LOCK_LINES)
 def test_every_line_of_the_lock_is_an_exact_pin(line: str) -> None:
     # No local version label such as +cpu: the public index would not know it.
-    assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!]+", line)
+    assert re.fullmatch(r'[\w.-]+==[A-Za-z0-9.!]+(; python_version == "3\.\d+")?', line)
 
 
-@pytest.mark.parametrize("requirement", declared(), ids=lambda r: r.name)
+@pytest.mark.parametrize("requirement", to_lock(), ids=lambda r: r.name)
 def test_lock_satisfies_pyproject(requirement: Requirement) -> None:
     version = locked().get(canonicalize_name(requirement.name))
     assert version is not None, f"{requirement.name} is not in requirements.lock"
     assert version in requirement.specifier, f"{requirement} is locked at {version}"
 
 
+def test_nothing_is_declared_twice() -> None:
+    names = Counter(r.name for requirements in declared().values() for r in requirements)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_only_known_incompatibilities_have_a_ceiling_and_each_says_why() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    for requirement in (r for requirements in declared().values() for r in requirements):
+        bounds = {specifier.operator for specifier in requirement.specifier}
+        if requirement.name != PROJECT["name"]:
+            assert bounds & {">=", "=="}, f"{requirement} has no lower bound"
+        if bounds - {">="}:
+            reason = rf'"{requirement.name}[>=][^"]+",  # \w+'
+            assert re.search(reason, text), f"{requirement} has a ceiling without a reason"
+
+
 def test_lock_is_closed_under_its_packages_needs() -> None:
-    pins = locked()
-    missing, unmet = [], []
-    for name in pins:
-        try:
-            needs = distribution(name).requires or []
-        except PackageNotFoundError:
-            missing.append(name)
-            continue
-        for need in map(Requirement, needs):
-            if need.marker is not None and not need.marker.evaluate({"extra": ""}):
-                continue
-            version = pins.get(canonicalize_name(need.name))
-            if version is None or not need.specifier.contains(version, prereleases=True):
-                unmet.append(f"{name} needs {need}, locked is {version}")
-    assert missing == [], "locked but not installed here"
-    assert unmet == []
+    assert unmet_needs(locked(), installed) == []
+
+
+def made_up(**packages: str) -> Callable[[str], Metadata | None]:
+    """Metadata of packages given as ``name="version: need, need"``, underscores for hyphens."""
+    known = {}
+    for name, text in packages.items():
+        version, _, needs = text.partition(":")
+        requirements = [Requirement(need) for need in needs.split(",") if need.strip()]
+        known[name.replace("_", "-")] = (Version(version), requirements)
+    return known.get
+
+
+PINS = {"torch": Version("2.13.0"), "sympy": Version("1.14.0"), "pandas": Version("3.1.1")}
+PLAIN = {"sympy": "1.14.0", "pandas": "3.1.1"}
+CUDA = {
+    "torch": "2.13.0: sympy>=1.13, cuda-toolkit[blas]==13.0.3, triton==3.5; extra != 'none'",
+    "cuda_toolkit": "13.0.3: nvidia-blas==13.1; extra == 'blas', nvidia-fft; extra == 'fft'",
+    "nvidia_blas": "13.1",
+    "triton": "3.5",
+}
+
+
+@pytest.mark.parametrize("build", [{"torch": "2.13.0+cpu: sympy>=1.13"}, CUDA], ids=["cpu", "cuda"])
+def test_either_build_of_torch_closes_the_lock(build: dict[str, str]) -> None:
+    assert unmet_needs(PINS, made_up(**PLAIN, **build)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"torch": "2.13.0: optree"}, "torch needs optree, there is None"),
+        ({"torch": "2.13.0: nvidia-fft"}, "torch needs nvidia-fft, there is None"),
+        ({"torch": "2.13.0: triton==4.0"}, "torch needs triton==4.0, there is 3.5"),
+        ({"torch": "2.13.0: sympy>=1.15"}, "torch needs sympy>=1.15, there is 1.14.0"),
+        ({"pandas": "3.1.1: nvidia-blas"}, "pandas needs nvidia-blas, there is None"),
+        ({"nvidia_blas": "13.1: numpy"}, "nvidia-blas needs numpy, there is None"),
+        ({"sympy": "1.14.0: mpmath", "mpmath": "1.3"}, "sympy needs mpmath, there is None"),
+    ],
+)
+def test_what_neither_lock_nor_torch_accounts_for_is_missed(
+    change: dict[str, str], expected: str
+) -> None:
+    assert unmet_needs(PINS, made_up(**PLAIN | CUDA | change)) == [expected]
+
+
+def test_a_locked_package_that_is_not_installed_is_named() -> None:
+    assert unmet_needs(PINS, made_up(**CUDA, sympy="1.14.0")) == ["pandas is not installed"]
 
 
 def test_installed_versions_are_the_locked_ones() -> None:
@@ -88,3 +201,14 @@ def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
     assert "pip" in plain
     assert pip_section == {"pip": ["-r requirements.lock"]}
+
+
+def test_the_forge_runs_the_commands_on_every_python_that_the_package_names() -> None:
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text()
+    matrix = yaml.safe_load(text)["jobs"]["commands"]["strategy"]["matrix"]["include"]
+    named = [line.rpartition(" ")[2] for line in PROJECT["classifiers"]]
+    assert [entry["python"] for entry in matrix] == named
+    assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in named)
+    # Either build of torch, chosen as README says.
+    choices = {entry["pip_args"] for entry in matrix}
+    assert choices == {"", *re.findall(r'PIP_ARGS="(.+?)"', (ROOT / "README.md").read_text())}

@@ -15,6 +15,7 @@ from xsquared.functions import (
     FUNCTIONS,
     PAPER_TARGET,
     check_interval,
+    interval_of,
     parse,
     target,
 )
@@ -113,6 +114,11 @@ def test_l2_norm_of_polynomials(text: str, order: int, exact: float) -> None:
         ("'x'", r"is not allowed"),
         ("x +", r"cannot read the expression"),
         ("", r"cannot read the expression"),
+        ("\ud800", r"cannot read the expression '.*': surrogates not allowed"),
+        ("-" * 300 + "x", r"cannot read the expression .* more than 200 deep"),
+        ("not " * 400 + "x", r"cannot read the expression .* more than 200 deep"),
+        ("x*" * 50_000 + "w", r"at most 2000 characters, got 100001: 'x\*x.{,100}$"),
+        ("w" * 1999, r"^unknown symbol 'w.{,300}$"),
     ],
 )
 def test_anything_beyond_arithmetic_is_refused(text: str, message: str) -> None:
@@ -136,7 +142,102 @@ def test_non_finite_values_on_the_domain_are_refused(text: str, where: str) -> N
 
 
 @pytest.mark.parametrize(
-    "domain", [(1, -1), (0, 0), (0, math.inf), (math.nan, 1), ((0, 1), (1, 0))]
+    "text",
+    [
+        *("log(-1)", "(-8)**(1/3)", "sqrt(-4)*x + x", "sqrt(-4*x**2)", "asin(2)"),
+        *("1/0", "x/0", "1/(x-x)", "log(0)", "tan(pi/2)", "0**-1"),
+        *("9**9**9", "9**9**9**9", "2**2**2**2**2**2", "pi**pi**pi**pi", "9**9**9 - 9**9**9"),
+        *("exp(10**20)", "exp(exp(exp(10)))", "sin(10**1000)", "10**400", "1e200*1e200*x"),
+        *("(9*x)**(10**9)", "(x-x+9)**(9**9)", "2**(x+10**9)/2**x", "(1+1e-300)**(10**6)*x"),
+        *("x**(10**300)", "(x**1000000)**1000000", "2**-2000*x", "9" * 400),
+        *(sp.sqrt(-4) * sp.Symbol("x"), sp.zoo, sp.nan, sp.oo, sp.Integer(10) ** 400),
+        *(sp.Symbol("x") ** sp.Integer(10) ** 30, sp.Integer(10) ** 20_000),
+    ],
+)
+def test_constants_beyond_real_float64_are_refused(text: str | sp.Expr) -> None:
+    """The ways to hang sympy are among them."""
+    with pytest.raises(ValueError, match=r"^expected real constants that float64 holds .*, got "):
+        target(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("sqrt(2 - sqrt(2)**2) + x", 0.5),  # zero exactly, and below zero in float64
+        ("x**1000", 0.5**1000),
+        ("(2*x)**1000", 1.0),
+        ("x + 10**30", 1e30),
+        ("x*sin(10**30)", 0.5 * float(sp.N(sp.sin(10**30)))),
+        ("cos(1e308)*x", 0.5 * float(sp.N(sp.cos(10**308)))),
+        ("5e-324 + x", 0.5),
+        ("0**0", 1.0),
+    ],
+)
+def test_large_and_delicate_constants_pass(text: str, value: float) -> None:
+    np.testing.assert_allclose(target(text)([0.5]), [value], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("atan(tan(1e300))", "its constants cannot be evaluated"),
+        ("5e-324**x", "is not finite"),
+    ],
+)
+def test_what_sympy_stumbles_over_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        target(text)
+
+
+@pytest.mark.parametrize("text", ["999999**(0.1**9)*x", "(3*x)**0.123456789", "x*3**(5e-324)"])
+def test_roots_of_a_high_degree_do_not_hang(text: str) -> None:
+    exponent = {"9": 0.1**9, "(": 0.123456789, "x": 5e-324}[text[0]]
+    base = {"9": 999999.0, "(": 1.5, "x": 3.0}[text[0]]
+    expected = base**exponent * (1.0 if text[0] == "(" else 0.5)
+    np.testing.assert_allclose(target(text, (0.1, 1))([0.5]), [expected], rtol=1e-14)
+
+
+def test_values_that_are_not_real_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"the value of .* is not real at x=-1: "):
+        target("(-8*x**2)**(1/3)")
+    with pytest.raises(ValueError, match=r"the value of .* is not real at x=-1: "):
+        target("(-8*x**2)**(1/3) + 0*y").torch()
+
+
+@pytest.mark.parametrize(
+    "points", [[math.nan], [True], [1j], ["1"], None, np.ma.masked_array([1.0], mask=[True])]
+)
+def test_points_that_are_no_finite_numbers_are_refused(points: object) -> None:
+    with pytest.raises(ValueError, match=r"^points: expected finite real numbers"):
+        target("x")(points)
+    if not isinstance(points, np.ma.MaskedArray):
+        with pytest.raises(ValueError, match=r"^points: expected finite real numbers"):
+            target("x").torch()(points)
+
+
+def test_values_beyond_float64_are_an_error_and_no_warning() -> None:
+    made = target("exp(x)")
+    with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
+        made([0.0, 1000.0])
+    with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
+        made.torch()(torch.tensor([0.0, 1000.0]))
+    np.testing.assert_array_equal(made.numpy()(np.float32([0])), [1.0])
+
+
+@pytest.mark.parametrize("made", [sp.Function("f"), sp.Order, sp.Derivative])
+def test_sympy_without_a_form_for_arrays_is_refused(made: type) -> None:
+    x = sp.Symbol("x")
+    expression = made(sp.Function("f")(x), x) if made is sp.Derivative else made(x)
+    with pytest.raises(ValueError, match=r"cannot evaluate|has no derivative"):
+        target(expression)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        *((1, -1), (0, 0), (0, math.inf), (math.nan, 1), ((0, 1), (1, 0)), (-1.7e308, 1.7e308)),
+        *(("a", "b"), (None, 1), (0, 1j), (False, True), (0, 10**400)),
+    ],
 )
 def test_bad_intervals_are_refused(domain: tuple) -> None:
     with pytest.raises(ValueError, match="expected an interval with finite a < b"):
@@ -144,8 +245,9 @@ def test_bad_intervals_are_refused(domain: tuple) -> None:
 
 
 def test_wrong_number_of_intervals_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"one interval \(a, b\) or 1 of them"):
-        target("x", ((0, 1), (0, 1)))
+    for domain in (((0, 1), (0, 1)), (0, 1, 2), 3, None, "ab", {}, (0,)):
+        with pytest.raises(ValueError, match=r"one interval \(a, b\) or 1 of them, got"):
+            target("x", domain)
 
 
 @pytest.mark.parametrize("bad", [3.0, None, b"x"])
@@ -169,9 +271,70 @@ def test_missing_derivatives_are_refused() -> None:
     np.testing.assert_array_equal(target("abs(x - 2)").numpy(1)(np.array([0.0])), [-1.0])
 
 
-@pytest.mark.parametrize("orders", [(1, 1), (-1,), (1.5,)])
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("abs(x)", (-1, 1)),
+        ("sqrt(x)", (0, 1)),
+        ("acos(x)", (-1, 1)),
+        ("sqrt(1 - x**2)", (-1, 1)),
+        ("x**0.1", (0, 1)),
+        ("atan(1/x)", (-1, 1)),
+        ("abs(abs(x) - 0.3)", (-1, 1)),
+        ("abs(log(x))", (0.1, 2)),
+    ],
+)
+def test_almost_everywhere_is_the_difference_quotient_and_finite_at_every_point(
+    text: str, domain: tuple
+) -> None:
+    made = target(text, domain)
+    assert made.has_derivative(0)
+    assert not any(made.has_derivative(order) for order in (1, 2, 3, 4))
+    slope = made.almost_everywhere(1)
+    assert np.isfinite(slope(np.linspace(*domain, 2401))).all()
+    points, step = np.linspace(*domain, 12)[1:-1], 1e-6  # away from kinks and poles
+    quotient = (made(points + step) - made(points - step)) / (2 * step)
+    np.testing.assert_allclose(slope(points), quotient, rtol=1e-6)
+    curvature = (slope(points + step) - slope(points - step)) / (2 * step)
+    np.testing.assert_allclose(made.almost_everywhere(2)(points), curvature, rtol=1e-5, atol=1e-9)
+
+
+def test_where_no_derivative_exists_almost_everywhere_is_zero() -> None:
+    np.testing.assert_array_equal(target("abs(x)").almost_everywhere(1)(np.zeros(1)), [0.0])
+    np.testing.assert_array_equal(target("sqrt(x)", (0, 1)).almost_everywhere(1)([0.0]), [0.0])
+    with pytest.raises(ValueError, match="has no derivative of order"):
+        target(sp.Heaviside(sp.Symbol("x"))).almost_everywhere(1)
+
+
+def test_abs_of_one_sign_is_differentiated_up_to_the_end() -> None:
+    made = target("abs(x)", (0, 1))
+    assert made.has_derivative(4)
+    np.testing.assert_array_equal(made.numpy(1)([0.0, 1.0]), [1.0, 1.0])
+    np.testing.assert_array_equal(target("abs(x)", (-1, 0)).numpy(1)([0.0]), [-1.0])
+
+
+def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
+    made = target("x**2*abs(y)")
+    assert made.has_derivative(2, 0)
+    assert not made.has_derivative(0, 1)
+    np.testing.assert_allclose(made.numpy(1, 0)(0.5, -0.25), 0.25)
+
+
+def test_has_derivative_refuses_bad_orders() -> None:
+    with pytest.raises(ValueError, match=r"order of differentiation: .* got -1"):
+        target("x").has_derivative(-1)
+
+
+def test_a_derivative_that_would_fill_memory_is_refused() -> None:
+    nested = "sin(" * 20 + "x" + ")" * 20
+    assert target(nested).has_derivative(1)
+    with pytest.raises(ValueError, match=r"derivative of order \(4,\) of sin.* is too long"):
+        target(nested).derivative(4)
+
+
+@pytest.mark.parametrize("orders", [(1, 1), (-1,), (1.5,), (True,), (13,)])
 def test_bad_orders_are_refused(orders: tuple) -> None:
-    with pytest.raises(ValueError, match="orders of differentiation"):
+    with pytest.raises(ValueError, match=r"orders? of differentiation"):
         target("x").derivative(*orders)
 
 
@@ -190,6 +353,14 @@ def test_wrong_number_of_arrays_is_refused() -> None:
 def test_parse_wants_text() -> None:
     with pytest.raises(TypeError, match="expected an expression as text, got int"):
         parse(3)
+
+
+def test_interval_of_a_target_of_one_variable() -> None:
+    assert interval_of(target("x", (0, 2))) == (0.0, 2.0)
+    with pytest.raises(ValueError, match=r"^expected a target of one variable, x\*y has 2$"):
+        interval_of(target("x*y"))
+    with pytest.raises(TypeError, match=r"^expected a Target of one variable, got 'x'$"):
+        interval_of("x")
 
 
 def test_check_interval_passes_good_ones() -> None:

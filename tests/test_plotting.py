@@ -12,7 +12,7 @@ import torch
 from matplotlib.axes import Axes
 
 from xsquared.constructions import CONSTRUCTIONS
-from xsquared.networks import MLP, UNITS, hinge_segments
+from xsquared.geometry import hinge_segments
 from xsquared.plotting import (
     CONSTRUCTION_LOOK,
     LOOK,
@@ -21,6 +21,9 @@ from xsquared.plotting import (
     line_look,
     use_style,
 )
+from xsquared.units import UNITS, build
+
+PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def test_style_is_applied() -> None:
 
 
 def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
-    assert set(UNITS) <= set(LOOK)
+    assert set(LOOK) == {"target", *PACKAGE_UNITS}
     assert set(CONSTRUCTION_LOOK) == set(CONSTRUCTIONS)
     for looks in (LOOK, CONSTRUCTION_LOOK):
         pairs = [(look["color"], look.get("marker")) for look in looks.values()]
@@ -62,20 +65,20 @@ def test_lines_stand_out_from_white(look: dict) -> None:
 
 def test_line_look_drops_the_marker() -> None:
     assert "marker" not in line_look("mlp")
-    with pytest.raises(ValueError, match="no look for 'rnn'; known are target, mlp"):
+    with pytest.raises(ValueError, match="unknown look 'rnn'; known are target, mlp"):
         line_look("rnn")
 
 
 def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
     draw_knots(ax, np.array([0.0, 0.5]))
     assert [line.get_xdata()[0] for line in ax.lines] == [0.0, 0.5]
-    with pytest.raises(ValueError, match=r"vector of knots, got shape \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"knots: expected 1 axes, got shape \(1, 2\)"):
         draw_knots(ax, np.zeros((1, 2)))
 
 
 def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
-    torch.manual_seed(0)
-    network, box = MLP(2, 5), ((-1.0, 1.0), (-2.0, 2.0))
+    network = build("mlp", 2, 5, generator=torch.Generator().manual_seed(0))
+    box = ((-1.0, 1.0), (-2.0, 2.0))
     draw_hinges(ax, network, box)
     hinges = hinge_segments(network, box)
     drawn = [list(zip(*line.get_data(), strict=True)) for line in ax.lines]

@@ -34,3 +34,22 @@ def test_points_lie_in_their_cells_and_weights_sum_to_the_widths() -> None:
 def test_many_cells_have_the_nodes_asked_for() -> None:
     assert on_cells(np.linspace(0, 1, 501))[0].shape == (500, NODES)
     assert on_cells(np.linspace(0, 1, 501), nodes=12)[0].shape == (500, 12)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1001, 2**63, True, 2.0, "2", None, [2]])
+def test_counts_that_are_none_are_refused(count: object) -> None:
+    with pytest.raises(ValueError, match=r"^count: expected an integer from 1 to 1000, got"):
+        gauss_legendre(count)
+    with pytest.raises(ValueError, match=r"^nodes: expected an integer from 1 to 1000, got"):
+        on_cells([0.0, 1.0], count)
+
+
+@pytest.mark.parametrize("edges", [[], [0.0], [1.0, 0.0], 3.0, [[0.0, 1.0]], [0.0, np.nan], "ab"])
+def test_edges_that_are_none_are_refused(edges: object) -> None:
+    with pytest.raises(ValueError, match=r"^edges: expected "):
+        on_cells(edges)
+
+
+def test_points_that_fill_memory_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"points: expected at most .* numbers, got 200000 x"):
+        on_cells(np.arange(200_001.0), 1000)

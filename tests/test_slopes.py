@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import linregress, t
 
 from xsquared.slopes import (
     fit_slope,
@@ -75,10 +76,12 @@ def test_seeds_widen_the_interval_and_medians_ignore_an_outlier() -> None:
         ([1, 2], [1.0], r"one length >= 2, got \(2,\) and \(1,\)"),
         ([1], [1.0], "one length >= 2"),
         ([[1, 2]], [[1.0, 2.0]], "one length >= 2"),
-        ([1, 2], [1.0, 0.0], "positive, finite"),
-        ([-1, 2], [1.0, 1.0], "positive, finite"),
-        ([1, 2], [1.0, math.nan], "positive, finite"),
-        ([1, math.inf], [1.0, 1.0], "positive, finite"),
+        ([1, 2], [1.0, 0.0], "expected positive sizes and errors"),
+        ([-1, 2], [1.0, 1.0], "expected positive sizes and errors"),
+        ([1, 2], [1.0, math.nan], "errors: expected finite real numbers, got nan"),
+        ([1, math.inf], [1.0, 1.0], "sizes: expected finite real numbers, got inf"),
+        ([1, 2], [True, False], "errors: expected finite real numbers, got bool"),
+        ([1e300, 1e300 * (1 + 1e-15)], [1.0, 1.0], "distinct sizes"),
         ([2, 2], [1.0, 1.0], "distinct sizes"),
     ],
 )
@@ -88,17 +91,31 @@ def test_bad_data_are_refused(sizes: list, errors: list, message: str) -> None:
             call(np.array(sizes), np.array(errors))
 
 
+def test_regression_is_scipys() -> None:
+    """An independent implementation of slope and standard error."""
+    errors = SIZES**-2.5 * np.exp(0.3 * np.random.default_rng(8).normal(size=6))
+    oracle = linregress(np.log(SIZES), np.log(errors))
+    slope = fit_slope(SIZES, errors)
+    half = t.ppf(0.975, len(SIZES) - 2) * oracle.stderr
+    np.testing.assert_allclose([slope.value, slope.high - slope.value], [oracle.slope, half])
+    assert slope.low == slope.value - (slope.high - slope.value)
+
+
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="floor must be >= 0, got -1"):
+    with pytest.raises(ValueError, match="floor: expected a finite number >= 0, got -1"):
         fit_slope(SIZES, SIZES, floor=-1)
     with pytest.raises(ValueError, match="at least 2 sizes with errors above the floor, got 0"):
         fit_slope(SIZES, SIZES, floor=1.0)
-    with pytest.raises(ValueError, match=r"shape \(seeds >= 2, sizes\), got \(1, 6\)"):
+    with pytest.raises(ValueError, match=r"errors of 2 or more seeds, got shape \(1, 6\)"):
         fit_slope_over_seeds(SIZES, SIZES[None])
-    with pytest.raises(ValueError, match="draws must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="draws: expected an integer >= 1, got 0"):
         fit_slope_over_seeds(SIZES, np.tile(SIZES, (2, 1)), draws=0)
     with pytest.raises(ValueError, match="one length >= 2"):
         fit_slope_over_seeds(SIZES, np.ones((3, 4)))
+    with pytest.raises(ValueError, match="positive errors of 2 or more seeds"):
+        fit_slope_over_seeds(SIZES, np.outer([1.0, 2.0, -0.1], SIZES))
+    with pytest.raises(ValueError, match="draws: expected at most 134217728 numbers"):
+        fit_slope_over_seeds(SIZES, np.ones((3, 6)), draws=2**31 - 1)
 
 
 def test_steepest_within_is_reached_and_not_exceeded() -> None:
@@ -113,7 +130,7 @@ def test_steepest_within_is_reached_and_not_exceeded() -> None:
 
 
 def test_steepest_within_needs_a_factor_of_at_least_one() -> None:
-    with pytest.raises(ValueError, match=r"factor must be at least 1, got 0\.9"):
+    with pytest.raises(ValueError, match=r"factor: expected a finite number >= 1, got 0\.9"):
         steepest_within([1, 2], [2.0, 1.0], 0.9)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,10 +12,14 @@ from scipy.interpolate import make_lsq_spline
 
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.splines import (
+    certified_lower_bounds,
+    equal_cells_constant,
     error_constant,
+    least_errors,
     least_squares_spline_rmse,
     predicted_free,
     predicted_uniform,
+    segments,
 )
 from xsquared.training.free_knots import equidistributed_knots, fit_free_knots
 
@@ -61,7 +66,7 @@ def test_equal_cells_reach_the_prediction(order: int) -> None:
 
 def test_free_knots_reach_the_prediction() -> None:
     f = target("exp(2*x)")
-    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, 2, 150))
+    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, "mlp", 150))
     assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
 
 
@@ -72,16 +77,16 @@ def test_free_knots_gain_nothing_where_the_derivative_is_constant() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="order must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="order: expected an integer from 1 to 100, got 0"):
         error_constant(0, "smooth")
-    with pytest.raises(ValueError, match="family must be discontinuous or smooth, got 'c1'"):
+    with pytest.raises(ValueError, match="unknown family 'c1'; known are discontinuous, smooth"):
         error_constant(2, "c1")
     for predict in (predicted_uniform, predicted_free):
         with pytest.raises(ValueError, match="one variable"):
             predict(target("x*y"), 2, 3, "smooth")
-        with pytest.raises(ValueError, match="n_cells must be at least 1, got 0"):
+        with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
             predict(PAPER_TARGET, 2, 0, "smooth")
-        with pytest.raises(ValueError, match="family must be"):
+        with pytest.raises(ValueError, match="unknown family"):
             predict(PAPER_TARGET, 2, 3, "c1")
 
 
@@ -104,5 +109,90 @@ def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterati
 
 
 def test_least_squares_spline_refuses_order_one() -> None:
-    with pytest.raises(ValueError, match="order must be at least 2, got 1"):
+    with pytest.raises(ValueError, match="order: expected an integer from 2 to 20, got 1"):
         least_squares_spline_rmse(PAPER_TARGET, 1, 4)
+
+
+@pytest.mark.parametrize(("order", "continuity"), [(2, 0), (3, 0), (4, 0), (4, 1)])
+def test_monosplines_constant_is_that_of_fitted_splines(order: int, continuity: int) -> None:
+    f, n = target("exp(2*x)"), 100
+    fitted = [least_squares_spline_rmse(f, order, m, continuity) for m in (n, 2 * n)]
+    leading = [predicted_uniform(f, order, m, "smooth") for m in (n, 2 * n)]
+    ratio = np.array(fitted) / leading * float(error_constant(order, "smooth"))
+    constant = float(equal_cells_constant(order, continuity))
+    # The ends' freedom is an effect of relative size 1/n: extrapolated away.
+    assert 2 * ratio[1] - ratio[0] == pytest.approx(constant, rel=0.01)
+
+
+def test_continuity_out_of_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match="continuity"):
+        equal_cells_constant(3, 2)
+    with pytest.raises(ValueError, match="continuity"):
+        least_squares_spline_rmse(PAPER_TARGET, 3, 4, 2)
+
+
+def test_segments_find_zeros_inside_and_at_the_ends() -> None:
+    cut = segments(target("sin(pi*x)", (0.0, 2.5)), 2)
+    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-4)
+    assert cut.zeros == 2
+    assert cut.zero_at_end == (True, False)
+    assert cut.masses[0] == pytest.approx(cut.masses[1], rel=1e-5)
+    assert cut.masses[2] == pytest.approx(cut.masses[1] / 2, rel=1e-5)
+
+
+def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
+    cut = segments(target("sin(3*x)", (-0.4, 1.9)), 2)
+    extra = np.full(len(cut.masses), 0.5)
+    halves = np.ones(len(cut.masses))
+    halves[[0, -1]] = 0.5
+    total = 9
+    choices = (
+        np.array([i, j, total - cut.zeros - i - j]) + halves
+        for i in range(total)
+        for j in range(total - cut.zeros - i + 1)
+    )
+    assert cut.zeros == 2
+    best = min(choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0)))
+    found = cut.allocate(2, total, extra)
+    assert found is not None
+    np.testing.assert_array_equal(found, best)
+    assert cut.allocate(2, 1, extra) is None
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
+    f, grid = target("exp(2*x)"), np.linspace(-1, 1, 31)
+    bounds = least_errors(f, order, grid, 30)
+    error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
+    assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
+    assert bounds[0, -1] <= error * (1 + 1e-12)
+    halved = least_errors(f, order, grid, 15)
+    assert 0 < halved[0, -1] < bounds[0, -1]
+    assert (bounds[np.tril_indices(31)] == 0).all()
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_lower_bounds_lie_below_every_choice_of_breaks(order: int) -> None:
+    f, grid, draw = target("sin(4*x)"), np.linspace(-1, 1, 121), np.random.default_rng(0)
+    squares, skipped = certified_lower_bounds(least_errors(f, order, grid, 120), 4)
+    assert (np.diff(squares) < 0).all()
+    assert [len(breaks) for breaks in skipped] == [0, 1, 2, 3]
+
+    def error(edges: np.ndarray) -> float:
+        nodes, weights = np.polynomial.legendre.leggauss(30)
+        total = 0.0
+        for left, right in pairwise(edges):
+            values = f(left + (nodes + 1) / 2 * (right - left))
+            fitted = np.polynomial.legendre.legfit(nodes, values, order - 1, w=np.sqrt(weights))
+            residual = np.polynomial.legendre.legval(nodes, fitted) - values
+            total += float(weights @ residual**2) * (right - left) / 2
+        return total
+
+    for n in (2, 3, 4):
+        inner = [np.sort(draw.uniform(-1, 1, n - 1)) for _ in range(18)]
+        # And the middles of the cells that the dynamic program left out.
+        inner.append((grid[skipped[n - 1]] + grid[skipped[n - 1] + 1]) / 2)
+        tried = [np.concatenate([[-1.0], breaks, [1.0]]) for breaks in inner]
+        found = [error(edges) for edges in tried]
+        assert squares[n - 1] <= min(found)
+        assert found[-1] < 2 * squares[n - 1]

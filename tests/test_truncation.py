@@ -104,6 +104,21 @@ def test_unknown_construction_names_the_known_ones(function) -> None:
 
 
 @pytest.mark.parametrize("function", [terms_of_degree, terms_up_to])
-def test_negative_degree_is_refused(function) -> None:
-    with pytest.raises(ValueError, match="degree >= 0, got -1"):
-        function(x, -1)
+@pytest.mark.parametrize("degree", [-1, 101, True, 1.0])
+def test_degrees_out_of_bounds_are_refused(function, degree: object) -> None:
+    with pytest.raises(ValueError, match=f"degree: .* from 0 to 100, got {degree}"):
+        function(x, degree)
+
+
+def test_a_derivative_that_the_taylor_polynomial_does_not_carry_is_refused() -> None:
+    assert target_derivative(5, h) == f[5]
+    with pytest.raises(ValueError, match="order: expected an integer from 0 to 5, got 6"):
+        target_derivative(6, h)
+
+
+def test_what_is_no_expression_is_refused() -> None:
+    calls = [target, quadratic_piece, root_mean_square]
+    calls += [lambda at: target_derivative(1, at), lambda e: terms_of_degree(e, 1)]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"^expected a sympy expression, got '1/x'$"):
+            call("1/x")

@@ -1,13 +1,75 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 The package is layered: every module imports only from those named before it here.
-``functions`` → ``data`` → ``datasets`` → ``networks`` → ``equations`` → ``truncation`` →
-``gated_units`` → ``errata`` → ``quadrature`` → ``constructions`` → ``splines`` → ``training`` →
-``slopes`` → ``gelu`` → ``sweeps`` → ``experiments`` → ``scaling`` → ``noise`` → ``speedrun``, then
-``claims``, ``plotting``, ``book`` and ``cli``. Numerics never import plotting, claims or the book's
-machinery.
+``checks`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` → ``geometry`` → ``errors`` →
+``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``training`` → ``studies`` →
+``feature_maps`` → ``tables`` → ``papers`` → ``plotting`` → ``book`` → ``cli``.
+Numerics never import tables, plotting, papers or the book's machinery.
+
+What a reader needs for data of one's own can be imported from here::
+
+    from xsquared import fit, from_frame
 """
 
+from importlib import import_module
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xsquared.data import (
+        Dataset,
+        from_arrays,
+        from_file,
+        from_frame,
+        from_target,
+        load,
+        sampled,
+    )
+    from xsquared.functions import target
+    from xsquared.training import (
+        LBFGS,
+        AdamW,
+        Fit,
+        FreeKnots,
+        Newton,
+        RidgePath,
+        VariableProjection,
+        fit,
+    )
+    from xsquared.units import Gate, Unit, build, predict, register
+
+__all__ = [
+    "LBFGS",
+    "AdamW",
+    "Dataset",
+    "Fit",
+    "FreeKnots",
+    "Gate",
+    "Newton",
+    "RidgePath",
+    "Unit",
+    "VariableProjection",
+    "build",
+    "fit",
+    "from_arrays",
+    "from_file",
+    "from_frame",
+    "from_target",
+    "load",
+    "predict",
+    "register",
+    "sampled",
+    "target",
+]
 
 __version__ = version("xsquared")
+
+
+def __getattr__(name: str) -> Any:
+    # Only when asked for: the command line and the ground rooms start without torch's solvers.
+    if name in __all__:
+        for room in ("data", "functions", "training", "units"):
+            module = import_module(f"xsquared.{room}")
+            if name in getattr(module, "__all__", vars(module)):
+                return getattr(module, name)
+    raise AttributeError(f"module 'xsquared' has no attribute {name!r}")

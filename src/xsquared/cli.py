@@ -5,22 +5,27 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from xsquared import __version__
+from xsquared.checks import MOST, check_integer, quoted
+
+#: Trials of one sweep: beyond that describing them takes all the memory.
+_MOST_TRIALS = 10**5
 
 
 def _parameter(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return text.strip()
 
 
 def _positive(text: str) -> int:
@@ -29,8 +34,10 @@ def _positive(text: str) -> int:
         value = int(text)
     except ValueError:
         value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected an integer of at least 1, got {text!r}")
+    if not 1 <= value <= MOST:
+        raise argparse.ArgumentTypeError(
+            f"expected an integer of at least 1 and at most {MOST}, got {quoted(text)}"
+        )
     return value
 
 
@@ -38,7 +45,7 @@ def _book(arguments: argparse.Namespace) -> None:
     """Prove, execute, collect, render."""
     # Imported here: `xsquared --help` and the numerics work without the book's dependencies.
     from xsquared.book.execute import execute
-    from xsquared.book.project import find_project
+    from xsquared.book.project import busy, find_project
     from xsquared.book.proofs import run_proofs
     from xsquared.book.readme import update_readme
     from xsquared.book.render import render
@@ -46,14 +53,15 @@ def _book(arguments: argparse.Namespace) -> None:
     start = time.perf_counter()
     project = find_project(Path.cwd())
     parameters = {name: _parameter(value) for name, value in arguments.parameters}
-    runs = execute(project, arguments.only, parameters, arguments.jobs)
-    if parameters:
-        for run in runs:
-            print(f"{run.name}: {run.output}")
-        return
-    run_proofs(project)
-    update_readme(project)
-    html = render(project)
+    with busy(project):
+        runs = execute(project, arguments.only, parameters, arguments.jobs)
+        if parameters:
+            for run in runs:
+                print(f"{run.name}: {run.output}")
+            return
+        run_proofs(project)
+        update_readme(project)
+        html = render(project)
     print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
 
 
@@ -78,11 +86,13 @@ def _no_garbage_collection() -> Iterator[None]:
 @_no_garbage_collection()
 def _speedrun(arguments: argparse.Namespace) -> None:
     """Three slopes and a figure."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
     from xsquared.plotting import speedrun_figure
-    from xsquared.speedrun import FITTED_FROM, WIDTHS, speedrun
+    from xsquared.studies.speedrun import FITTED_FROM, WIDTHS, speedrun
 
     start = time.perf_counter()
-    _check_writable(arguments.out)
+    _check_output(arguments.out, FigureCanvasBase.get_supported_filetypes())
     runs = speedrun(progress=sys.stderr.isatty())
     print(f"gates frozen on equidistant knots, widths {FITTED_FROM} to {WIDTHS[-1]}")
     for run in runs:
@@ -91,45 +101,92 @@ def _speedrun(arguments: argparse.Namespace) -> None:
     print(f"{arguments.out} ({time.perf_counter() - start:.1f} s)")
 
 
-def _sweep(arguments: argparse.Namespace) -> None:
+def _sweep(arguments: argparse.Namespace) -> int:
     """Train every unit at every width with every seed; store each row; write the table."""
-    from xsquared.experiments import run_trial
     from xsquared.functions import target
-    from xsquared.sweeps import Trial, export_parquet, run_sweep
+    from xsquared.studies import export, run_sweep
+    from xsquared.studies.experiment import run_trial
+    from xsquared.studies.trial import Trial
+    from xsquared.training import solver_from
 
-    low, high = arguments.domain
-    made = target(arguments.target, (low, high))
-    _check_writable(arguments.out)
+    _check_output(arguments.out, ("parquet", "csv"))
+    data = str(Path(arguments.data).absolute()) if arguments.data else ""
+    learned = {"problem": arguments.problem, "data": data, "y": arguments.y}
+    on_line, (low, high) = False, arguments.domain or (-1.0, 1.0)
+    domain: tuple[tuple[float, float], ...] = ((low, high),) if arguments.domain else ()
+    if not (arguments.problem or data):
+        made = target(arguments.target.strip(), (low, high))
+        on_line, domain = made.dim == 1, made.domain
+        learned["expression"] = arguments.target.strip()
+    settings = {name: _parameter(value) for name, value in arguments.settings}
+    solver = arguments.solver or ("free_knots" if on_line else "ridge_path")
+    solver_from(solver, settings)
+    count = len(arguments.widths) * len(arguments.unit) * arguments.seeds
+    check_integer("trials, units times widths times seeds", count, 1, _MOST_TRIALS)
     trials = [
         Trial(
             unit=unit,
             n_hidden=n,
-            optimizer=arguments.optimizer,
-            protocol=arguments.protocol,
+            **learned,
+            domain=domain,
+            activation=arguments.activation,
+            solver=solver,
+            settings=tuple(settings.items()),
+            gates=arguments.gates,
+            split=arguments.split or ("paper" if on_line else "held-out"),
             points=arguments.points,
             seed=seed,
-            expression=arguments.target,
-            domain=made.domain,
-            activation=arguments.activation,
         )
         for n in arguments.widths
         for unit in arguments.unit
         for seed in range(arguments.seeds)
     ]
-    store = arguments.out.with_suffix(".jsonl")
+    store = arguments.out.with_suffix(".sqlite")
     report = run_sweep(trials, run_trial, store, arguments.jobs, arguments.scheduler)
-    export_parquet(report.results, arguments.out)
+    export(report.results, arguments.out)
     print(report)
     print(f"{arguments.out} ({len(report.results)} rows; {store} resumes the sweep)")
+    return int(len(report.failures) == len(report.results))
 
 
-def _check_writable(path: Path) -> None:
-    """Refuse a place that cannot be written before any work is done.
+def _study(arguments: argparse.Namespace) -> int:
+    """Run declared studies and write their rows, or check some of them."""
+    from xsquared.studies.committed import TOLERANCE, check, drawn, find_study, run
+    from xsquared.studies.declared import STUDIES
+
+    if arguments.all == bool(arguments.name):
+        raise ValueError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
+    names = list(STUDIES) if arguments.all else [arguments.name]
+    where = (arguments.jobs, arguments.scheduler)
+    seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
+    failed = False
+    for study in map(find_study, names):
+        if arguments.check:
+            trials = drawn(study, arguments.check, seed)
+            lines = check(study, trials, *where)
+            print(f"{study.name}: {len(trials)} rows drawn with seed {seed}")
+            failed |= bool(lines)
+        else:
+            report, lines = run(study, *where)
+            print(f"{study.name}: {report}")
+            failed |= len(report.failures) == len(report.results)
+        print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}", *lines, sep="\n  ")
+    return int(failed)
+
+
+def _check_output(path: Path, formats: Collection[str]) -> None:
+    """Refuse what cannot be written, or should not be, before any work is done.
 
     Raises:
+        ValueError: a format that is not known, or something other than a regular file.
         OSError: naming the path and the reason.
     """
+    if path.suffix.removeprefix(".") not in formats:
+        known = ", ".join(f".{name}" for name in sorted(formats))
+        raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")
     existed = path.exists()
+    if existed and not path.is_file():
+        raise ValueError(f"cannot write {path}: it is no regular file")
     try:
         with path.open("ab"):
             pass
@@ -139,37 +196,34 @@ def _check_writable(path: Path) -> None:
         path.unlink()
 
 
-def _one_of(what: str, known: Sequence[str]) -> Callable[[str], list[str]]:
-    """A comma-separated choice from known names."""
+def _names(text: str) -> list[str]:
+    """Names, by commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
-    def parse(text: str) -> list[str]:
-        names = [name.strip() for name in text.split(",")]
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(
-                    f"expected {what} among {', '.join(known)}, got {name!r}"
-                )
-        return list(dict.fromkeys(names))
 
-    return parse
+def _setting(text: str) -> tuple[str, str]:
+    """``name=value``."""
+    name, separator, value = text.partition("=")
+    if not name or not separator:
+        raise argparse.ArgumentTypeError(f"expected name=value, got {text!r}")
+    return name, value
 
 
 def _widths(text: str) -> list[int]:
     """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
-    try:
+    widths: Sequence[int] = []
+    with suppress(ValueError):
         if ":" in text:
             first, last, *step = (int(part) for part in text.split(":"))
             (stride,) = step or [1]
-            widths = list(range(first, last + 1, stride))
+            widths = range(first, last + 1, stride)
         else:
             widths = [int(part) for part in text.split(",")]
-    except ValueError:
-        widths = []
-    if not widths or min(widths) < 1:
+    if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
         raise argparse.ArgumentTypeError(
-            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {text!r}"
+            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {quoted(text)}"
         )
-    return widths
+    return list(widths)
 
 
 def _add_experiments(commands: Any) -> None:
@@ -186,41 +240,90 @@ def _add_experiments(commands: Any) -> None:
     quick.set_defaults(run=_speedrun)
     sweep = commands.add_parser(
         "sweep",
-        help="train networks on any expression and store a row for each",
+        help="train networks on an expression, a problem or your own table, a row for each",
         description="Train every unit at every width with every seed. Each row is stored the "
-        "moment it is known, in a .jsonl file beside the output; a sweep that was stopped resumes "
+        "moment it is known, in a .sqlite file beside the output; a sweep that was stopped resumes "
         "from there when called again.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    sweep.add_argument("--target", default="1/(1+cos(pi*x)**2)", help="expression in x, y, z")
-    sweep.add_argument(
-        "--domain", type=float, nargs=2, default=[-1.0, 1.0], metavar=("A", "B"), help="interval"
+    learned = sweep.add_mutually_exclusive_group()
+    learned.add_argument("--target", default="1/(1+cos(pi*x)**2)", help="expression in x, y, z")
+    learned.add_argument("--problem", default="", help="a problem of the book, as friedman1")
+    learned.add_argument(
+        "--data", default="", metavar="FILE", help="csv or parquet file; needs --y"
     )
-    units = ("mlp", "glu", "gqu")
+    sweep.add_argument("--y", default="", metavar="COLUMN", help="the column of FILE to predict")
     sweep.add_argument(
-        "--unit", type=_one_of("units", units), default=list(units), help="units, by commas"
+        "--domain",
+        type=float,
+        nargs=2,
+        default=None,
+        metavar=("A", "B"),
+        help="interval of every variable of the target (without one: -1 1)",
     )
+    sweep.add_argument("--unit", type=_names, default="mlp,glu,gqu", help="units, by commas")
     sweep.add_argument(
         "--widths", type=_widths, default="5:50", help="neurons: 5:50, 5:50:5 or 4,8,16"
     )
     sweep.add_argument(
-        "--protocol",
-        choices=("spline", "gates", "full"),
-        default="full",
-        help="what is trained: all but the gates, then the gates too, or all parameters",
+        "--activation", default="", help="gate of all units (without one: each unit's own)"
     )
     sweep.add_argument(
-        "--optimizer", choices=("newton", "varpro", "adamw", "lbfgs"), default="varpro", help="how"
+        "--gates", choices=("trained", "frozen"), default="trained", help="trained, or left alone"
     )
     sweep.add_argument(
-        "--activation", choices=("relu", "gelu", "silu"), default="relu", help="of the gates"
+        "--solver",
+        default="",
+        help="free_knots, ridge_path, varpro, newton, adamw or lbfgs (without one: free_knots for "
+        "a target of one variable, ridge_path else)",
+    )
+    sweep.add_argument(
+        "--set",
+        dest="settings",
+        type=_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the solver; may be repeated",
+    )
+    sweep.add_argument(
+        "--split",
+        choices=("paper", "held-out"),
+        default="",
+        help="paper: test points are the training points (without one: paper for a target of one "
+        "variable, held-out else)",
+    )
+    sweep.add_argument(
+        "--points", type=_positive, default=None, help="training points (None: all, or the split's)"
     )
     sweep.add_argument("--seeds", type=_positive, default=1, help="runs per unit and width")
-    sweep.add_argument("--points", type=_positive, default=10_000, help="training points")
-    sweep.add_argument("--out", type=Path, default=Path("results.parquet"), help="the table")
-    sweep.add_argument("--jobs", type=_positive, default=1, help="trials at a time")
-    sweep.add_argument("--scheduler", default="", help="tcp://host:port of a Dask scheduler")
+    sweep.add_argument(
+        "--out", type=Path, default=Path("results.parquet"), help="the table, .parquet or .csv"
+    )
+    _add_where(sweep)
     sweep.set_defaults(run=_sweep)
+    study = commands.add_parser(
+        "study",
+        help="run or check a declared study, whose rows chapters read",
+        description="Run a study, or resume it, and write its rows to results/; or, with --check, "
+        "run some of its rows anew and compare them with the committed ones.",
+    )
+    study.add_argument("name", nargs="?", default="", metavar="NAME", help="of the study")
+    study.add_argument("--all", action="store_true", help="every study")
+    study.add_argument(
+        "--check", type=_positive, default=0, metavar="K", help="compare K rows drawn at random"
+    )
+    study.add_argument("--seed", type=int, default=None, help="of the draw (default: a new one)")
+    _add_where(study)
+    study.set_defaults(run=_study)
+
+
+def _add_where(parser: argparse.ArgumentParser) -> None:
+    """Where trials run."""
+    parser.add_argument("--jobs", type=_positive, default=1, help="trials at a time")
+    parser.add_argument(
+        "--scheduler", default="", metavar="tcp://HOST:PORT", help="a Dask scheduler to run them"
+    )
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -260,13 +363,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Errors that a person can mend are printed as one message without a traceback.
     """
-    arguments = build_parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = build_parser().parse_args(_spaced(given))
     try:
-        arguments.run(arguments)
+        return arguments.run(arguments) or 0
     except (RuntimeError, ValueError, OSError) as error:
         print(f"xsquared: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("xsquared: interrupted", file=sys.stderr)
         return 130
-    return 0
+
+
+def _spaced(given: Sequence[str]) -> list[str]:
+    """A space before values such as -x**2 and -1e-3, which argparse would take for options."""
+    left, spaced = 0, []
+    for word in given:
+        spaced.append(f" {word}" if left and word.startswith("-") else word)
+        left = left - 1 if left else {"--target": 1, "--domain": 2, "-p": 2}.get(word, 0)
+    return spaced

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, knots, predict, set_parameters, unit_class
-from xsquared.quadrature import on_cells
+from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
+from xsquared.functions import Target, interval_of
 from xsquared.truncation import leading_constant
+from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
@@ -100,75 +100,128 @@ def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     return network_from_pieces("gqu", t, np.stack([f[:-1], m[:-1], c2, c3], axis=1))
 
 
-def network_from_pieces(unit: str, knots: np.ndarray, pieces: np.ndarray) -> GatedNetwork:
-    """The network that is a given spline: one neuron per cell, a second one for a GQU's first.
+def network_from_pieces(
+    unit: str | Unit,
+    knots: np.ndarray,
+    pieces: np.ndarray,
+    directions: np.ndarray | None = None,
+    factors: np.ndarray | None = None,
+) -> GatedNetwork:
+    """The network that is a given spline, for a unit with a ReLU gate and p affine factors.
 
-    Neuron k adds the difference between piece k and piece k - 1 continued, a polynomial in
-    s = x - t_k without constant term (for the GQU without linear term either, its slope being
-    continuous). For the MLP that is D_k s. For the GLU it is s (dc s + db), with dc the change of
-    half the curvature and db the kink; the scale D_k is free, as only D_k U_k and D_k u_k matter,
-    and is 1 here. For the GQU it is s * s * (a s + b), and the first cell's slope takes a neuron
-    of its own.
+    A gate at each knot inside adds what the piece beyond it has more than the one before continued.
+    In s = x - t that is D s for p = 0 and s^p (a s + b) for p > 0: the gate, p - 1 factors s and
+    the factor a s + b. The scale of a neuron is free then, and D = 1. If all gates open to the
+    right, the first cell's polynomial stands behind them, carried by gates that are open on the
+    whole interval; a gate that opens to the left puts what its knot adds, with the sign changed, in
+    front of it, and adds it to the polynomial behind. Powers of s below p in that polynomial take
+    p - 1 neurons more, unless it has real roots and is given as one product.
 
     Args:
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        unit: the unit or its name; its splines have degree p + 1 and, for p > 0, p - 1 continuous
+            derivatives.
         knots: (n + 1,) strictly ascending ends of the cells.
-        pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
+        pieces: (n, p + 2) coefficients in powers of x - t_k on cell k, the constant first.
+        directions: (n - 1,) in which the gates at the knots inside open, 1 to the right and -1 to
+            the left; all to the right where None.
+        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
+            first, whose product is the polynomial behind the gates but for its constant; (0, 2)
+            where that is all of it.
 
     Raises:
-        ValueError: an unknown unit, knots that do not ascend, pieces of another shape, or pieces
-            that jump at a knot (for the GQU: or bend there).
+        ValueError: an unknown unit or a gate other than ReLU, knots that do not ascend, pieces of
+            another shape, or pieces that are not as smooth at a knot as the unit needs.
     """
-    network_class = unit_class(unit)
-    degree = 1 + len(network_class.factors)
-    t, c = np.asarray(knots, dtype=np.float64), np.asarray(pieces, dtype=np.float64)
+    record = find_unit(unit)
+    if record.gate.name != "relu":
+        raise ValueError(f"expected a relu gate for a spline, {record.name} has {record.gate.name}")
+    p = len(record.factors)
+    t, c = check_finite_array("knots", knots), check_finite_array("pieces", pieces)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
         raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
-    if c.shape != (len(t) - 1, degree + 1):
-        raise ValueError(f"pieces must have shape {(len(t) - 1, degree + 1)}, got {c.shape}")
-    left, changes = t[:-1], _changes(t, c)
-    smooth = 2 if unit == "gqu" else 1
-    scale = np.abs(c[:, :smooth]).max(initial=1.0)
-    if np.abs(changes[1:, :smooth]).max(initial=0.0) > _JUMP * scale:
-        raise ValueError(f"the pieces do not meet at the knots as a {unit} needs")
-    weights: dict[str, np.ndarray]
-    if unit == "mlp":
-        weights = {"D": changes[:, 1][None]}
-    elif unit == "glu":
-        weights = {"U": changes[:, 2:], "u": changes[:, 1] - changes[:, 2] * left}
+    if c.shape != (len(t) - 1, p + 2):
+        raise ValueError(f"pieces: expected shape {(len(t) - 1, p + 2)}, got {c.shape}")
+    changes = increments(t, c)
+    # Rounding of a piece continued is as large as its terms, not as what they sum to.
+    terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
+    if (np.abs(changes[:, : max(p, 1)]) > _JUMP * terms[: max(p, 1)]).any():
+        raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
+    opened = np.ones(len(c) - 1)
+    if directions is not None:
+        opened = check_finite_array("directions", directions)
+        if opened.shape != (len(c) - 1,) or not (np.abs(opened) == 1).all():
+            raise ValueError(f"directions: expected {len(c) - 1} of 1 or -1, got {quoted(opened)}")
+    whole = combination(opened) @ shifted(c, t[0] - t[:-1])
+    lower = range(1, p) if factors is None else range(0)
+    if factors is not None:
+        factors = check_finite_array("factors", factors)
+        if factors.shape not in ((p + 1, 2), (0, 2)):
+            raise ValueError(f"factors: expected shape {(p + 1, 2)} or (0, 2), got {factors.shape}")
+    if factors is None:
+        factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
+    elif len(factors):
+        whole[0] -= factors[:, 1].prod()
+    # Rows (slope, value at the neuron's place) of gate and factors: neurons behind the gates stand
+    # at the left end, the others at the knots inside.
+    m = len(lower) + min(len(factors), 1)
+    places = np.concatenate([np.full(m, t[0]), t[1:-1]])
+    rows = np.zeros((p + 1, len(places), 2))
+    rows[..., 0] = 1.0
+    for power in lower:
+        rows[power:, power - 1] = [0.0, 1.0]
+        rows[-1, power - 1, 1] = whole[power]
+    if m:
+        rows[:, m - 1] = factors
+    rows[0, m:, 0] = opened
+    weights = np.ones(len(places))
+    if p:
+        rows[-1, m:] = changes[:, :-3:-1]
     else:
-        a, b = changes[:, 3], changes[:, 2]
-        weights = {
-            "U": np.append(0.0, np.ones_like(left))[:, None],
-            "u": np.append(1.0, -left),
-            "Q": np.append(0.0, a)[:, None],
-            "q": np.append(c[0, 1], b - a * left),
-        }
-        left = np.append(left[0], left)
-    network = network_class(1, len(left))
-    weights.setdefault("D", np.ones((1, len(left))))
-    set_parameters(network, G=np.ones((len(left), 1)), g=-left, d=c[0, :1], **weights)
+        weights = np.append(whole[1:2][:m], changes[:, 1])
+    network = build(record, 1, len(places))
+    for (weight, bias), row in zip((("G", "g"), *record.factors), rows, strict=True):
+        set_parameters(network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places})
+    set_parameters(network, D=weights[None], d=whole[:1])
     return network
 
 
-def _changes(t: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """What piece k has more than piece k - 1 continued, in powers of x - t_k; piece 0 whole."""
-    h, (n, size) = np.diff(t), c.shape
-    continued = np.zeros((n, size))
-    for i in range(size):
-        for j in range(i, size):
-            continued[1:, i] += math.comb(j, i) * c[:-1, j] * h[:-1] ** (j - i)
-    return c - continued
+def combination(directions: np.ndarray) -> np.ndarray:
+    """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
+
+    It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
+
+    Args:
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right and -1 to the left.
+
+    Returns:
+        (n,), one for each cell.
+    """
+    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
+    return -np.diff(left)
+
+
+def increments(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """What each piece has more than the one on its left continued, (n - 1, degree + 1).
+
+    Arguments as for :func:`network_from_pieces`; coefficients in powers of x - t_k, k > 0.
+    """
+    return np.subtract(pieces[1:], shifted(pieces[:-1], np.diff(knots)[:-1]))
+
+
+def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
+    made = np.zeros_like(pieces)
+    for i in range(pieces.shape[1]):
+        for j in range(i, pieces.shape[1]):
+            made[:, i] += math.comb(j, i) * pieces[:, j] * distance ** (j - i)
+    return made
 
 
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
     """The ends of the cells, (n_cells + 1,), and their width."""
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if not isinstance(n_cells, int | np.integer) or n_cells < 1:
-        raise ValueError(f"n_cells must be an integer of at least 1, got {n_cells!r}")
-    ((a, b),) = target.domain
-    return np.linspace(a, b, n_cells + 1), (b - a) / n_cells
+    a, b = interval_of(target)
+    n = check_integer("n_cells", n_cells, 1, 10**6)
+    return np.linspace(a, b, n + 1), (b - a) / n
 
 
 @dataclass(frozen=True)
@@ -179,13 +232,16 @@ class Construction:
         name: the builder's name, under which :func:`xsquared.truncation.leading_constant` knows it.
         unit: name of the unit it builds.
         build: ``(target, n_cells) -> network``.
-        order: order of convergence k.
     """
 
     name: str
     unit: str
     build: Callable[[Target, int], GatedNetwork]
-    order: int
+
+    @property
+    def order(self) -> int:
+        """Order of convergence k, that of the unit's splines."""
+        return find_unit(self.unit).order
 
     def constant(self) -> float:
         """Leading constant of the RMSE, from the derivation."""
@@ -196,10 +252,10 @@ class Construction:
 CONSTRUCTIONS: dict[str, Construction] = {
     made.name: made
     for made in (
-        Construction("interpolating_mlp", "mlp", interpolating_mlp, 2),
-        Construction("left_curvature_glu", "glu", left_curvature_glu, 3),
-        Construction("midpoint_curvature_glu", "glu", midpoint_curvature_glu, 3),
-        Construction("hermite_gqu", "gqu", hermite_gqu, 4),
+        Construction("interpolating_mlp", "mlp", interpolating_mlp),
+        Construction("left_curvature_glu", "glu", left_curvature_glu),
+        Construction("midpoint_curvature_glu", "glu", midpoint_curvature_glu),
+        Construction("hermite_gqu", "gqu", hermite_gqu),
     )
 }
 
@@ -210,9 +266,7 @@ def construction(name: str) -> Construction:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in CONSTRUCTIONS:
-        raise ValueError(f"unknown construction {name!r}; known are {', '.join(CONSTRUCTIONS)}")
-    return CONSTRUCTIONS[name]
+    return CONSTRUCTIONS[check_choice("construction", name, CONSTRUCTIONS)]
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
@@ -227,44 +281,6 @@ def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
         ValueError: an unknown name, or as for :func:`interpolating_mlp`.
     """
     made = construction(name)
-    _, h = _cells(target, n_cells)
-    ((a, b),) = target.domain
-    mean_square_root = target.l2_norm(made.order) / math.sqrt(b - a)
+    t, h = _cells(target, n_cells)
+    mean_square_root = target.l2_norm(made.order) / math.sqrt(t[-1] - t[0])
     return made.constant() * h**made.order * mean_square_root
-
-
-def measured_rmse(network: GatedNetwork, target: Target) -> float:
-    """RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
-
-    The integral is taken by Gauss-Legendre quadrature on the pieces between knots, on each of which
-    the network is one polynomial: a grid of points would add its own error to a small one.
-
-    Args:
-        network: a ReLU network of one input and one output.
-        target: a function of one variable.
-
-    Raises:
-        ValueError: a target of several variables, or a network that has no knots.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    ((a, b),) = target.domain
-    inner = knots(network)
-    edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
-    points, weights = on_cells(edges)
-    squares = (predict(network, points.ravel()) - target(points.ravel())) ** 2
-    return math.sqrt(float(squares @ weights.ravel()) / (b - a))
-
-
-def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) -> float:
-    """RMSE of the forward pass on equidistant points, ends included: the paper's protocol.
-
-    Raises:
-        ValueError: a target of several variables, or fewer than two points.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_points < 2:
-        raise ValueError(f"expected at least 2 points, got {n_points}")
-    points = np.linspace(*target.domain[0], n_points)
-    return math.sqrt(float(np.mean((predict(network, points) - target(points)) ** 2)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,14 @@ from typing import Any
 import numpy as np
 import sympy as sp
 import torch
+
+from xsquared.checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_number,
+    quoted,
+)
 
 #: Functions that an expression given as text may use.
 FUNCTIONS = {
@@ -34,8 +43,16 @@ _OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
     ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: a**b,
+    ast.Pow: lambda a, b: _power(a, b),
 }
+# Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
+_MOST_CHARACTERS = 2000
+_MOST_DEPTH = 200
+_MOST_EXPONENT = 10**6
+_MOST_BITS = 1100  # of a constant power: what float64 holds, and a little
+_MOST_ORDER = 12
+_MOST_OPERATIONS = 200_000  # of a derivative, extrapolated from the first
+_SOUND = "expected real constants that float64 holds and exponents of at most a million"
 # Where a target is probed for non-finite values: enough to meet a pole at a simple fraction of the
 # domain; no finite grid can promise more.
 _PROBES = {1: 2401, 2: 97, 3: 25}
@@ -53,45 +70,109 @@ def parse(text: str) -> sp.Expr:
 
     Raises:
         TypeError: ``text`` is no string.
-        ValueError: a syntax error, an unknown name, or anything beyond that grammar.
+        ValueError: a syntax error, an unknown name, anything beyond that grammar, a constant part
+            that is not real or not finite in float64, or text too long or nested too deep.
     """
     if not isinstance(text, str):
         raise TypeError(f"expected an expression as text, got {type(text).__name__}")
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(
+            f"expected an expression of at most {_MOST_CHARACTERS} characters, got {len(text)}: "
+            f"{quoted(text)}"
+        )
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the tokeniser, about code that is no expression
+            tree = ast.parse(text.strip(), mode="eval")
+        return _translate(tree.body, text)
     except SyntaxError as error:
-        raise ValueError(f"cannot read the expression {text!r}: {error.msg}") from error
-    return _translate(tree.body, text)
+        reason: object = error.msg
+    except UnicodeEncodeError as error:
+        reason = error.reason
+    except (RecursionError, MemoryError):
+        reason = f"it is nested more than {_MOST_DEPTH} deep"
+    except (ArithmeticError, AttributeError, LookupError, TypeError):  # of sympy: atan(tan(1e300))
+        reason = "its constants cannot be evaluated"
+    raise ValueError(f"cannot read the expression {quoted(text)}: {reason}")
 
 
-def _translate(node: ast.expr, text: str) -> sp.Expr:
+def _translate(node: ast.expr, text: str, depth: int = 0) -> sp.Expr:
     """One node of the syntax tree as sympy; anything outside the grammar is refused."""
+    if depth > _MOST_DEPTH:
+        raise RecursionError
     match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            # Decimal text, not the binary float: 0.1 means one tenth.
-            return sp.Integer(value) if isinstance(value, int) else sp.Rational(str(value))
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return _required(sp.Integer(value), node, text)
+        case ast.Constant(value=float() as value) if math.isfinite(value):
+            return sp.Rational(str(value))  # decimal text: 0.1 means one tenth
         case ast.Name(id=name) if name in VARIABLE_NAMES:
             return sp.Symbol(name, real=True)
         case ast.Name(id=name) if name in _CONSTANTS:
             return _CONSTANTS[name]
         case ast.Name(id=name):
             known = ", ".join([*VARIABLE_NAMES, *_CONSTANTS])
-            raise ValueError(f"unknown symbol {name!r} in {text!r}; known are {known}")
+            raise ValueError(f"unknown symbol {quoted(name)} in {quoted(text)}; known are {known}")
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            return _OPERATORS[type(op)](_translate(left, text), _translate(right, text))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_translate(operand, text)
-        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _translate(operand, text)
+            parts = (_translate(part, text, depth + 1) for part in (left, right))
+            return _required(_OPERATORS[type(op)](*parts), node, text)
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
+            value = _translate(operand, text, depth + 1)
+            return -value if isinstance(op, ast.USub) else value
         case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
-            if name not in FUNCTIONS:
-                known = ", ".join(FUNCTIONS)
-                raise ValueError(f"unknown function {name!r} in {text!r}; known are {known}")
-            return FUNCTIONS[name](_translate(argument, text))
+            function = FUNCTIONS[check_choice("function", name, FUNCTIONS)]
+            return _required(function(_translate(argument, text, depth + 1)), node, text)
     raise ValueError(
-        f"{ast.unparse(node)!r} in {text!r} is not allowed: expected arithmetic (+ - * / **), "
-        "numbers, variables and functions of one argument"
+        f"{quoted(ast.unparse(node))} in {quoted(text)} is not allowed: expected arithmetic "
+        "(+ - * / **), finite numbers, variables and functions of one argument"
     )
+
+
+def _required(part: sp.Expr, node: ast.expr, text: str) -> sp.Expr:
+    if _sound(part):
+        return part
+    raise ValueError(f"{_SOUND}, got {quoted(ast.unparse(node))} in {quoted(text)}")
+
+
+def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+    """A power; sympy's infinity where it would multiply out numbers far beyond float64."""
+    if not exponent.free_symbols:
+        factor, times = base.as_independent(*base.free_symbols, as_Add=False)[0], exponent
+    elif not base.free_symbols:
+        factor, times = base, exponent.as_coeff_Add()[0]
+    else:
+        return base**exponent
+    if abs(float(times)) > _MOST_EXPONENT:
+        return sp.zoo
+    rational = factor.as_coeff_Mul()[0]
+    # As integers: numerator and denominator may each leave float64.
+    bits = max(abs(math.log2(abs(n))) for n in (float(factor), rational.p, rational.q) if n)
+    if bits * abs(float(times)) > _MOST_BITS:
+        return sp.zoo
+    if exponent.is_Rational and exponent.q > 20 * _MOST_BITS / max(bits, 1.0):
+        exponent = sp.Float(exponent, 17)  # for roots sympy takes whole powers of the base first
+    return base**exponent
+
+
+def _sound(part: sp.Expr) -> bool:
+    """Whether a part of an expression can be a real function of float64 numbers."""
+    if part.has(sp.I, sp.nan, sp.zoo, sp.oo, -sp.oo):
+        return False
+    try:
+        if not part.free_symbols:
+            value = complex(part) if part.is_Rational else complex(sp.N(part))
+            return math.isfinite(value.real) and value.imag == 0
+        moderate = not part.is_Pow or bool(part.exp.free_symbols)
+        return moderate or abs(float(part.exp)) <= _MOST_EXPONENT
+    except (OverflowError, TypeError):  # beyond float64, or no number at all
+        return False
+
+
+def _text(expression: sp.Expr) -> str:
+    """An expression in at most 80 characters."""
+    if any(max(abs(n.p), n.q).bit_length() > 10_000 for n in expression.atoms(sp.Rational)):
+        return "a number of thousands of digits"  # Python refuses to print it
+    text = str(expression)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 @dataclass(frozen=True)
@@ -119,13 +200,47 @@ class Target:
         """The partial derivative as an expression.
 
         Args:
-            orders: order of differentiation per variable; the function itself where none is given.
+            orders: order of differentiation per variable, at most 12; the function itself where
+                none is given.
 
         Raises:
-            ValueError: a wrong number of orders, a negative one, or a derivative that does not
+            ValueError: a wrong number of orders, one out of bounds, or a derivative that does not
                 exist on the whole domain (that of ``abs`` across its kink, for instance).
         """
         return _derivative(self, self._orders(orders))
+
+    def has_derivative(self, *orders: int) -> bool:
+        """Whether a partial derivative exists and is finite on the whole domain, ends included.
+
+        Kinks are known exactly, poles are looked for on a grid.
+
+        Args:
+            orders: as in :meth:`derivative`.
+
+        Raises:
+            ValueError: a wrong number of orders, or one out of bounds.
+        """
+        checked = self._orders(orders)
+        try:
+            self.numpy(*checked)(*_grid(self))
+        except ValueError:
+            return False
+        return True
+
+    def almost_everywhere(self, *orders: int) -> ArrayFunction:
+        """The partial derivative where it exists, and 0 at the points where it does not.
+
+        For ``abs`` it is the slope of either side, 0 at the kink; for ``sqrt`` it is 0 at 0, where
+        the slope is infinite. So it is finite at every point, and serves quadrature and searches
+        that :meth:`numpy` refuses.
+
+        Args:
+            orders: as in :meth:`derivative`.
+
+        Raises:
+            ValueError: as for :meth:`derivative`, where no formula for it is known.
+        """
+        return _numpy_form(self, self._orders(orders), everywhere=False)
 
     def numpy(self, *orders: int) -> ArrayFunction:
         """The partial derivative as a function of float64 arrays, one per variable.
@@ -134,7 +249,8 @@ class Target:
             orders: as in :meth:`derivative`.
 
         Returns:
-            A function whose result has the broadcast shape of its arguments.
+            A function whose result has the broadcast shape of its arguments. It raises ValueError
+            for points that are no finite numbers and where its value is not finite or not real.
         """
         return _numpy_form(self, self._orders(orders))
 
@@ -145,7 +261,7 @@ class Target:
             orders: as in :meth:`derivative`.
 
         Returns:
-            A function whose result has the broadcast shape of its arguments; autograd passes.
+            As :meth:`numpy`; autograd passes.
         """
         return _torch_form(self, self._orders(orders))
 
@@ -159,17 +275,15 @@ class Target:
         Raises:
             ValueError: more than one variable, or a derivative that does not exist.
         """
-        if self.dim != 1:
-            raise ValueError(f"l2_norm needs a target of one variable, {self.name} has {self.dim}")
+        interval_of(self)
+        (order,) = self._orders((order,))
         return _l2_norm(self, order)
 
     def _orders(self, orders: tuple[int, ...]) -> tuple[int, ...]:
         orders = orders or (0,) * self.dim
         if len(orders) != self.dim:
             raise ValueError(f"expected {self.dim} orders of differentiation, got {len(orders)}")
-        if any(not isinstance(k, int | np.integer) or k < 0 for k in orders):
-            raise ValueError(f"orders of differentiation must be integers >= 0, got {orders}")
-        return tuple(int(k) for k in orders)
+        return tuple(check_integer("order of differentiation", k, 0, _MOST_ORDER) for k in orders)
 
 
 def target(
@@ -199,37 +313,48 @@ def target(
         parsed = _with_real_symbols(expression)
     else:
         raise TypeError(f"expected text or a sympy expression, got {type(expression).__name__}")
+    if not isinstance(name, str | None):
+        raise TypeError(f"expected a name as text, got {type(name).__name__}")
     used = {symbol.name for symbol in parsed.free_symbols}
     count = max((VARIABLE_NAMES.index(symbol) + 1 for symbol in used), default=1)
     variables = tuple(sp.Symbol(symbol, real=True) for symbol in VARIABLE_NAMES[:count])
-    box = _box(domain, count)
-    made = Target(parsed, variables, box, str(parsed) if name is None else name)
-    _require_finite(made, (0,) * count, "value")
+    made = Target(
+        parsed, variables, check_box(domain, count), _text(parsed) if name is None else name
+    )
+    made(*_grid(made))
     return made
 
 
 def _with_real_symbols(expression: sp.Expr) -> sp.Expr:
-    """The expression in this module's symbols; foreign names are refused."""
-    unknown = sorted(s.name for s in expression.free_symbols if s.name not in VARIABLE_NAMES)
-    if unknown:
-        known = ", ".join(VARIABLE_NAMES)
-        raise ValueError(f"unknown symbol {unknown[0]!r} in {expression}; known are {known}")
+    """The expression in this module's symbols; foreign names are refused, as in :func:`parse`."""
+    for symbol in sorted(expression.free_symbols, key=str):
+        check_choice("symbol", symbol.name, VARIABLE_NAMES)
+    for part in sp.postorder_traversal(expression):
+        if isinstance(part, sp.Expr) and not _sound(part):
+            raise ValueError(f"{_SOUND}, got {_text(part)} in {_text(expression)}")
     return expression.subs({s: sp.Symbol(s.name, real=True) for s in expression.free_symbols})
 
 
-def _box(
+def check_box(
     domain: tuple[float, float] | Sequence[tuple[float, float]], count: int
 ) -> tuple[tuple[float, float], ...]:
-    """One checked interval per variable."""
-    array = np.asarray(domain, dtype=np.float64)
+    """One interval per variable, from as many of them or from one for all.
+
+    Raises:
+        ValueError: another number of intervals, or one that is empty or not finite.
+    """
+    try:
+        array = np.array(domain, dtype=object)
+    except ValueError:  # rows of several lengths
+        array = np.zeros(0)
     if array.shape == (2,):
         array = np.tile(array, (count, 1))
     if array.shape != (count, 2):
         raise ValueError(
-            f"expected one interval (a, b) or {count} of them, got shape {array.shape}"
+            f"domain: expected one interval (a, b) or {count} of them, got {quoted(domain)}"
         )
     for a, b in array:
-        check_interval(float(a), float(b))
+        check_interval(a, b)
     return tuple((float(a), float(b)) for a, b in array)
 
 
@@ -239,66 +364,111 @@ def check_interval(a: float, b: float) -> None:
     Raises:
         ValueError: naming the interval.
     """
-    if not (math.isfinite(a) and math.isfinite(b) and a < b):
-        raise ValueError(f"expected an interval with finite a < b, got ({a}, {b})")
+    try:
+        width = check_number("b", b) - check_number("a", a)
+    except ValueError:
+        width = math.nan
+    if not 0 < width < math.inf:
+        raise ValueError(f"expected an interval with finite a < b, got ({quoted(a)}, {quoted(b)})")
 
 
-def _require_finite(made: Target, orders: tuple[int, ...], what: str) -> None:
-    """Probe a grid of the domain, ends included."""
+def interval_of(target: Target) -> tuple[float, float]:
+    """The domain of a target of one variable.
+
+    Raises:
+        TypeError: no target.
+        ValueError: a target of several variables.
+    """
+    if not isinstance(target, Target):
+        raise TypeError(f"expected a Target of one variable, got {quoted(target)}")
+    if target.dim != 1:
+        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
+    return target.domain[0]
+
+
+def _grid(made: Target) -> tuple[np.ndarray, ...]:
+    """Where a target is probed: a grid of its domain, ends included."""
     axes = [np.linspace(a, b, _PROBES[made.dim]) for a, b in made.domain]
-    points = np.meshgrid(*axes, indexing="ij")
-    with np.errstate(all="ignore"):
-        values = _numpy_form(made, orders)(*points)
-    bad = ~np.isfinite(values)
-    if bad.any():
-        first = tuple(int(i) for i in np.argwhere(bad)[0])
-        where = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, points, strict=True))
-        raise ValueError(f"the {what} of {made.name} is not finite at {where}: {values[first]}")
+    return tuple(np.meshgrid(*axes, indexing="ij"))
 
 
 @cache
-def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
-    result = made.expression
+def _derivative(made: Target, orders: tuple[int, ...], everywhere: bool = True) -> sp.Expr:
+    result, signs = _without_kinks(made) if any(orders) else (made.expression, {})
     for variable, order in zip(made.variables, orders, strict=True):
+        if order > 1:
+            first = sp.diff(result, variable)
+            before, after = max(1, sp.count_ops(result)), sp.count_ops(first)
+            if before * (after / before) ** order > _MOST_OPERATIONS:
+                raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
-    if result.has(sp.Derivative, sp.DiracDelta, sp.Subs) or (
-        any(orders) and result.has(sp.sign) and _changes_sign(made)
-    ):
+    moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
+    kinked = any(moved & sign.free_symbols for sign in signs.values())
+    if (everywhere and kinked) or result.has(sp.Derivative, sp.Subs, sp.DiracDelta):
         raise ValueError(f"{made.name} has no derivative of order {orders} on its whole domain")
-    return result
+    return _with_signs(result, signs)
 
 
-def _changes_sign(made: Target) -> bool:
-    """Whether the argument of some ``abs`` takes both signs on the domain."""
-    axes = [np.linspace(a, b, _PROBES[made.dim]) for a, b in made.domain]
-    points = np.meshgrid(*axes, indexing="ij")
-    for kink in made.expression.atoms(sp.Abs):
-        values = _lambdify(made.variables, kink.args[0], "numpy")(*points)
-        if np.min(values) < 0 < np.max(values):
-            return True
-    return False
+def _without_kinks(made: Target) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """The expression with every ``abs`` as its argument times a sign, and what each sign is.
+
+    Off the kinks a sign is constant: a symbol for which nothing need be differentiated. Where the
+    argument keeps its sign on the whole domain it is 1 or -1.
+    """
+    signs: dict[sp.Symbol, sp.Expr] = {}
+
+    def unfolded(inner: sp.Expr) -> sp.Expr:
+        form = _lambdify(made.variables, _with_signs(inner, signs), "numpy")
+        with np.errstate(all="ignore"):
+            values = form(*_grid(made))
+        if not np.min(values) < 0 < np.max(values):
+            return inner if np.max(values) > 0 else -inner
+        sign = sp.Dummy("sign", real=True)
+        signs[sign] = sp.sign(inner)
+        return sign * inner
+
+    return made.expression.replace(sp.Abs, unfolded), signs
+
+
+def _with_signs(expression: sp.Expr, signs: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
+    """The expression with its signs in their places, those of outer kinks first."""
+    for symbol, sign in reversed(signs.items()):
+        expression = expression.xreplace({symbol: sign})
+    return expression
 
 
 def _lambdify(
     variables: tuple[sp.Symbol, ...], expression: sp.Expr, module: str
 ) -> Callable[..., Any]:
-    if module == "torch":
-        # torch.pow takes no two plain numbers: constants such as pi**2 must be folded beforehand.
+    # torch.pow takes no two plain numbers: constants such as pi**2 are folded beforehand. numpy's
+    # functions take no integer beyond 64 bits.
+    if module == "torch" or any(abs(n) >= 2**63 for n in expression.atoms(sp.Integer)):
         expression = sp.N(expression, 17)
-        return sp.lambdify(variables, expression, modules="torch", cse=True)
-    return sp.lambdify(variables, expression, modules=["scipy", "numpy"], cse=True)
+    modules = "torch" if module == "torch" else ["scipy", "numpy"]
+    try:
+        form: Callable[..., Any] = sp.lambdify(variables, expression, modules=modules, cse=True)
+    except (NotImplementedError, KeyError) as error:  # no printer, or infinite when folded
+        raise ValueError(
+            f"cannot evaluate {_text(expression)} on arrays: {quoted(str(error))}"
+        ) from None
+    return form
 
 
 @cache
-def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders), "numpy")
+def _numpy_form(made: Target, orders: tuple[int, ...], everywhere: bool = True) -> ArrayFunction:
+    raw = _lambdify(made.variables, _derivative(made, orders, everywhere), "numpy")
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         if len(points) != made.dim:
             raise TypeError(f"{made.name} takes {made.dim} arrays, got {len(points)}")
-        arrays = np.broadcast_arrays(*(np.asarray(p, dtype=np.float64) for p in points))
-        # A constant expression comes back as a scalar: give it the points' shape.
-        return np.array(np.broadcast_to(raw(*arrays), arrays[0].shape), dtype=np.float64)
+        arrays = np.broadcast_arrays(*(check_finite_array("points", p) for p in points))
+        with np.errstate(all="ignore"):
+            # A constant expression comes back as a scalar: give it the points' shape.
+            value = np.broadcast_to(_applied(raw, made, arrays), arrays[0].shape)
+        good = np.isfinite(value) & np.isreal(value)
+        if everywhere and not good.all():
+            raise _not_finite(made, orders, arrays, value, good)
+        return np.array(np.where(good, value.real, 0.0), dtype=np.float64)
 
     return evaluate
 
@@ -310,13 +480,43 @@ def _torch_form(made: Target, orders: tuple[int, ...]) -> TensorFunction:
     def evaluate(*points: torch.Tensor) -> torch.Tensor:
         if len(points) != made.dim:
             raise TypeError(f"{made.name} takes {made.dim} tensors, got {len(points)}")
+        for p in points:
+            check_finite_array("points", p)
         tensors = torch.broadcast_tensors(
             *(torch.as_tensor(p, dtype=torch.float64) for p in points)
         )
-        value = torch.as_tensor(raw(*tensors), dtype=torch.float64)
-        return value.expand(tensors[0].shape)
+        value = torch.as_tensor(_applied(raw, made, tensors)).expand(tensors[0].shape)
+        good = torch.isfinite(value) & torch.isreal(value)
+        if not good.all():
+            arrays = [tensor.detach().numpy() for tensor in tensors]
+            raise _not_finite(made, orders, arrays, value.detach().numpy(), good.numpy())
+        return value.to(torch.float64)
 
     return evaluate
+
+
+def _applied(raw: Callable[..., Any], made: Target, points: Sequence[Any]) -> Any:
+    """What sympy's function gives; foreign sympy functions have no form for arrays."""
+    try:
+        return raw(*points)
+    except (ArithmeticError, AttributeError, NameError, RuntimeError, TypeError) as error:
+        raise ValueError(f"cannot evaluate {made.name} on arrays: {quoted(str(error))}") from error
+
+
+def _not_finite(
+    made: Target,
+    orders: tuple[int, ...],
+    points: Sequence[np.ndarray],
+    values: np.ndarray,
+    good: np.ndarray,
+) -> ValueError:
+    """The error for the first point without a finite real value."""
+    first = tuple(int(i) for i in np.argwhere(~good)[0])
+    where = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, points, strict=True))
+    order = orders[0] if made.dim == 1 else orders
+    what = f"derivative of order {order}" if any(orders) else "value"
+    kind = "finite" if np.isreal(values[first]) else "real"
+    return ValueError(f"the {what} of {made.name} is not {kind} at {where}: {values[first]}")
 
 
 @cache
@@ -324,22 +524,22 @@ def _l2_norm(made: Target, order: int) -> float:
     # Imported here: half a second that nothing but norms needs.
     from scipy.integrate import quad
 
-    _require_finite(made, (order,), f"derivative of order {order}")
     derivative = made.numpy(order)
+    derivative(*_grid(made))  # refused before any integral
     ((a, b),) = made.domain
+
+    def square(x: float) -> float:
+        value = float(derivative(x))
+        return value * value
+
     # Sixteen pieces, so that the adaptive rule cannot overlook a narrow feature.
-    edges = np.linspace(a, b, 17)
     pieces = [
-        quad(lambda x: float(derivative(x)) ** 2, left, right, epsabs=0.0, epsrel=1e-10, limit=200)
-        for left, right in pairwise(edges)
-        if _not_identically_zero(derivative, left, right)
+        quad(square, left, right, epsabs=0.0, epsrel=1e-10, limit=200)
+        for left, right in pairwise(np.linspace(a, b, 17))
+        # A relative tolerance cannot be met on a piece where the integrand vanishes.
+        if derivative(np.linspace(left, right, 33)).any()
     ]
     return math.sqrt(math.fsum(value for value, _ in pieces))
-
-
-def _not_identically_zero(derivative: ArrayFunction, left: float, right: float) -> bool:
-    """A relative tolerance cannot be met on a piece where the integrand vanishes."""
-    return bool(np.any(derivative(np.linspace(left, right, 33)) != 0.0))
 
 
 #: The gated-units paper's target in one dimension (section 4.1), on [-1, 1].

@@ -11,18 +11,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from xsquared.networks import GatedNetwork, hinge_segments
+from xsquared.checks import check_choice, check_finite_array
+from xsquared.geometry import hinge_segments
+from xsquared.units import GatedNetwork
 
 if TYPE_CHECKING:
     # Not at run time: notebooks that only draw have no use for a speedrun's progress bar.
-    from xsquared.speedrun import UnitRun
+    from xsquared.studies.speedrun import UnitRun
 
-#: Look of each unit's lines in every figure; colour, marker and dashes say the same.
+#: Look of each unit's lines in every figure; colour, marker and dashes say the same. A unit of
+#: one's own gets its look by an entry of its own.
 LOOK: dict[str, dict[str, Any]] = {
     "target": {"color": "#555555", "linestyle": "--"},
     "mlp": {"color": "#2a78b5", "marker": "o"},
     "glu": {"color": "#c8541b", "marker": "s"},
     "gqu": {"color": "#3c8d40", "marker": "^"},
+    "relu2_mlp": {"color": "#17808a", "marker": "v"},
+    "relu3_mlp": {"color": "#6b7a1e", "marker": "P"},
+    "bilinear": {"color": "#8a5cb8", "marker": "D"},
+    "geglu": {"color": "#a83279", "marker": "X"},
+    "swiglu": {"color": "#7a5230", "marker": "*"},
 }
 
 #: Look of the four closed-form constructions, their unit's colour and a marker each.
@@ -46,25 +54,17 @@ def line_look(name: str) -> dict[str, Any]:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in LOOK:
-        raise ValueError(f"no look for {name!r}; known are {', '.join(LOOK)}")
-    return {key: value for key, value in LOOK[name].items() if key != "marker"}
+    look = LOOK[check_choice("look", name, LOOK)]
+    return {key: value for key, value in look.items() if key != "marker"}
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
-    """Thin vertical lines where cells meet.
-
-    Args:
-        ax: the axes.
-        knots: (n,) places.
+    """Thin vertical lines at the knots (n,), where cells meet.
 
     Raises:
-        ValueError: knots that are no vector.
+        ValueError: knots that are no vector of finite numbers.
     """
-    places = np.asarray(knots, dtype=np.float64)
-    if places.ndim != 1:
-        raise ValueError(f"expected a vector of knots, got shape {places.shape}")
-    for place in places:
+    for place in check_finite_array("knots", knots, ndim=1):
         ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0)
 
 
@@ -74,7 +74,7 @@ def draw_hinges(
     """The hinge lines of a network on the plane, exact to the edge of the box.
 
     Raises:
-        ValueError: as for :func:`xsquared.networks.hinge_segments`.
+        ValueError: as for :func:`xsquared.geometry.hinge_segments`.
     """
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end

@@ -9,19 +9,29 @@ constant times n^-k and a quasi-norm of f^(k) (Barrow and Smith, Quart. Appl. Ma
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
-from xsquared.functions import Target
-from xsquared.quadrature import on_cells
+from xsquared.checks import check_choice, check_finite_array, check_integer, check_size, quoted
+from xsquared.functions import Target, interval_of
+from xsquared.quadrature import gauss_legendre, on_cells
 
 Family = Literal["discontinuous", "smooth"]
 
 #: Points of the midpoint rule for the quasi-norm; its integrand is continuous but not smooth.
 _POINTS = 20_000
+#: Points of the midpoint rule that finds zeros of f^(k) and shares between them.
+_FINE = 200_000
+#: Legendre polynomials beyond the first one that the pieces lack, in a lower bound's projection.
+_MORE_DEGREES = 3
+#: The local variable of a cell of width one.
+x = sp.Symbol("x", real=True)
 
 
 def error_constant(order: int, family: Family) -> sp.Expr:
@@ -31,20 +41,59 @@ def error_constant(order: int, family: Family) -> sp.Expr:
     over k!. sqrt(abs(B_2k)/(2k)!) for maximal smoothness: the norm of the Bernoulli monospline.
 
     Args:
-        order: k, at least 1.
+        order: k, from 1 to 100.
         family: ``"discontinuous"`` or ``"smooth"``.
 
     Raises:
-        ValueError: an order below 1 or an unknown family.
+        ValueError: an order out of bounds or an unknown family.
     """
-    if order < 1:
-        raise ValueError(f"order must be at least 1, got {order}")
-    k = sp.Integer(order)
-    if family == "discontinuous":
+    k = sp.Integer(check_integer("order", order, 1, 100))
+    if check_choice("family", family, get_args(Family)) == "discontinuous":
         return sp.factorial(k) / (sp.factorial(2 * k) * sp.sqrt(2 * k + 1))
-    if family == "smooth":
-        return sp.sqrt(sp.Abs(sp.bernoulli(2 * k)) / sp.factorial(2 * k))
-    raise ValueError(f"family must be discontinuous or smooth, got {family!r}")
+    return sp.sqrt(sp.Abs(sp.bernoulli(2 * k)) / sp.factorial(2 * k))
+
+
+def monospline(order: int, continuity: int) -> sp.Expr:
+    """The error of the best spline on infinitely many cells of width one, for f^(k) = 1.
+
+    A shift by one cell changes x^k/k! by a polynomial that the space contains, so that the best
+    error has period one: on a cell it is x^k/k! plus a polynomial of degree k - 1, whose first
+    derivatives agree at both ends. Its root mean square is the constant of h^k rms(f^(k)).
+
+    Args:
+        order: k, from 1 to 12; the pieces have degree k - 1.
+        continuity: continuous derivatives r of the spline, -1 where pieces need not meet, at most
+            k - 2.
+
+    Returns:
+        The error on the cell [0, 1], a polynomial in :data:`x` with rational coefficients.
+
+    Raises:
+        ValueError: an order or a continuity out of bounds.
+    """
+    check_integer("order", order, 1, 12)
+    return _monospline(order, check_integer("continuity", continuity, -1, order - 2))
+
+
+@cache
+def _monospline(order: int, continuity: int) -> sp.Expr:
+    coefficients = sp.symbols(f"a0:{order}")
+    error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
+    derivatives = [sp.diff(error, x, j) for j in range(continuity + 1)]
+    meets = [sp.expand(d.subs(x, 1) - d.subs(x, 0)) for d in derivatives]
+    error = error.subs(sp.solve(meets, coefficients, dict=True)[0]) if meets else error
+    free = sorted(error.free_symbols - {x}, key=str)
+    square = sp.integrate(sp.expand(error**2), (x, 0, 1))
+    (least,) = sp.solve([sp.diff(square, a) for a in free], free, dict=True)
+    return sp.expand(error.subs(least))
+
+
+def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
+    """The root mean square of :func:`monospline`: the best constant on equal cells.
+
+    Arguments and errors as there.
+    """
+    return sp.sqrt(sp.integrate(sp.expand(monospline(order, continuity) ** 2), (x, 0, 1)))
 
 
 def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) -> float:
@@ -59,10 +108,11 @@ def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) 
     Raises:
         ValueError: several variables, no cells, or as for :func:`error_constant`.
     """
-    _check(target, n_cells)
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
+    h = (b - a) / check_integer("n_cells", n_cells, 1)
+    constant = float(error_constant(order, family))
     rms = target.l2_norm(order) / math.sqrt(b - a)
-    return float(error_constant(order, family)) * ((b - a) / n_cells) ** order * rms
+    return constant * h**order * rms
 
 
 def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> float:
@@ -73,46 +123,217 @@ def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> 
 
     Arguments and errors as for :func:`predicted_uniform`.
     """
-    _check(target, n_cells)
-    ((a, b),) = target.domain
+    a, b = interval_of(target)
+    n = check_integer("n_cells", n_cells, 1)
+    constant = float(error_constant(order, family))
     s = 1 / (order + 0.5)
-    x = a + (np.arange(_POINTS) + 0.5) * (b - a) / _POINTS
-    integral = float(np.mean(np.abs(target.numpy(order)(x)) ** s)) * (b - a)
-    quasi_norm = integral ** (1 / s)
-    return float(error_constant(order, family)) * n_cells**-order * quasi_norm / math.sqrt(b - a)
+    points = a + (np.arange(_POINTS) + 0.5) * (b - a) / _POINTS
+    integral = float(np.mean(np.abs(target.numpy(order)(points)) ** s)) * (b - a)
+    return float(constant * n**-order * integral ** (1 / s) / math.sqrt(b - a))
 
 
-def least_squares_spline_rmse(target: Target, order: int, n_cells: int) -> float:
-    """RMSE of the best maximally smooth spline on equal cells, fitted by scipy.
+def least_squares_spline_rmse(
+    target: Target, order: int, n_cells: int, continuity: int | None = None
+) -> float:
+    """RMSE of the best spline on equal cells, fitted by scipy.
 
     The fit and its error use Gauss-Legendre nodes on every cell, so that both stand for integrals.
 
     Args:
         target: a function of one variable.
-        order: degree plus one, at least 2.
-        n_cells: number of cells, at least 1.
+        order: degree plus one, from 2 to 20.
+        n_cells: number of cells, from 1 to a million.
+        continuity: continuous derivatives at the knots, from 0; where None, as many as the degree
+            allows, order - 2.
 
     Raises:
-        ValueError: several variables, no cells, or an order below 2.
+        ValueError: several variables, or a number out of bounds.
         FloatingPointError: scipy returns NaN (the Schoenberg-Whitney conditions fail).
     """
-    _check(target, n_cells)
-    if order < 2:
-        raise ValueError(f"order must be at least 2, got {order}")
-    ((a, b),) = target.domain
-    edges = np.linspace(a, b, n_cells + 1)
-    x, w = (array.ravel() for array in on_cells(edges))
+    a, b = interval_of(target)
+    degree = check_integer("order", order, 2, 20) - 1
+    edges = np.linspace(a, b, check_integer("n_cells", n_cells, 1, 10**6) + 1)
+    smooth = order - 2 if continuity is None else continuity
+    check_integer("continuity", smooth, 0, order - 2)
+    points, w = (array.ravel() for array in on_cells(edges))
     w = w / (b - a)
-    knots = np.concatenate([[a] * (order - 1), edges, [b] * (order - 1)])
+    inner = np.repeat(edges[1:-1], degree - smooth)
+    knots = np.concatenate([[a] * order, inner, [b] * order])
     # scipy weighs residuals, not their squares.
-    spline = make_lsq_spline(x, target(x), knots, k=order - 1, w=np.sqrt(w))
-    if not np.isfinite(spline.c).all():
+    spline = make_lsq_spline(points, target(points), knots, k=degree, w=np.sqrt(w))
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(w @ (spline(points) - target(points)) ** 2)
+    if not math.isfinite(square):
         raise FloatingPointError(f"the least-squares spline on {n_cells} cells is not finite")
-    return math.sqrt(float(w @ (spline(x) - target(x)) ** 2))
+    return math.sqrt(square)
 
 
-def _check(target: Target, n_cells: int) -> None:
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_cells < 1:
-        raise ValueError(f"n_cells must be at least 1, got {n_cells}")
+@dataclass(frozen=True)
+class Segments:
+    """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
+
+    Attributes:
+        edges: (s + 1,) the interval's ends and the simple zeros between them.
+        masses: (s,) integrals of abs(f^(k))^(1/(k + 1/2)) between neighbouring edges.
+        zero_at_end: whether f^(k) vanishes at the left end, and at the right one.
+        knots: maps shares of the whole mass to places.
+    """
+
+    edges: np.ndarray
+    masses: np.ndarray
+    zero_at_end: tuple[bool, bool]
+    knots: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def zeros(self) -> int:
+        """How many zeros lie inside the interval."""
+        return len(self.masses) - 1
+
+    def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
+        """Cells per segment that make the sum of mass^(2k+1) (cells + extra)^(-2k) least.
+
+        A cell with a zero in its middle counts half for either side. The sum is convex in every
+        segment, so that giving one cell after another where it helps most is optimal.
+
+        Args:
+            order: k.
+            n_cells: of all segments together.
+            extra: (s,) what each segment has beyond its cells.
+
+        Returns:
+            (s,) numbers of cells; None where there are fewer cells than zeros.
+        """
+        if n_cells < self.zeros:
+            return None
+        halves = np.ones(len(self.masses))
+        halves[[0, -1]] = 0.5 if self.zeros else 0.0
+        cells = halves + extra
+        power = -2 * order
+        for _ in range(n_cells - self.zeros):
+            with np.errstate(divide="ignore"):
+                gain = self.masses ** (1 - power) * (cells**power - (cells + 1) ** power)
+            cells[np.argmax(gain)] += 1
+        return cells - extra
+
+
+def segments(target: Target, order: int) -> Segments:
+    """Cut a target's interval at the zeros of its derivative of that order.
+
+    Raises:
+        ValueError: several variables, an order above 12, or a derivative that vanishes everywhere.
+    """
+    a, b = interval_of(target)
+    check_integer("order", order, 1, 12)
+    edges = np.linspace(a, b, _FINE + 1)
+    values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
+    if not values.any():
+        raise ValueError(
+            f"expected a derivative of order {order} that does not vanish, {target.name} has none"
+        )
+    mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
+    mass *= (b - a) / _FINE
+    change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
+    places = np.array([0, *change, _FINE])
+    at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
+    return Segments(
+        edges[places],
+        np.diff(mass[places]),
+        (bool(at_ends[0]), bool(at_ends[1])),
+        lambda shares: np.interp(shares * mass[-1], mass, edges),
+    )
+
+
+def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
+    """Lower bounds of the squared error of one polynomial on every interval between grid points.
+
+    By Bessel's inequality, the projections on the Legendre polynomials of degrees k to k + 3 bound
+    the squared error from below. Intervals of more than ``longest`` grid cells get what holds for
+    any interval: the error is no less than the sum over two halves.
+
+    Args:
+        target: a function of one variable.
+        order: k; the polynomial has degree k - 1.
+        grid: (m + 1,) ascending points.
+        longest: grid cells of the longest interval that is projected.
+
+    Returns:
+        (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
+
+    Raises:
+        ValueError: several variables, a number out of bounds, or a grid that does not ascend.
+    """
+    interval_of(target)
+    check_integer("longest", longest, 1)
+    grid = check_finite_array("grid", grid, ndim=1)
+    m, top = len(grid) - 1, check_integer("order", order, 1, 12) + _MORE_DEGREES
+    if m < 1 or not (np.diff(grid) > 0).all():
+        raise ValueError(f"grid: expected at least 2 ascending points, got {quoted(grid)}")
+    check_size("bounds", m + 1, m + 1)
+    # Exact for what must cancel: a polynomial of degree k - 1 times the Legendre polynomials.
+    count = -(-(order + top) // 2)
+    xi, weights = gauss_legendre(count)
+    h = np.diff(grid)[:, None]
+    points = (grid[:-1, None] + h * xi).ravel()
+    values = target(points) * (h * weights).ravel()
+    bounds = np.zeros((m + 1, m + 1))
+    for cells in range(1, m + 1):
+        first = np.arange(m + 1 - cells)
+        middle = first + cells // 2
+        below = bounds[first, middle] + bounds[middle, first + cells]
+        if cells <= longest:
+            places, products = (
+                np.lib.stride_tricks.sliding_window_view(array, cells * count)[::count]
+                for array in (points, values)
+            )
+            width = (grid[cells:] - grid[:-cells])[:, None]
+            z = 2 * (places - grid[first, None]) / width - 1
+            lower, upper = np.ones_like(z), z
+            square = np.zeros(len(first))
+            for j in range(1, top + 1):
+                if j >= order:
+                    projection = np.einsum("ij,ij->i", upper, products)
+                    square += (2 * j + 1) * projection**2 / width[:, 0]
+                lower, upper = upper, ((2 * j + 1) * z * upper - j * lower) / (j + 1)
+            below = np.maximum(below, square)
+        bounds[first, first + cells] = below
+    return bounds
+
+
+def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Lower bounds of the squared error of n pieces with free breaks, for n = 1 to ``most``.
+
+    Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error, and
+    the pieces that remain begin and end at grid points: the least sum over all choices of the
+    cells left out, by dynamic programming, is no more than any spline's squared error.
+
+    Args:
+        bounds: (m + 1, m + 1) of :func:`least_errors`.
+        most: pieces, fewer than m.
+
+    Returns:
+        (most,) bounds, and for every n the (n - 1,) indices of the cells left out.
+
+    Raises:
+        ValueError: bounds that are no square, or a number of pieces out of bounds.
+    """
+    bounds = check_finite_array("bounds", bounds, ndim=2)
+    m = len(bounds) - 1
+    if m < 1 or bounds.shape[1] != m + 1:
+        raise ValueError(f"bounds: expected shape (m + 1, m + 1), got {bounds.shape}")
+    check_integer("most", most, 1, m - 1)
+    # A piece that begins behind the cell j and ends at the grid point i.
+    piece = np.where(np.arange(m)[:, None] < np.arange(m + 1), bounds[1:], np.inf)
+    best, found, chosen = bounds[0], [bounds[0, m]], []
+    for _ in range(most - 1):
+        sums = best[:m, None] + piece
+        chosen.append(sums.argmin(axis=0))
+        best = sums.min(axis=0)
+        found.append(best[m])
+    breaks = []
+    for n in range(most):
+        place, skipped = m, []
+        for choice in reversed(chosen[:n]):
+            place = choice[place]
+            skipped.append(place)
+        breaks.append(np.array(skipped[::-1], dtype=int))
+    return np.array(found), breaks

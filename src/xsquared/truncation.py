@@ -14,6 +14,9 @@ from functools import cache
 
 import sympy as sp
 
+from xsquared.checks import check_choice, check_integer, quoted
+from xsquared.units import find_unit
+
 #: Place in the cell and width of the cell.
 x, h = sp.symbols("x h", positive=True)
 #: Derivatives of the target at the cell's left end, f0 to f5.
@@ -23,13 +26,24 @@ _epsilon = sp.Symbol("epsilon", positive=True)
 
 
 def target(at: sp.Expr) -> sp.Expr:
-    """The target's Taylor polynomial of degree 5 about the cell's left end, at one place."""
+    """The target's Taylor polynomial of degree 5 about the cell's left end, at one place.
+
+    Raises:
+        TypeError: the place is no sympy expression.
+    """
+    at = _expression(at)
     return sum((f[j] * at**j / sp.factorial(j) for j in range(len(f))), sp.Integer(0))
 
 
 def target_derivative(order: int, at: sp.Expr) -> sp.Expr:
-    """The derivative of :func:`target` of that order, at one place."""
-    return sp.diff(target(x), x, order).subs(x, at)
+    """The derivative of :func:`target` of that order, 0 to 5, at one place.
+
+    Raises:
+        TypeError: the place is no sympy expression.
+        ValueError: an order that the polynomial of degree 5 does not carry.
+    """
+    k = check_integer("order", order, 0, len(f) - 1)
+    return sp.diff(target(x), x, k).subs(x, _expression(at))
 
 
 def linear_piece() -> sp.Expr:
@@ -43,8 +57,11 @@ def quadratic_piece(theta: sp.Expr) -> sp.Expr:
 
     Args:
         theta: where in the cell the curvature is taken, 0 for its left end, 1 for its right.
+
+    Raises:
+        TypeError: theta is no sympy expression.
     """
-    half_curvature = target_derivative(2, theta * h) / 2
+    half_curvature = target_derivative(2, _expression(theta) * h) / 2
     slope = (target(h) - target(sp.Integer(0))) / h - half_curvature * h
     return target(sp.Integer(0)) + slope * x + half_curvature * x**2
 
@@ -77,14 +94,16 @@ class Piece:
 
 #: The pieces by the name of their construction in :mod:`xsquared.constructions`.
 PIECES: dict[str, Piece] = {
-    "interpolating_mlp": Piece(linear_piece, 2),
-    "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), 3),
-    "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), 3),
-    "hermite_gqu": Piece(hermite_piece, 4),
+    name: Piece(polynomial, find_unit(unit).order)
+    for name, unit, polynomial in (
+        ("interpolating_mlp", "mlp", linear_piece),
+        ("left_curvature_glu", "glu", lambda: quadratic_piece(sp.Integer(0))),
+        ("midpoint_curvature_glu", "glu", lambda: quadratic_piece(sp.Rational(1, 2))),
+        ("hermite_gqu", "gqu", hermite_piece),
+    )
 }
 
 
-@cache
 def truncation_error(name: str) -> sp.Expr:
     """tau = y - f on the cell [0, h], in x, h and the derivatives f0, f1, ....
 
@@ -94,8 +113,11 @@ def truncation_error(name: str) -> sp.Expr:
     Raises:
         ValueError: an unknown name.
     """
-    if name not in PIECES:
-        raise ValueError(f"unknown construction {name!r}; known are {', '.join(PIECES)}")
+    return _error(check_choice("construction", name, PIECES))
+
+
+@cache
+def _error(name: str) -> sp.Expr:
     return sp.expand(PIECES[name].polynomial() - target(x))
 
 
@@ -103,23 +125,23 @@ def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
     """The part of an error whose total degree in x and h is ``degree``.
 
     Raises:
-        ValueError: a negative degree.
+        TypeError: no sympy expression.
+        ValueError: a degree below 0 or above 100.
     """
-    if degree < 0:
-        raise ValueError(f"expected a degree >= 0, got {degree}")
-    scaled = sp.expand(expression.subs({x: _epsilon * x, h: _epsilon * h}, simultaneous=True))
-    return sp.expand(scaled.coeff(_epsilon, degree))
+    places = {x: _epsilon * x, h: _epsilon * h}
+    scaled = sp.expand(_expression(expression).subs(places, simultaneous=True))
+    return sp.expand(scaled.coeff(_epsilon, check_integer("degree", degree, 0, 100)))
 
 
 def terms_up_to(expression: sp.Expr, degree: int) -> sp.Expr:
     """The part of an error whose total degree in x and h is at most ``degree``.
 
     Raises:
-        ValueError: a negative degree.
+        TypeError: no sympy expression.
+        ValueError: a degree below 0 or above 100.
     """
-    if degree < 0:
-        raise ValueError(f"expected a degree >= 0, got {degree}")
-    return sum((terms_of_degree(expression, k) for k in range(degree + 1)), sp.Integer(0))
+    last = check_integer("degree", degree, 0, 100)
+    return sum((terms_of_degree(expression, k) for k in range(last + 1)), sp.Integer(0))
 
 
 def leading_term(name: str) -> sp.Expr:
@@ -133,11 +155,14 @@ def leading_term(name: str) -> sp.Expr:
 
 
 def root_mean_square(error: sp.Expr) -> sp.Expr:
-    """Root mean square of an error over the cell [0, h] (the representative cell of Eq. 8)."""
-    return sp.sqrt(sp.factor(sp.integrate(sp.expand(error**2), (x, 0, h)) / h))
+    """Root mean square of an error over the cell [0, h] (the representative cell of Eq. 8).
+
+    Raises:
+        TypeError: no sympy expression.
+    """
+    return sp.sqrt(sp.factor(sp.integrate(sp.expand(_expression(error) ** 2), (x, 0, h)) / h))
 
 
-@cache
 def leading_constant(name: str) -> sp.Expr:
     """The constant C in RMSE = C h^k rms(f^(k)) + o(h^k), from the integral of the leading term.
 
@@ -150,6 +175,16 @@ def leading_constant(name: str) -> sp.Expr:
     Raises:
         ValueError: an unknown name.
     """
-    error = leading_term(name)
-    order = PIECES[name].order
+    return _constant(check_choice("construction", name, PIECES))
+
+
+@cache
+def _constant(name: str) -> sp.Expr:
+    error, order = leading_term(name), PIECES[name].order
     return sp.simplify(root_mean_square(error / f[order]) / h**order)
+
+
+def _expression(value: sp.Expr) -> sp.Expr:
+    if not isinstance(value, sp.Expr):
+        raise TypeError(f"expected a sympy expression, got {quoted(value)}")
+    return value

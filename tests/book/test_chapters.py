@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import jupytext
 import nbformat
 import pytest
 import yaml
 
 from xsquared.book.project import Project
-from xsquared.book.readme import current_figure, current_table, table_in
+from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
-from xsquared.book.verdicts import collect
-from xsquared.claims import ledger
+from xsquared.book.sphinx_ext import rooms
+from xsquared.book.verdicts import collect, summary_table
+from xsquared.papers.claims import ledger
+from xsquared.tables import TABLE_MIME
 
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
@@ -41,21 +42,25 @@ def undescribed_pictures(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
+def unnamed_hidden_code(notebook: nbformat.NotebookNode) -> list[str]:
+    """First lines of hidden cells without figure, table or a summary of their own."""
+    found = []
+    for cell in notebook.cells:
+        if "hide-input" not in cell.metadata.get("tags", []):
+            continue
+        settings = cell.metadata.get("mystnb", {})
+        shows = "figure" in settings or any(TABLE_MIME in o.get("data", {}) for o in cell.outputs)
+        if not shows and not settings.get("code_prompt_show"):
+            found.append(cell.source.splitlines()[0])
+    return found
+
+
 def test_every_source_has_its_chapter_and_none_is_left_over() -> None:
     assert sorted(path.stem for path in PROJECT.chapters.glob("*.ipynb")) == NAMES
 
 
-def test_chapters_are_executed_and_hold_no_traceback() -> None:
+def test_chapters_are_executed_from_their_present_sources_and_hold_no_traceback() -> None:
     check_chapters(PROJECT)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_chapter_was_executed_from_its_present_source(name: str) -> None:
-    source = jupytext.read(PROJECT.notebooks / f"{name}.md")
-    assert [c.source for c in chapter(name).cells] == [c.source for c in source.cells]
-    assert [c.get("metadata", {}).get("mystnb") for c in chapter(name).cells] == [
-        c.metadata.get("mystnb") for c in source.cells
-    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,6 +72,25 @@ def test_every_code_cell_ran_in_order(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_picture_has_alt_text_and_caption(name: str) -> None:
     assert undescribed_pictures(chapter(name)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hidden_code_has_a_summary_that_names_it(name: str) -> None:
+    """A figure's or table's code is named by the page, other code by its author."""
+    assert unnamed_hidden_code(chapter(name)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_stand_in_tables_not_in_printed_lines(name: str) -> None:
+    cells = [c for c in chapter(name).cells if c.cell_type == "code"]
+    assert [c for c in cells if "print(" in c.source or "glue(" in c.source] == []
+
+
+def test_hidden_code_without_a_summary_is_found() -> None:
+    hidden = {"tags": ["hide-input"]}
+    named = {**hidden, "mystnb": {"code_prompt_show": "Code that counts"}}
+    cells = [nbformat.v4.new_code_cell("1", metadata=m) for m in ({}, named, hidden)]
+    assert unnamed_hidden_code(nbformat.v4.new_notebook(cells=cells)) == ["1"]
 
 
 def test_picture_without_alt_text_is_found() -> None:
@@ -114,12 +138,12 @@ def test_printed_lines_and_parameters_fit_the_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
-    skipped = [
-        c for c in chapter(name).cells if "nbval-ignore-output" in c.metadata.get("tags", [])
-    ]
+    tags = [(c.metadata.get("tags", []), c.source) for c in chapter(name).cells]
+    skipped = [source for given, source in tags if "nbval-ignore-output" in given]
     assert len(skipped) <= 2
-    for cell in skipped:
-        assert cell.source.startswith("# Volatile:"), "its first line says why"
+    assert all(source.startswith("# Volatile:") for source in skipped), "its first line says why"
+    timed = [source for given, source in tags if "measures-time" in given]
+    assert set(timed) <= set(skipped), "wall times are not compared"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -148,8 +172,17 @@ def test_contents_list_every_page_once() -> None:
     assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
 
 
+def test_the_reference_documents_every_room() -> None:
+    names = [name.removeprefix("xsquared.") for name in rooms()]
+    documented = []
+    for page in PROJECT.book.glob("api_*.md"):
+        ((first, last),) = re.findall(r"{rooms} (\w+) (\w+)", page.read_text())
+        documented += names[names.index(first) : names.index(last) + 1]
+    assert sorted(documented) == sorted(names)
+
+
 def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
-    assert table_in(PROJECT) == current_table(PROJECT)
+    assert table_in(PROJECT) == summary_table(PROJECT)
     assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.execute import execute, select, tidy
+from xsquared.book.execute import execute, keep_timings, select, tidy
 from xsquared.book.project import BookError, Project, find_project
 
 
@@ -21,6 +28,7 @@ def outputs(path: Path) -> str:
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in found)
 
 
+@pytest.mark.slow
 def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
     (first,) = execute(small_project, jobs=1)
     committed = first.output.read_bytes()
@@ -45,6 +53,7 @@ def test_parameters_write_under_build_only(small_project: Project) -> None:
     assert ["hide-input" in cell.metadata.tags for cell in injected] == [True]
 
 
+@pytest.mark.slow
 def test_only_chapters_with_the_parameter_are_executed(small_project: Project) -> None:
     other = small_project.notebooks / "02_other.md"
     other.write_text(notebook_text("print(m)", parameters="m = 1"))
@@ -68,6 +77,7 @@ def test_jobs_below_one_is_an_error(small_project: Project) -> None:
         execute(small_project, jobs=0)
 
 
+@pytest.mark.slow
 def test_failing_cell_is_named_and_the_committed_chapter_stays(small_project: Project) -> None:
     bad = small_project.notebooks / "02_bad.md"
     bad.write_text(notebook_text("a = 1", "raise KeyError('lost')", "print('never')"))
@@ -80,19 +90,22 @@ def test_failing_cell_is_named_and_the_committed_chapter_stays(small_project: Pr
     assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
 
 
+@pytest.mark.slow
 def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
     small_project: Project,
 ) -> None:
     source = small_project.notebooks / "03_claim.md"
-    settle = "from xsquared.claims import settle\nsettle('gu-eq9-rate', float(-n))"
+    settle = "from xsquared.papers.claims import settle\nsettle({'gu-eq9-rate': float(-n)})"
     source.write_text(notebook_text(settle))
     (run,) = execute(small_project, only=["03_claim"], jobs=1)
-    assert "gu-eq9-rate: holds" in outputs(run.output)
+    assert "✔ holds" in outputs(run.output)
     committed = run.output.read_bytes()
     (readers,) = execute(small_project, only=["03_claim"], parameters={"n": 3}, jobs=1)
-    assert "[unexpected: the ledger gives no reason" in outputs(readers.output)
+    assert "unexpected: the ledger gives no reason" in outputs(readers.output)
     source.write_text(notebook_text(settle, parameters="n = 3"))
-    with pytest.raises(BookError, match=r"03_claim\.md, gu-eq9-rate: fails; .*unexpected"):
+    with pytest.raises(
+        BookError, match=r"03_claim\.md, gu-eq9-rate: measured -3.0*, the ledger gives"
+    ):
         execute(small_project, only=["03_claim"], jobs=1)
     assert run.output.read_bytes() == committed
 
@@ -101,6 +114,122 @@ def test_a_value_of_another_kind_is_refused_before_anything_runs(small_project: 
     with pytest.raises(BookError, match="parameter n: expected a whole number, such as 2, got 'x'"):
         execute(small_project, parameters={"n": "x"})
     assert not small_project.runs.exists()
+
+
+@pytest.mark.slow
+def test_a_dead_kernel_is_its_own_chapters_failure(small_project: Project) -> None:
+    bad = small_project.notebooks / "02_bad.md"
+    bad.write_text(notebook_text("a = 1", "import os; os._exit(3)", "print('never')"))
+    with pytest.raises(BookError, match=r"02_bad\.md, cell \d+: the kernel died"):
+        execute(small_project, jobs=2)
+    assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
+
+
+def test_a_chapter_whose_process_dies_is_named(small_project: Project) -> None:
+    bad = small_project.notebooks / "02_bad.md"
+    bad.write_text(notebook_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"))
+    with pytest.raises(BookError, match=r"02_bad\.md: its process ended with code -9"):
+        execute(small_project, jobs=1)
+    assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended."""
+    try:
+        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process table to look into")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: int) -> None:
+    said = small_project.root / "pid"
+    slow = f"import os, time, pathlib\npathlib.Path({str(said)!r}).write_text(str(os.getpid()))"
+    (small_project.notebooks / "01_good.md").write_text(notebook_text(slow, "time.sleep(600)"))
+    code = "from tests.book.test_execute import *\n"
+    code += "if __name__ == '__main__': execute(find_project(Path()))"
+    (small_project.root / "book.py").write_text(code)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    book = subprocess.Popen(
+        [sys.executable, "book.py"], cwd=small_project.root, env=environment, stderr=subprocess.PIPE
+    )
+    assert eventually(lambda: said.is_file() and said.read_text() != "")
+    kernel = int(said.read_text())
+    assert not gone(kernel)
+    book.send_signal(number)
+    book.communicate(timeout=60)
+    assert eventually(lambda: gone(kernel))
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether a condition comes true in time."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None:
+    code = "import sys; from pathlib import Path; from xsquared.book.project import *\n"
+    code += "with busy(Project(Path(sys.argv[1]))): print('held', flush=True); sys.stdin.read()"
+    other = subprocess.Popen(
+        [sys.executable, "-c", code, small_project.root],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    with pytest.raises(BookError, match="another run is at work in"):
+        execute(small_project, jobs=1)
+    other.communicate(timeout=60)
+    assert len(execute(small_project, jobs=1)) == 1
+
+
+def test_build_may_lie_on_another_file_system(
+    small_project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace = Path.replace
+
+    def within_one_folder(self: Path, target: Path) -> Path:
+        if self.parent != target.parent:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", within_one_folder)
+    (run,) = execute(small_project, jobs=1)
+    assert [path.name for path in small_project.chapters.iterdir()] == [run.output.name]
+
+
+def timed_cell(show: str) -> nbformat.NotebookNode:
+    shown = new_output("stream", name="stdout", text=show)
+    return new_code_cell("clock()", outputs=[shown], metadata={"tags": ["measures-time"]})
+
+
+@pytest.mark.parametrize(
+    ("first", "tags", "kept"),
+    [("a = 1", ["measures-time"], True), ("a = 2", ["measures-time"], False), ("a = 1", [], False)],
+)
+def test_wall_times_on_record_stay_while_the_code_before_them_does(
+    tmp_path: Path, first: str, tags: list[str], kept: bool
+) -> None:
+    committed = tmp_path / "01_good.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("a = 1"), timed_cell("old")]), committed)
+    fresh = timed_cell("new")
+    fresh.metadata["tags"] = tags
+    notebook = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(first), fresh])
+    keep_timings(notebook, committed)
+    assert notebook.cells[-1].outputs[0].text == ("old" if kept else "new")
+    keep_timings(notebook, tmp_path / "02_other.ipynb")
+
+
+def test_executing_again_keeps_wall_times(small_project: Project) -> None:
+    text = notebook_text("import time", "print(time.time_ns())")
+    text = text.replace("ipython3\nprint", "ipython3\n:tags: [measures-time]\n\nprint")
+    (small_project.notebooks / "01_good.md").write_text(text)
+    (first,) = execute(small_project, jobs=1)
+    committed = first.output.read_bytes()
+    execute(small_project, jobs=1)
+    assert first.output.read_bytes() == committed
 
 
 def test_tuples_arrive_as_lists(small_project: Project) -> None:

@@ -89,13 +89,24 @@ CASES: dict[str, dict[str, Any]] = {
         "other_seeds": 1,
         "fixed_seeds": 1,
     },
+    "12_order_and_constants": {
+        "factor_counts": [0, 2],
+        "order_widths": [16, 24],
+        "constant_cells": 32,
+        "local_widths": [5, 11],
+        "law_widths": [10, 20, 40],
+        "most_pieces": 6,
+    },
 }
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """The chapters' sources in a checkout of their own, so that nothing else is written to."""
-    shutil.copytree(find_project(Path(__file__)).notebooks, tmp_path / "notebooks")
+    root = find_project(Path(__file__)).root
+    for folder in ("notebooks", "results"):
+        shutil.copytree(root / folder, tmp_path / folder)
+    shutil.copy(root / "_toc.yml", tmp_path)
     return Project(tmp_path)
 
 
@@ -103,6 +114,7 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
     assert {source.stem for source in project.sources()} == LEFT_OUT | set(CASES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_chapter_runs_with_other_parameters(project: Project, name: str) -> None:
     (run,) = execute(project, [name], CASES[name], jobs=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,9 @@ def test_the_parameters_cell_is_read_as_python(tmp_path: Path) -> None:
         ([8], "[4, 8, 16]", [8]),
         ([[1, 2], (3,)], "[[1]]", [[1, 2], [3]]),
         ((5, 7), "list(range(3))", [5, 7]),
-        (2000, "None", 2000),
-        (["a"], "[]", ["a"]),
+        (1000, "2", 1000),
+        ([20_000], "list(range(0, 1001, 50))", [20_000]),
+        ((0, 10**6), "(-1.0, 1.0)", [0, 10**6]),
     ],
 )
 def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: object) -> None:
@@ -46,9 +48,14 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
     [
         (2.5, "2", "a whole number"),
         (True, "2", "a whole number"),
-        (True, "2.5", "a number"),
-        ("2", "2.5", "a number"),
+        (True, "2.5", "a finite number"),
+        ("2", "2.5", "a finite number"),
+        (math.inf, "2.5", "a finite number"),
         (2, "'x'", "text"),
+        (1001, "4", "whole numbers up to 1000"),
+        (-(10**9), "4", "whole numbers up to 1000"),
+        ([[20_001]], "[[1000]]", "whole numbers up to 20000"),
+        (list(range(1001)), "[4]", "whole numbers up to 1000"),
         (1, "True", "True or False"),
         (8, "[4, 8]", "a list, each entry a whole number"),
         ([], "[4, 8]", "a list, each entry a whole number"),
@@ -60,3 +67,26 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
 def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
     with pytest.raises(BookError, match=f"parameter p: expected {expected}, such as .*, got "):
         fitting_value("p", value, default)
+
+
+def test_a_seed_is_no_size() -> None:
+    assert fitting_value("seed", 12345, "5") == 12345
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("n = 2", "n = ="), "01_some.md: its parameters cell is no Python, line 1: invalid"),
+        (("[parameters]", "[parameters"), "01_some.md is no MyST notebook: Code cell 1 at line"),
+        (("jupytext:", "jupytext: ["), "01_some.md is no MyST notebook: while parsing"),
+        (("kernelspec:", "kernel:"), "01_some.md: expected a header with a kernelspec, got none"),
+    ],
+)
+def test_a_malformed_notebook_is_named_in_one_line(
+    change: tuple[str, str], message: str, tmp_path: Path
+) -> None:
+    source = tmp_path / "01_some.md"
+    source.write_text(notebook_text("print(n)").replace(*change, 1))
+    with pytest.raises(BookError, match=message) as raised:
+        parameter_defaults(source)
+    assert "\n" not in str(raised.value)

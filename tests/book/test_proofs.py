@@ -46,6 +46,7 @@ def proving_project(small_project: Project) -> Project:
     return small_project
 
 
+@pytest.mark.slow
 def test_outcomes_are_recorded_per_key(proving_project: Project) -> None:
     (proving_project.root / "tests" / "test_a.py").write_text(TESTS.format(ours=True))
     proofs = run_proofs(proving_project)
@@ -60,6 +61,7 @@ def test_outcomes_are_recorded_per_key(proving_project: Project) -> None:
     assert proofs["xs-ours"].counted == "1 check"
 
 
+@pytest.mark.slow
 def test_failing_proof_stops_the_book_and_is_named(proving_project: Project) -> None:
     (proving_project.root / "tests" / "test_a.py").write_text(TESTS.format(ours=False))
     with pytest.raises(BookError, match="test_ours"):
@@ -67,6 +69,7 @@ def test_failing_proof_stops_the_book_and_is_named(proving_project: Project) -> 
     assert not read_proofs(proving_project.proofs)["xs-ours"].passed
 
 
+@pytest.mark.slow
 def test_no_proofs_at_all_stops_the_book(proving_project: Project) -> None:
     with pytest.raises(BookError, match="the proofs do not pass"):
         run_proofs(proving_project)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_output
 
-from xsquared.book.project import BookError, Project
+from xsquared.book.project import BookError, Project, read_source
 from xsquared.book.proofs import Proof
 from xsquared.book.render import check_chapters, render
 from xsquared.book.sphinx_ext import mark
@@ -16,9 +16,12 @@ TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyE
 
 
 def commit(project: Project, *outputs: list) -> None:
-    """Write chapter 01 with one code cell per list of outputs."""
-    cells = [new_code_cell("2 + 2", outputs=o) for o in outputs]
-    nbformat.write(new_notebook(cells=cells), project.chapters / "01_good.ipynb")
+    """Write chapter 01 as its source is, its first code cells with these outputs."""
+    notebook = read_source(project.notebooks / "01_good.md")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell, shown in zip(code, outputs, strict=False):
+        cell.outputs = shown
+    nbformat.write(notebook, project.chapters / "01_good.ipynb")
 
 
 def test_executed_chapters_pass(small_project: Project) -> None:
@@ -36,6 +39,27 @@ def test_unfit_chapters_are_refused_by_name(small_project: Project, call) -> Non
     commit(small_project, [STREAM], [TRACEBACK])
     with pytest.raises(BookError, match=r"01_good\.ipynb: code cell 2 holds a traceback"):
         call(small_project)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("n + 1", "n + 2"),
+        ("# A chapter", "# The chapter"),
+        (
+            "```{code-cell} ipython3\nn + 1",
+            "```{code-cell} ipython3\n:tags: [nbval-ignore-output]\n\nn + 1",
+        ),
+    ],
+)
+def test_a_change_in_a_source_alone_is_noticed(
+    small_project: Project, change: tuple[str, str]
+) -> None:
+    commit(small_project, [STREAM])
+    source = small_project.notebooks / "01_good.md"
+    source.write_text(source.read_text().replace(*change))
+    with pytest.raises(BookError, match=r"01_good\.ipynb is not what 01_good\.md says now"):
+        check_chapters(small_project)
 
 
 @pytest.mark.parametrize(

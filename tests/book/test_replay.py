@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from xsquared.book.execute import execute
 from xsquared.book.project import Project
 
@@ -20,6 +22,7 @@ def replay(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_changed_digit_fails_and_names_the_cell(small_project: Project) -> None:
     (run,) = execute(small_project, jobs=1)
     good = replay(run.output)

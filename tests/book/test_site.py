@@ -131,7 +131,8 @@ def test_page_is_complete_without_the_network(browser: Any, address: str, name: 
             assert rendered > 5
         if raw:
             assert rendered >= raw
-            width = page.locator("mjx-container").first.bounding_box()
+            # The first that shows: formulas of headings stand in a list for print, too.
+            width = page.locator("mjx-container:visible").first.bounding_box()
             assert width is not None
             assert width["width"] > 2
         broken = page.evaluate(
@@ -164,7 +165,7 @@ CONTRAST = """
     const c = parse(getComputedStyle(e).backgroundColor);
     return c.length === 3 || c[3] > 0 || !e.parentElement ? c : ground(e.parentElement);
   };
-  return [...document.querySelectorAll('.proof, .verdict, .verdict *')].map(e => {
+  return [...document.querySelectorAll('.proof, .xs-table .holds, .xs-table .fails')].map(e => {
     const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
     return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
   });
@@ -177,7 +178,7 @@ CONTRAST = """
 def test_marks_and_verdicts_can_be_read(browser: Any, address: str, name: str, theme: str) -> None:
     with Visit(browser, address, color_scheme=theme) as visit:
         found = visit.open(name).evaluate(CONTRAST)
-        assert len(found) > 5
+        assert found
         assert [text for contrast, text in found if contrast < 4.5] == []
 
 

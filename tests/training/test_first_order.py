@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from xsquared.networks import GatedNetwork, build, set_parameters
-from xsquared.training import first_order
-from xsquared.training.first_order import adamw, lbfgs
+from xsquared.training.first_order import LBFGS, AdamW, trained
+from xsquared.training.result import Trained
+from xsquared.units import UNITS, GatedNetwork, build, set_parameters
 
-METHODS = {"adamw": adamw, "lbfgs": lbfgs}
+METHODS = {"adamw": AdamW, "lbfgs": LBFGS}
 X = torch.linspace(-1, 1, 50, dtype=torch.float64)[:, None]
 Y = torch.sin(3 * X[:, 0])
 
 
-def ticks():
-    counter = itertools.count()
-    return lambda: float(next(counter))
+def adamw(network: GatedNetwork, y: torch.Tensor, letters, steps: int, **settings) -> Trained:
+    return trained(AdamW(max_iterations=steps, **settings), network, X, y, letters)
+
+
+def lbfgs(network: GatedNetwork, y: torch.Tensor, letters, steps: int, **settings) -> Trained:
+    return trained(LBFGS(max_iterations=steps, **settings), network, X, y, letters)
+
+
+RUNS = {"adamw": adamw, "lbfgs": lbfgs}
+
+
+def losses(run: Trained) -> np.ndarray:
+    return run.history[:, 1] ** 2
 
 
 def network_of(unit: str = "glu", n: int = 4) -> GatedNetwork:
@@ -38,25 +47,26 @@ def loss_of(network: GatedNetwork) -> float:
 
 
 @pytest.mark.parametrize("method", list(METHODS))
-@pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])
+@pytest.mark.parametrize("unit", sorted(UNITS))
 def test_the_loss_falls_and_is_that_of_the_network(method: str, unit: str) -> None:
     network = network_of(unit)
     before = loss_of(network)
     letters = [name for name, _ in network.named_parameters()]
-    run = METHODS[method](network, X, Y, letters, 100, ticks())
-    assert math.isclose(run.losses[0], before, rel_tol=1e-12)
-    assert math.isclose(run.losses[-1], loss_of(network), rel_tol=1e-12)
-    assert run.losses[-1] < 0.5 * before
-    assert len(run.seconds) == len(run.losses)
-    assert (np.diff(run.seconds) > 0).all()
-    assert run.seconds[0] <= 1
+    run = RUNS[method](network, Y, letters, 100)
+    assert math.isclose(losses(run)[0], before, rel_tol=1e-12)
+    assert math.isclose(losses(run)[-1], loss_of(network), rel_tol=1e-12)
+    assert losses(run)[-1] < 0.5 * before
+    assert run.network is network
+    seconds = run.history[:, 0]
+    assert (np.diff(seconds) > 0).all()
+    assert seconds[0] == 0
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_only_the_named_letters_move(method: str) -> None:
     network = network_of()
     before = {name: p.detach().clone() for name, p in network.named_parameters()}
-    METHODS[method](network, X, Y, ("D", "d", "u"), 20, ticks())
+    RUNS[method](network, Y, ("D", "d", "u"), 20)
     moved = {name for name, p in network.named_parameters() if not torch.equal(p, before[name])}
     assert moved == {"D", "d", "u"}
 
@@ -66,15 +76,15 @@ def test_lbfgs_reaches_the_minimum_of_a_linear_problem() -> None:
     matrix = np.column_stack([network.hidden(X).detach(), np.ones(len(X))])
     c, *_ = np.linalg.lstsq(matrix, Y.numpy(), rcond=None)
     expected = np.mean((matrix @ c - Y.numpy()) ** 2)
-    run = lbfgs(network, X, Y, ("D", "d"), 500, ticks())
+    run = lbfgs(network, Y, ("D", "d"), 500)
     assert run.status == "converged"
-    assert math.isclose(run.losses[-1], expected, rel_tol=1e-6)
+    assert math.isclose(losses(run)[-1], expected, rel_tol=1e-6)
     assert run.iterations < 500
 
 
 def test_lbfgs_never_raises_the_loss() -> None:
-    run = lbfgs(network_of(), X, Y, ("D", "d", "U", "u"), 200, ticks())
-    assert (np.diff(run.losses) <= 0).all()
+    run = lbfgs(network_of(), Y, ("D", "d", "U", "u"), 200)
+    assert (np.diff(losses(run)) <= 0).all()
 
 
 def test_adamw_takes_torchs_steps_along_a_half_cosine() -> None:
@@ -85,39 +95,65 @@ def test_adamw_takes_torchs_steps_along_a_half_cosine() -> None:
     for step in range(steps):
         slope = float(2 * torch.mean(rest + d - Y))
         first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
-        rate = first_order._LEARNING_RATE * (1 + math.cos(math.pi * step / steps)) / 2
+        rate = 0.03 * (1 + math.cos(math.pi * step / steps)) / 2
         corrected = math.sqrt(second / (1 - 0.999 ** (step + 1)))
         d -= rate * first / (1 - 0.9 ** (step + 1)) / (corrected + 1e-8)
-    run = adamw(network, X, Y, ("d",), steps, ticks())
+    run = adamw(network, Y, ("d",), steps, learning_rate=0.03)
     assert math.isclose(float(network.d.detach()), d, rel_tol=1e-10)
     assert (run.iterations, run.status) == (steps, "iterations")
 
 
 @pytest.mark.parametrize(("steps", "records"), [(1, 2), (150, 151), (500, 251)])
 def test_adamw_keeps_some_hundred_records(steps: int, records: int) -> None:
-    assert len(adamw(network_of(), X, Y, ("d",), steps, ticks()).losses) == records
+    assert len(adamw(network_of(), Y, ("d",), steps).history) == records
+    assert len(adamw(network_of(), Y, ("d",), steps, records=1).history) == 2
 
 
 def test_the_limit_of_iterations_is_reported() -> None:
-    run = lbfgs(network_of(), X, Y, ("D", "d", "U", "u", "G", "g"), 20, ticks())
-    assert (run.status, run.iterations, len(run.losses)) == ("iterations", 20, 2)
+    run = lbfgs(network_of(), Y, ("D", "d", "U", "u", "G", "g"), 20)
+    assert (run.status, run.iterations, len(losses(run))) == ("iterations", 20, 2)
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.parametrize("size", [1e200, math.nan])
 def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> None:
-    run = METHODS[method](network_of(), X, size * Y, ("D", "d"), 60, ticks())
+    run = RUNS[method](network_of(), size * Y, ("D", "d"), 60)
     assert run.status == "diverged"
     assert run.iterations < 60
-    assert not np.isfinite(run.losses[-1])
+    assert not np.isfinite(losses(run)[-1])
+
+
+def test_lbfgs_records_between_its_inner_iterations() -> None:
+    every = ("D", "d", "U", "u", "G", "g")
+    run = lbfgs(network_of(), Y, every, 10, inner=5)
+    assert (run.status, run.iterations, len(run.history)) == ("iterations", 10, 3)
+    # A decrease that is asked for and does not come ends the run.
+    run = lbfgs(network_of(), Y, every, 100, inner=5, stall=0.999999)
+    assert (run.status, run.iterations) == ("converged", 5)
 
 
 @pytest.mark.parametrize("method", list(METHODS))
 def test_bad_arguments_are_refused(method: str) -> None:
     for letters, limit, message in (
-        (("D",), 0, "max_iterations must be at least 1, got 0"),
+        (("D",), 0, "max_iterations: expected an integer >= 1, got 0"),
         (("D", "Q"), 5, r"expected letters among G, g, U, u, D, d, got \['D', 'Q'\]"),
         ((), 5, r"expected letters among G, g, U, u, D, d, got \[\]"),
     ):
         with pytest.raises(ValueError, match=message):
-            METHODS[method](network_of(), X, Y, letters, limit, ticks())
+            RUNS[method](network_of(), Y, letters, limit)
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        (AdamW, {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
+        (AdamW, {"learning_rate": 0}, "learning_rate: expected a finite number > 0, got 0"),
+        (AdamW, {"records": 0}, "records: expected an integer >= 1, got 0"),
+        (LBFGS, {"pairs": 0}, "pairs: expected an integer >= 1, got 0"),
+        (LBFGS, {"inner": None}, "inner: expected an integer >= 1, got None"),
+        (LBFGS, {"stall": -1.0}, "stall: expected a finite number >= 0, got -1"),
+    ],
+)
+def test_bad_settings_are_refused(method: type, settings: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        method(**settings)

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks import knots, neuron_polynomials, predict
+from xsquared.geometry import knots, neuron_polynomials
 from xsquared.training.frozen_gates import (
     alternating_gates,
-    fit_free_cubics,
     fit_frozen,
     quadrature,
 )
 from xsquared.training.variable_projection import to_network
+from xsquared.units import find_unit, predict
 
 UNITS = ["mlp", "glu", "gqu"]
 
@@ -37,7 +37,7 @@ def test_a_single_gate_opens_at_the_left_end() -> None:
 
 
 def test_no_gate_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 2 gates, one per end of the interval, got 0"):
+    with pytest.raises(ValueError, match=r"n: expected an integer from 1 to .*, got 0"):
         alternating_gates(0, (-1.0, 1.0))
 
 
@@ -69,7 +69,7 @@ def test_the_minimum_is_that_of_plain_least_squares(unit: str, n: int) -> None:
     matrix, root = np.column_stack([*columns, np.ones_like(x)]), np.sqrt(weights)
     c, *_ = np.linalg.lstsq(matrix * root[:, None], y * root, rcond=1e-12)
     fit = fit_frozen(PAPER_TARGET, unit, n, 1)
-    network = to_network(fit, unit)
+    network = to_network(fit, find_unit(unit))
     np.testing.assert_allclose(predict(network, x), matrix @ c, atol=1e-7)
     expected = math.sqrt(weights @ (matrix @ c - y) ** 2)
     assert math.isclose(fit.rmse, expected, rel_tol=1e-8)
@@ -80,7 +80,7 @@ def test_the_minimum_is_that_of_plain_least_squares(unit: str, n: int) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_forward_pass_has_the_reported_rmse_and_the_papers_knots(unit: str, n: int) -> None:
     fit = fit_frozen(PAPER_TARGET, unit, n, 50)
-    network = to_network(fit, unit)
+    network = to_network(fit, find_unit(unit))
     ends = np.linspace(-1, 1, n) if n > 1 else [-1.0]
     np.testing.assert_allclose(knots(network), ends, atol=1e-15)
     fine = np.linspace(-1, 1, 20_001)
@@ -95,7 +95,7 @@ def test_polynomials_of_gqu_neurons_have_real_roots(
 ) -> None:
     f = target(f"{linear:.3f}*x + sin({wave:.3f}*x)")
     fit = fit_frozen(f, "gqu", n, iterations)
-    network = to_network(fit, "gqu")
+    network = to_network(fit, find_unit("gqu"))
     for row, (slope, bias) in zip(neuron_polynomials(network), fit.rows.gate.numpy(), strict=True):
         # What multiplies the gate is a quadratic; its discriminant may be negative by rounding.
         (c, b, a), rest = row[:3].copy(), np.abs(row).max()
@@ -123,25 +123,7 @@ def test_polynomials_of_the_units_degree(unit: str, power: int, n: int) -> None:
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="expected a target of one variable, x\\*y has 2"):
         fit_frozen(target("x*y"), "mlp", 3, 1)
-    with pytest.raises(ValueError, match="n_hidden must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_hidden: expected an integer >= 1, got 0"):
         fit_frozen(PAPER_TARGET, "mlp", 0, 1)
     with pytest.raises(ValueError, match="unknown unit 'rnn'"):
         fit_frozen(PAPER_TARGET, "rnn", 3, 1)
-
-
-@pytest.mark.parametrize("n", [4, 9, 20])
-def test_free_cubics_are_below_every_gqu_and_count_complex_roots(n: int) -> None:
-    free = fit_free_cubics(PAPER_TARGET, n)
-    assert free.rmse <= fit_frozen(PAPER_TARGET, "gqu", n, 30).rmse * (1 + 1e-9)
-    assert 0 <= free.complex_share <= 1
-
-
-def test_free_cubics_reproduce_cubics() -> None:
-    assert fit_free_cubics(target("x**3 - x"), 6).rmse < 1e-12
-
-
-def test_free_cubics_refuse_what_makes_no_sense() -> None:
-    with pytest.raises(ValueError, match="one variable"):
-        fit_free_cubics(target("x*y"), 4)
-    with pytest.raises(ValueError, match="at least 2 gates"):
-        fit_free_cubics(PAPER_TARGET, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -12,24 +11,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
 from xsquared.training.newton import (
+    Newton,
     gradient_and_hessian,
     layers,
     newton,
     newton_direction,
 )
+from xsquared.training.result import Trained
+from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
-UNITS = ["mlp", "glu", "gqu"]
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
 Y = torch.sin(3 * X[:, 0])
 
 
-def ticks():
-    """A clock that counts its calls."""
-    counter = itertools.count()
-    return lambda: float(next(counter))
+def sweeps(
+    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int, **settings
+) -> Trained:
+    return newton(network, X, y, [stage], Newton(max_iterations=limit, **settings))
+
+
+def losses(run: Trained) -> np.ndarray:
+    return run.history[:, 1] ** 2
 
 
 def network_of(unit: str, n: int = 4, seed: int = 0) -> GatedNetwork:
@@ -63,8 +68,9 @@ def test_derivatives_of_a_quadratic() -> None:
     np.testing.assert_allclose(hessian, a, atol=1e-12)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("activation", ["gelu", "silu"])
+@pytest.mark.parametrize("unit", list(UNITS))
+# Some hinges lie on points, where the second derivative of relu2 jumps.
+@pytest.mark.parametrize("activation", sorted(set(GATES) - {"relu", "relu2"}))
 def test_derivatives_of_a_network_by_differences(unit: str, activation: str) -> None:
     network = build(unit, 1, 3, 1, activation)
     network.load_state_dict(network_of(unit, 3).state_dict())
@@ -94,7 +100,7 @@ def test_a_definite_system_is_solved(size: int, seed: int) -> None:
     root, gradient = draw.standard_normal((size + 2, size)), draw.standard_normal(size)
     hessian = root.T @ root + 0.1 * np.eye(size)
     scale = 10.0 ** draw.uniform(-2, 2, size)
-    direction = newton_direction(scale * gradient, hessian * np.outer(scale, scale))
+    direction = newton_direction(scale * gradient, hessian * np.outer(scale, scale), Newton())
     np.testing.assert_allclose(
         scale * direction, -np.linalg.solve(hessian, gradient), rtol=1e-8, atol=1e-8
     )
@@ -105,7 +111,7 @@ def test_the_direction_descends_for_an_indefinite_system(size: int, seed: int) -
     draw = np.random.default_rng(seed)
     root, gradient = draw.standard_normal((size, size)), draw.standard_normal(size)
     hessian = root + root.T
-    direction = newton_direction(gradient, hessian)
+    direction = newton_direction(gradient, hessian, Newton())
     assert gradient @ direction < 0
     # On the scale of the preconditioner: eigenvalues by their sizes.
     scale = 1 / np.sqrt(np.abs(np.diag(hessian)))
@@ -117,22 +123,40 @@ def test_the_direction_descends_for_an_indefinite_system(size: int, seed: int) -
 
 def test_dead_rows_stay_where_they_are() -> None:
     hessian = np.diag([2.0, 0.0, 4.0, 1e-20])
-    direction = newton_direction(np.array([2.0, 0.0, 2.0, 1.0]), hessian)
+    direction = newton_direction(np.array([2.0, 0.0, 2.0, 1.0]), hessian, Newton())
     np.testing.assert_array_equal(direction, [-1.0, 0.0, -0.5, 0.0])
 
 
 def test_a_hessian_of_zeros_moves_nothing() -> None:
-    assert newton_direction(np.ones(3), np.zeros((3, 3))).tolist() == [0, 0, 0]
+    assert newton_direction(np.ones(3), np.zeros((3, 3)), Newton()).tolist() == [0, 0, 0]
 
 
 def test_directions_without_curvature_are_left_out() -> None:
     """Two parameters that act as their sum share the step."""
     hessian = np.ones((2, 2))
-    np.testing.assert_allclose(newton_direction(np.array([3.0, 3.0]), hessian), [-1.5, -1.5])
+    direction = newton_direction(np.array([3.0, 3.0]), hessian, Newton())
+    np.testing.assert_allclose(direction, [-1.5, -1.5])
+
+
+def test_what_is_singular_is_a_setting() -> None:
+    gradient, hessian = np.array([2.0, 2.0]), np.diag([2.0, 2e-8])
+    np.testing.assert_allclose(newton_direction(gradient, hessian, Newton()), [-1.0, -1e8])
+    coarse = Newton(singular=1e-6)
+    np.testing.assert_array_equal(newton_direction(gradient, hessian, coarse), [-1.0, 0.0])
+    nearly = np.array([[1.0, 1 - 1e-4], [1 - 1e-4, 1.0]])
+    for rcond, expected in ((1e-13, 1e4), (1e-3, 0.0)):
+        direction = newton_direction(np.array([1.0, -1.0]), nearly, Newton(rcond=rcond))
+        np.testing.assert_allclose(direction, [-expected, expected], rtol=1e-6, atol=1e-12)
 
 
 def test_layers_are_named_as_in_the_paper() -> None:
-    for unit, factors in (("mlp", ()), ("glu", ("Uu",)), ("gqu", ("Uu", "Qq"))):
+    for unit, factors in (
+        ("mlp", ()),
+        ("glu", ("Uu",)),
+        ("gqu", ("Uu", "Qq")),
+        ("relu2_mlp", ()),
+        ("bilinear", ("Uu",)),
+    ):
         network = build(unit, 1, 2)
         for train_gates in (True, False):
             expected = ("Dd", *factors, *(("Gg",) if train_gates else ()))
@@ -146,37 +170,42 @@ def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
     matrix = np.column_stack([hidden, np.ones(len(X))])
     c, *_ = np.linalg.lstsq(matrix, Y.numpy(), rcond=None)
     expected = np.mean((matrix @ c - Y.numpy()) ** 2)
-    run = newton(network, X, Y, layers(network, train_gates=False), 10, ticks())
-    assert math.isclose(run.losses[1], expected, rel_tol=1e-9)
+    run = sweeps(network, Y, layers(network, train_gates=False), 10)
+    assert math.isclose(losses(run)[1], expected, rel_tol=1e-9)
     assert math.isclose(loss_of(network), expected, rel_tol=1e-9)
     assert run.status == "converged"
     np.testing.assert_allclose(network(X).detach()[:, 0], matrix @ c, atol=1e-9)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize("train_gates", [True, False])
 def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: bool) -> None:
     network = network_of(unit)
     before, gates = loss_of(network), network.G.detach().clone()
-    run = newton(network, X, Y, layers(network, train_gates), 8, ticks())
-    assert run.losses[0] == before
-    assert run.losses[-1] == loss_of(network)
-    assert (np.diff(run.losses) <= 0).all()
-    assert run.losses[-1] < 0.5 * before
-    np.testing.assert_array_equal(run.seconds, np.arange(len(run.losses)))
-    assert torch.equal(network.G, gates) is not train_gates
+    run = sweeps(network, Y, layers(network, train_gates), 8)
+    assert math.isclose(losses(run)[0], before, rel_tol=1e-15)
+    assert math.isclose(losses(run)[-1], loss_of(network), rel_tol=1e-15)
+    assert (np.diff(losses(run)) <= 0).all()
+    assert losses(run)[-1] < 0.5 * before
+    seconds = run.history[:, 0]
+    assert seconds[0] == 0
+    assert (np.diff(seconds) > 0).all()
+    assert (run.network is network, run.iterations) == (True, len(seconds) - 1)
+    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal already.
+    moves = train_gates and unit != "bilinear"
+    assert torch.equal(network.G, gates) is not moves
 
 
 def test_all_parameters_can_be_one_layer() -> None:
     network = network_of("glu")
     joint = tuple(letter for layer in layers(network, True) for letter in layer)
-    newton(network, X, Y, layers(network, True), 10, ticks())
-    run = newton(network, X, Y, (joint,), 20, ticks())
-    assert run.losses[-1] < run.losses[0]
-    assert (np.diff(run.losses) <= 0).all()
+    sweeps(network, Y, layers(network, True), 10)
+    run = sweeps(network, Y, (joint,), 20)
+    assert losses(run)[-1] < losses(run)[0]
+    assert (np.diff(losses(run)) <= 0).all()
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.gate.hinged])
 def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
     network = network_of(unit)
     gates, biases = network.G.detach().numpy().copy(), network.g.detach().numpy().copy()
@@ -184,32 +213,32 @@ def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
     set_parameters(network, G=gates, g=biases)
     row = [getattr(network, letter).detach()[1].clone() for letter in ("G", "g")]
     weight = float(network.D.detach()[0, 1])
-    run = newton(network, X, Y, layers(network, True), 5, ticks())
-    assert run.losses[-1] < run.losses[0]
+    run = sweeps(network, Y, layers(network, True), 5)
+    assert losses(run)[-1] < losses(run)[0]
     assert torch.equal(network.G[1], row[0])
     assert torch.equal(network.g[1], row[1])
     assert float(network.D.detach()[0, 1]) == weight
 
 
 def test_the_limit_of_sweeps_is_reported() -> None:
-    run = newton(network := network_of("glu"), X, Y, layers(network, True), 2, ticks())
-    assert (run.status, len(run.losses)) == ("iterations", 3)
+    run = sweeps(network := network_of("glu"), Y, layers(network, True), 2)
+    assert (run.status, len(losses(run))) == ("iterations", 3)
 
 
 def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_line_search", lambda *_: 0.0)
     network = network_of("glu")
-    run = newton(network, X, Y, layers(network, True), 5, ticks())
+    run = sweeps(network, Y, layers(network, True), 5)
     assert run.status == "stalled"
-    assert run.losses[0] == run.losses[1]
+    assert losses(run)[0] == losses(run)[1]
 
 
 def test_a_perfect_fit_is_converged() -> None:
     network = network_of("glu")
     target = network(X)[:, 0].detach().clone()
-    run = newton(network, X, target, layers(network, True), 5, ticks())
+    run = sweeps(network, target, layers(network, True), 5)
     assert run.status == "converged"
-    assert run.losses[-1] < 1e-28
+    assert losses(run)[-1] < 1e-28
 
 
 def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,24 +247,67 @@ def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch)
     def loss(theta: Tensor) -> Tensor:
         return torch.sum(theta**4)
 
-    origin = np.array([1.0])
-    gradient = np.array([4.0])
-    length = module._line_search(loss, origin, gradient, np.array([-16.0]))
-    assert length == 2.0**-3 or float(loss(torch.tensor([1 - 16 * length]))) < 1
-    assert module._line_search(loss, origin, gradient, np.array([1.0])) == 0.0
+    origin, gradient = np.array([1.0]), np.array([4.0])
+    # Steps of -16, -8, -4 and -2 end at -15, -7, -3 and -1, none of them lower; that of -1 at 0.
+    length = module._line_search(loss, origin, gradient, np.array([-16.0]), Newton())
+    assert length == 2.0**-4
+    few = Newton(halvings=4)
+    assert module._line_search(loss, origin, gradient, np.array([-16.0]), few) == 0.0
+    # Half the slope's promise is more than the first step in the right direction brings.
+    greedy = Newton(armijo=0.9)
+    assert module._line_search(loss, origin, gradient, np.array([-1.0]), greedy) < 0.25
+    assert module._line_search(loss, origin, gradient, np.array([1.0]), Newton()) == 0.0
 
 
 @pytest.mark.parametrize("size", [1e200, math.nan])
 def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
     network = network_of("mlp")
-    run = newton(network, X, size * Y, layers(network, True), 5, ticks())
-    assert run.status == "diverged"
-    assert len(run.losses) == 1
+    stages = [layers(network, False), layers(network, True)]
+    run = newton(network, X, size * Y, stages, Newton())
+    assert (run.status, run.iterations) == ("diverged", 0)
+    assert len(run.history) == 1
+
+
+def test_a_stage_follows_the_other() -> None:
+    one, both = network_of("glu"), network_of("glu")
+    frozen, everything = layers(one, train_gates=False), layers(one, train_gates=True)
+    settings = Newton(max_iterations=2)
+    first, second = (newton(one, X, Y, [stage], settings) for stage in (frozen, everything))
+    run = newton(both, X, Y, [frozen, everything], settings)
+    assert run.iterations == first.iterations + second.iterations
+    np.testing.assert_array_equal(losses(run)[:3], losses(first))
+    np.testing.assert_array_equal(losses(run)[2:], losses(second))
+    assert run.status == second.status
+
+
+def test_sweeps_without_progress_end_a_stage_when_patience_does() -> None:
+    for patience in (1, 2):
+        run = sweeps(
+            network := network_of("glu"), Y, layers(network, True), 50, patience=patience, stall=1.0
+        )
+        assert (run.status, run.iterations) == ("converged", patience)
+
+
+def test_the_columns_of_a_hessian_do_not_depend_on_how_many_are_computed_at_a_time() -> None:
+    runs = [
+        sweeps(network := network_of("glu"), Y, layers(network, True), 2, elements=elements)
+        for elements in (1, 4_000_000)
+    ]
+    np.testing.assert_allclose(losses(runs[0]), losses(runs[1]), rtol=1e-9)
 
 
 def test_bad_arguments_are_refused() -> None:
     network = network_of("mlp")
-    with pytest.raises(ValueError, match="expected at least one layer to train, got none"):
-        newton(network, X, Y, (), 5, ticks())
-    with pytest.raises(ValueError, match="max_sweeps must be at least 1, got 0"):
-        newton(network, X, Y, layers(network, True), 0, ticks())
+    for stages in ([], [()], [layers(network, True), ()]):
+        with pytest.raises(ValueError, match="at least one layer to train in every stage, got no"):
+            newton(network, X, Y, stages, Newton())
+    for settings, message in (
+        ({"max_iterations": 0}, "max_iterations: expected an integer >= 1, got 0"),
+        ({"patience": 0}, "patience: expected an integer >= 1, got 0"),
+        ({"halvings": 1.5}, "halvings: expected an integer >= 1, got 1.5"),
+        ({"elements": 0}, "elements: expected an integer >= 1, got 0"),
+        ({"stall": 0}, "stall: expected a finite number > 0, got 0"),
+        ({"rcond": math.nan}, "rcond: expected a finite number > 0, got nan"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Newton(**settings)

@@ -6,21 +6,35 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from xsquared.training.first_order import FirstOrderRun
 from xsquared.training.free_knots import FreeKnotSpline
-from xsquared.training.newton import NewtonRun
-from xsquared.training.result import STATUSES
+from xsquared.training.result import STATUSES, Trained
 from xsquared.training.variable_projection import ProjectedFit
+from xsquared.units import build
 
 
 def test_every_status_has_words() -> None:
-    assert set(STATUSES) == {"converged", "iterations", "stalled", "diverged", "failed"}
+    assert set(STATUSES) == {
+        "converged",
+        "iterations",
+        "stalled",
+        "diverged",
+        "failed",
+        "inexact",
+    }
     for word, status in STATUSES.items():
         assert status.word == word
         assert status.cause
         assert status.remedy
 
 
-@pytest.mark.parametrize("run", [FirstOrderRun, FreeKnotSpline, NewtonRun, ProjectedFit])
-def test_every_trainers_status_is_known(run: type) -> None:
+@pytest.mark.parametrize("run", [FreeKnotSpline, ProjectedFit])
+def test_every_descents_status_is_known(run: type) -> None:
     assert set(get_args(get_type_hints(run)["status"])) <= set(STATUSES)
+
+
+def test_a_solvers_status_is_known() -> None:
+    network = build("mlp", 1, 1)
+    for word in STATUSES:
+        assert Trained(network, word, 0).status == word
+    with pytest.raises(ValueError, match="unknown status 'fine'; known are converged, iterations"):
+        Trained(network, "fine", 0)

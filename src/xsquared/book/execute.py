@@ -2,7 +2,7 @@
 
 Each notebook runs in a process of its own (papermill changes the working directory, so threads
 would trip over each other), into a temporary file; the committed chapter is replaced only on
-success.
+success, and no process or kernel outlives the book.
 """
 
 from __future__ import annotations
@@ -12,42 +12,39 @@ import json
 import multiprocessing
 import os
 import platform
+import shutil
+import signal
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import jupytext
 import nbformat
 import papermill
+from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from tqdm.auto import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
-from xsquared.book.project import BookError, Project
-from xsquared.claims import VERDICT_MIME
+from xsquared.book.project import BookError, Project, busy, read_source
+from xsquared.book.verdicts import records
 
+_Task = tuple[Path, Path, Path, dict[str, Any]]
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition
 # whatever the machine's number of cores.
-KERNEL_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-}
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+KERNEL_ENVIRONMENT = dict.fromkeys((*_THREADS, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
 
 
 @dataclass(frozen=True)
 class Execution:
-    """How the execution of one notebook went.
+    """How the execution of one chapter went: wall time, and where the notebook lies.
 
-    Attributes:
-        name: the chapter, such as ``"03_constructions"``.
-        seconds: wall time, the kernel's start included.
-        output: the executed notebook.
-        failure: one line naming notebook, cell and error; empty on success.
+    The failure is one line naming notebook, cell and error; empty on success.
     """
 
     name: str
@@ -58,17 +55,11 @@ class Execution:
 
 def usable_cores() -> int:
     """Cores that this process may use, where the system says, else those it has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def select(project: Project, only: Sequence[str] = ()) -> list[Path]:
-    """The notebooks named in ``only``, or all of them.
-
-    Raises:
-        BookError: a name is no chapter.
-    """
+    """The notebooks named in ``only``, or all of them; a BookError where a name is no chapter."""
     sources = project.sources()
     unknown = sorted(set(only) - {source.stem for source in sources})
     if unknown:
@@ -93,72 +84,109 @@ def execute(
         only: names of the chapters to execute; all where empty.
         parameters: values for the notebooks' ``parameters`` cells. Each must be declared by at
             least one selected chapter; chapters that declare none of them are not executed.
-        jobs: notebooks executed at a time; the number of usable cores where None.
+        jobs: notebooks executed at a time; as many as usable cores where None.
 
     Returns:
         One execution per chapter, in reading order.
 
     Raises:
-        BookError: an unknown chapter or parameter; a value of another kind than the parameter's
-            default; ``jobs`` below 1; or a cell failed, in which case every other chapter was still
-            executed and kept.
+        BookError: an unknown chapter or parameter; a value that does not fit the parameter's
+            default; a source that cannot be read; ``jobs`` below 1; another run in this checkout;
+            or a chapter failed, in which case every other one was still executed and kept.
     """
     sources = select(project, only)
     given = dict(parameters or {})
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    chosen = {source: _chosen(source, given) for source in sources}
-    for name in given:
-        if not any(name in values for values in chosen.values()):
-            known = sorted({known for source in sources for known in parameter_defaults(source)})
-            raise BookError(
-                f"no selected chapter has a parameter {name!r}; "
-                f"they have {', '.join(known) or 'none'}"
-            )
+    defaults = {source: parameter_defaults(source) for source in sources}
+    known = {name for own in defaults.values() for name in own}
+    if unknown := [name for name in given if name not in known]:
+        has = ", ".join(sorted(known)) or "none"
+        raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
+    chosen = {
+        source: {n: fitting_value(n, given[n], default) for n, default in own.items() if n in given}
+        for source, own in defaults.items()
+    }
     if given:
         sources = [source for source in sources if chosen[source]]
     target = project.runs if given else project.chapters
-    work = project.build / "executing"
-    for folder in (target, work, project.failed):
-        folder.mkdir(parents=True, exist_ok=True)
-
     executions: dict[str, Execution] = {}
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(min(jobs, len(sources)), mp_context=context) as pool,
-        tqdm(total=len(sources), desc="chapters", unit="chapter") as bar,
-    ):
-        futures = [
-            pool.submit(_execute_one, source, work, project.chapters, chosen[source])
-            for source in sources
-        ]
-        for future in as_completed(futures):
-            run = future.result()
-            destination = (project.failed if run.failure else target) / run.output.name
-            run.output.replace(destination)
-            executions[run.name] = Execution(run.name, run.seconds, destination, run.failure)
-            word = "FAILED" if run.failure else "done"
-            bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
-            bar.update()
+    with busy(project), tqdm(total=len(sources), desc="chapters", unit="chapter") as bar:
+        work = project.build / "executing"
+        for folder in (target, work, project.failed):
+            folder.mkdir(parents=True, exist_ok=True)
+        tasks = [(source, work, project.chapters, chosen[source]) for source in sources]
+        with closing(_side_by_side(tasks, jobs)) as runs:
+            for run in runs:
+                place = (project.failed if run.failure else target) / run.output.name
+                if run.output.is_file():
+                    _move(run.output, place)
+                executions[run.name] = Execution(run.name, run.seconds, place, run.failure)
+                word = "FAILED" if run.failure else "done"
+                bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
+                bar.update()
     ordered = [executions[source.stem] for source in sources]
-    failures = [run for run in ordered if run.failure]
+    failures = [f"{r.failure}\n  half-executed notebook: {r.output}" for r in ordered if r.failure]
     if failures:
-        lines = [f"{run.failure}\n  half-executed notebook: {run.output}" for run in failures]
-        raise BookError("\n".join(lines))
+        raise BookError("\n".join(failures))
     if not given:
         _record_times(project, ordered)
     return ordered
 
 
-def _chosen(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the given values that are for parameters of this chapter."""
-    defaults = parameter_defaults(source)
-    return {
-        name: fitting_value(name, value, defaults[name])
-        for name, value in given.items()
-        if name in defaults
-    }
+def _move(file: Path, place: Path) -> None:
+    """Replace one file by another in one step, from another file system too."""
+    part = place.with_suffix(".part")
+    shutil.copyfile(file, part)
+    part.replace(place)
+    file.unlink()
+
+
+def _side_by_side(tasks: Sequence[_Task], jobs: int) -> Generator[Execution]:
+    """Each task in a process of its own, at most ``jobs`` at a time; whatever ends this ends them.
+
+    A process that dies is the failure of its own chapter only.
+    """
+    context = multiprocessing.get_context("spawn")
+    waiting = list(reversed(tasks))
+    running: dict[Connection, tuple[Any, _Task]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                receiver, sender = context.Pipe(duplex=False)
+                process = context.Process(target=_work, args=(sender, *waiting[-1]))
+                process.start()
+                sender.close()
+                running[receiver] = (process, waiting.pop())
+            for ready in wait(list(running)):
+                receiver = cast(Connection, ready)
+                process, (source, work, *_) = running.pop(receiver)
+                try:
+                    run = receiver.recv()
+                except EOFError:
+                    process.join()
+                    failure = f"{source.name}: its process ended with code {process.exitcode}"
+                    run = Execution(source.stem, 0.0, work / f"{source.stem}.ipynb", failure)
+                process.join()
+                yield run
+    finally:
+        for process, _ in running.values():
+            process.terminate()
+
+
+def _work(sender: Connection, *task: Any) -> None:
+    """What a chapter's process does."""
+
+    def end_with_book() -> None:
+        cast(Any, multiprocessing.parent_process()).join()
+        os._exit(1)
+
+    # An interrupt is for the book, which then ends this process; and this process ends with the
+    # book, even a killed one. Kernels watch their parent themselves.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with_book, daemon=True).start()
+    sender.send(_execute_one(*task))
 
 
 def _execute_one(
@@ -169,7 +197,7 @@ def _execute_one(
     plain = work / f"{source.stem}.source.ipynb"
     output = work / f"{source.stem}.ipynb"
     kernel_folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(jupytext.read(source), plain)
+    nbformat.write(read_source(source), plain)
     failure = ""
     start = time.perf_counter()
     try:
@@ -188,32 +216,51 @@ def _execute_one(
             f"{source.name}, cell {error.cell_index} (In [{error.exec_count}]): "
             f"{error.ename}: {error.evalue}"
         )
+    except DeadKernelError:
+        cells = nbformat.read(output, as_version=4).cells  # as papermill last saved them
+        begun = [i for i, cell in enumerate(cells) if cell.metadata.papermill.start_time]
+        place = f"cell {begun[-1]}" if begun else "before its first cell"
+        failure = f"{source.name}, {place}: the kernel died (a crash, or no memory)"
     seconds = time.perf_counter() - start
     plain.unlink()
     notebook = nbformat.read(output, as_version=4)
     if not failure and not parameters:
-        failure = _unexpected_verdicts(source, notebook)
+        failure = "\n".join(
+            f"{source.name}, {row['claim']}: measured {row['measured']}, {row['unexpected']}"
+            for row in records(notebook)
+            if row["unexpected"]
+        )
     if not failure:
         tidy(notebook)
+        if not parameters:
+            keep_timings(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
 
 
-def _unexpected_verdicts(source: Path, notebook: nbformat.NotebookNode) -> str:
-    """One line per verdict that is not the one on record; empty where there is none."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return "\n".join(
-        f"{source.name}, {output.data['text/plain']}"
-        for output in outputs
-        if output.get("data", {}).get(VERDICT_MIME, {}).get("unexpected")
-    )
+def keep_timings(notebook: nbformat.NotebookNode, committed: Path) -> None:
+    """Give cells tagged ``measures-time`` the outputs that the committed chapter has, in place.
+
+    Wall times come out otherwise every time; those on record stay as long as all code up to and
+    including the cell is the same.
+    """
+    if not committed.is_file():
+        return
+    books = nbformat.read(committed, as_version=4), notebook
+    before, now = ([cell for cell in book.cells if cell.cell_type == "code"] for book in books)
+    for old, new in zip(before, now, strict=False):
+        if old.source != new.source:
+            return
+        if "measures-time" in new.metadata.get("tags", []) and old.outputs:
+            new.outputs = old.outputs
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Remove from an executed notebook, in place, all that changes without its results changing.
 
     Timestamps and the interpreter's version go; cell ids become a digest of the cell's source, so a
-    new cell does not rename those behind it; consecutive chunks of one stream become one.
+    new cell does not rename those behind it; chunks of one stream, which the kernel cuts by timing,
+    become one.
     """
     kernel = notebook.metadata.get("kernelspec", {})
     notebook.metadata = nbformat.from_dict(
@@ -226,43 +273,30 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
-        tags = cell.metadata.get("tags")
-        if tags is not None and not tags:
-            del cell.metadata["tags"]
-        elif tags and "injected-parameters" in tags and "hide-input" not in tags:
+        tags = cell.metadata.pop("tags", [])
+        if "injected-parameters" in tags and "hide-input" not in tags:
             tags.append("hide-input")
+        if tags:
+            cell.metadata["tags"] = tags
         if cell.cell_type == "code":
-            cell.outputs = _merge_streams(cell.outputs)
-
-
-def _merge_streams(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Join neighbouring outputs of one stream: how the kernel cuts them is a matter of timing."""
-    merged: list[nbformat.NotebookNode] = []
-    for output in outputs:
-        last = merged[-1] if merged else None
-        if (
-            last is not None
-            and output.output_type == "stream"
-            and last.output_type == "stream"
-            and output.name == last.name
-        ):
-            last.text += output.text
-        else:
-            merged.append(output)
-    return merged
+            merged: list[nbformat.NotebookNode] = []
+            for output in cell.outputs:  # a stream has a name, other outputs have none
+                if merged and output.get("name", "") == merged[-1].get("name"):
+                    merged[-1].text += output.text
+                else:
+                    merged.append(output)
+            cell.outputs = merged
 
 
 def _record_times(project: Project, executions: Sequence[Execution]) -> None:
     """Add these executions' times to the record that the reproduction page prints."""
-    record: dict[str, Any] = {}
+    times: dict[str, float] = {}
     if project.times.is_file():
-        record = json.loads(project.times.read_text(encoding="utf-8"))
-    record["machine"] = (
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        f"Python {platform.python_version()}"
-    )
-    chapters = record.setdefault("chapters", {})
-    chapters.update({run.name: round(run.seconds, 1) for run in executions})
-    names = {source.stem for source in project.sources()}
-    record["chapters"] = {name: chapters[name] for name in sorted(chapters) if name in names}
+        times = json.loads(project.times.read_text(encoding="utf-8"))["chapters"]
+    times |= {run.name: round(run.seconds, 1) for run in executions}
+    python = f"Python {platform.python_version()}"
+    record = {
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}",
+        "chapters": {s.stem: times[s.stem] for s in project.sources() if s.stem in times},
+    }
     project.times.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

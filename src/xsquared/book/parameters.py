@@ -1,68 +1,78 @@
-"""What a chapter lets its readers set, and whether a value is of the kind it expects.
+"""What a chapter lets its readers set, and whether a value fits.
 
 A chapter's ``parameters`` cell assigns each parameter its default, and the default says what kind
-of value will do. The cell is read as Python: papermill's own reader goes line by line and loses a
-parameter whose comment holds an equals sign.
+of value will do and how large. The cell is read as Python: papermill's own reader goes line by line
+and loses a parameter whose comment holds an equals sign.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 from pathlib import Path
 from typing import Any
 
-import jupytext
+from xsquared.book.project import BookError, read_source
+from xsquared.checks import quoted
 
-from xsquared.book.project import BookError
-
-_KINDS = {
-    bool: "True or False",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-}
+_KINDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "text"}
+#: A whole number is a size of something: it may be this many times its default, or a thousand.
+_LARGER, _LARGE = 20, 1000
 
 
 def parameter_defaults(source: Path) -> dict[str, str]:
-    """The parameters that a notebook declares and their defaults, as source text."""
+    """The parameters that a notebook declares and their defaults, as source text.
+
+    Raises:
+        BookError: the notebook cannot be read, or its parameters cell is no Python.
+    """
     defaults = {}
-    for cell in jupytext.read(source).cells:
+    for cell in read_source(source).cells:
         if "parameters" not in cell.metadata.get("tags", []):
             continue
-        for node in ast.parse(cell.source).body:
+        try:
+            statements = ast.parse(cell.source).body
+        except SyntaxError as error:
+            raise BookError(
+                f"{source.name}: its parameters cell is no Python, line {error.lineno}: {error.msg}"
+            ) from error
+        for node in statements:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 defaults[node.targets[0].id] = ast.unparse(node.value)
     return defaults
 
 
 def fitting_value(name: str, value: Any, default: str) -> Any:
-    """A value for a parameter, as papermill can pass it on: tuples become lists.
+    """A reader's value for a parameter, as papermill can pass it on: tuples become lists.
 
-    Args:
-        name: of the parameter.
-        value: what a reader gave.
-        default: the expression that the chapter assigns. Where it is None, an empty list or no
-            literal (a call of ``range``), nothing says which kind is expected, and all will do.
+    The default is what the chapter assigns, a literal or a list of a range. Whole numbers are
+    sizes, but for a parameter named ``seed``.
 
     Raises:
-        BookError: another kind than the default's, or an empty list in place of one with entries.
+        BookError: another kind than the default's, an empty list in place of one with entries, or a
+            size so far above the default's that a machine's memory might not hold what it sizes.
     """
+    expected = _as_lists(eval(default, {"__builtins__": {"list": list, "range": range}}))
     plain = _as_lists(value)
-    try:
-        expected = _as_lists(ast.literal_eval(default))
-    except ValueError:
-        return plain
-    if expected in (None, []):
-        return plain
+    most = max(_LARGE, *(_LARGER * size for size in _sizes(expected, expected)), 0)
     if not _fits(plain, expected):
-        raise BookError(
-            f"parameter {name}: expected {_words(expected)}, such as {default}, got {value!r}"
-        )
-    return plain
+        wanted = _words(expected)
+    elif name != "seed" and max(_sizes(plain, expected), default=0) > most:
+        wanted = f"whole numbers up to {most}"
+    else:
+        return plain
+    raise BookError(f"parameter {name}: expected {wanted}, such as {default}, got {quoted(value)}")
 
 
 def _as_lists(value: Any) -> Any:
     return [_as_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _sizes(value: Any, expected: Any) -> list[int]:
+    """Every whole number where one is expected, and the length of every list."""
+    if isinstance(value, list):
+        return [len(value), *(size for entry in value for size in _sizes(entry, expected[0]))]
+    return [abs(value)] if type(expected) is int else []
 
 
 def _fits(value: Any, expected: Any) -> bool:
@@ -70,7 +80,7 @@ def _fits(value: Any, expected: Any) -> bool:
         entries = isinstance(value, list) and len(value) > 0
         return entries and all(_fits(entry, expected[0]) for entry in value)
     if isinstance(expected, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return type(value) in (int, float) and math.isfinite(value)
     return type(value) is type(expected)
 
 

@@ -20,7 +20,7 @@ class Proof:
     """What the test run says of one equation or erratum.
 
     Attributes:
-        key: the equation's or erratum's key.
+        key: of the equation or erratum.
         tests: ids of the tests that prove it.
         passed: whether all of them passed.
         as_printed: whether the paper's printed form holds; None where the question has no sense.
@@ -34,12 +34,11 @@ class Proof:
     @property
     def test_name(self) -> str:
         """Where the tests stand, file and key or file and function."""
-        names = set()
-        for test in self.tests:
-            place = test.removeprefix("tests/")
-            file, _, function = place.partition("::")
-            parametrised = f"[{self.key}" in function
-            names.add(f"{file}[{self.key}]" if parametrised else place.partition("[")[0])
+        places = (test.removeprefix("tests/").partition("[") for test in self.tests)
+        names = {
+            f"{place.partition('::')[0]}[{self.key}]" if case.startswith(self.key) else place
+            for place, _, case in places
+        }
         return ", ".join(sorted(names))
 
     @property
@@ -79,11 +78,7 @@ def read_proofs(path: Path) -> dict[str, Proof]:
         raise BookError(f"{path} is missing: `xsquared book` runs the proofs that write it")
     record = json.loads(path.read_text(encoding="utf-8"))
     return {
-        key: Proof(
-            key,
-            tuple(sorted(row["tests"])),
-            all(outcome == "passed" for outcome in row["tests"].values()),
-            row["as_printed"],
-        )
+        key: Proof(key, tuple(sorted(tests)), {*tests.values()} <= {"passed"}, row["as_printed"])
         for key, row in record.items()
+        for tests in [row["tests"]]
     }

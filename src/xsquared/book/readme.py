@@ -7,7 +7,7 @@ import base64
 import nbformat
 
 from xsquared.book.project import BookError, Project
-from xsquared.book.verdicts import collect, summary_table
+from xsquared.book.verdicts import summary_table
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 FIGURE_CHAPTER, FIGURE_NAME = "03_constructions", "fig-convergence"
@@ -23,11 +23,6 @@ def table_in(project: Project) -> str:
     if BEGIN not in text or END not in text:
         raise BookError(f"{project.readme} lacks the markers {BEGIN} and {END}")
     return text.partition(BEGIN)[2].partition(END)[0].strip()
-
-
-def current_table(project: Project) -> str:
-    """The table as the executed chapters have it."""
-    return summary_table(collect(project.chapters))
 
 
 def current_figure(project: Project) -> bytes:
@@ -50,7 +45,7 @@ def current_figure(project: Project) -> bytes:
 def update_readme(project: Project) -> None:
     """Bring table and figure up to date; files that already agree are not touched."""
     text = project.readme.read_text(encoding="utf-8")
-    new = text.replace(table_in(project), current_table(project))
+    new = text.replace(table_in(project), summary_table(project))
     if new != text:
         project.readme.write_text(new, encoding="utf-8")
     figure = current_figure(project)

@@ -1,20 +1,23 @@
 """Sphinx directives and roles that print what test runs and chapters found.
 
-- ``{proof}`key` ``: the paper's number, whether the equation holds as printed, and which test says
-so.
+- ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
+  so.
 - ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances} PAPER``: the claims ledger with the
-chapters'
-  verdicts.
+  chapters' verdicts.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
+- ``{rooms} FIRST LAST``: every module of these rooms of the package and those between, documented.
 
 Nothing here is typed into a page, so nothing on a page can disagree with the runs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
-from abc import ABC, abstractmethod
+import pkgutil
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,34 +25,18 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared import gated_units, gelu
+import xsquared
+from xsquared.book import verdicts
+from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
-from xsquared.book.verdicts import collect, full_table, summary_table, tolerances
-from xsquared.claims import PAPERS
-from xsquared.equations import Equation
-from xsquared.errata import Erratum, errata
+from xsquared.checks import check_choice
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
+from xsquared.papers.errata import errata
 
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import system_message
     from sphinx.application import Sphinx
-
-
-def _project(app_source: str) -> Project:
-    """The checkout that the pages lie in: the book's folder is one below its root."""
-    return Project(Path(app_source).parent)
-
-
-def _proof(project: Project, key: str) -> Proof:
-    proofs = read_proofs(project.proofs)
-    if key not in proofs:
-        raise BookError(f"no test proves {key!r}; proved are {', '.join(sorted(proofs))}")
-    return proofs[key]
-
-
-def _by_key() -> dict[str, Equation]:
-    both = (*gated_units.equations(), *gelu.equations())
-    return {equation.key: equation for equation in both}
 
 
 def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
@@ -70,114 +57,102 @@ def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
 
 
 class ProofRole(SphinxRole):
-    """``{proof}`key` ``: see the module's docstring."""
+    """``{proof}`key```: see the module's docstring."""
 
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
         """Make the mark's nodes."""
         try:
-            proof = _proof(_project(str(self.env.srcdir)), self.text)
-        except BookError as error:
+            proofs = read_proofs(Project(Path(self.env.srcdir).parent).proofs)
+            proof = proofs[check_choice("proof", self.text, sorted(proofs))]
+        except (BookError, ValueError) as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
-        equation = _by_key().get(self.text)
-        number = f"Eq. {equation.number} " if equation and equation.number[:1].isdigit() else ""
+        sources = (gated_units, gelu_linearization, ours_splines)
+        equations = (equation for source in sources for equation in source.equations())
+        number = next((e.number for e in equations if e.key == self.text), "")
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
-        node += nodes.Text(f"{number}{words} · ")
-        node += nodes.literal("", f"{proof.test_name}")
+        node += nodes.Text(f"Eq. {number} {words} · " if number[:1].isdigit() else f"{words} · ")
+        node += nodes.literal("", proof.test_name)
         node += nodes.Text(f" ({proof.counted})")
         return [node], []
 
 
-class _TableDirective(SphinxDirective, ABC):
-    """A directive that writes Markdown made from the project's results."""
+def write_errata(project: Project, paper: str) -> str:
+    """Every slip of one paper with its right form and its proof or evidence."""
+    proofs = read_proofs(project.proofs)
+    entries = []
+    for slip in errata():
+        if slip.paper != paper:
+            continue
+        if slip.evidence:
+            shown = f"*Evidence:* {slip.evidence}"
+        elif proof := proofs.get(slip.key):
+            state = "passed" if proof.passed else "FAILED"
+            shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
+        else:
+            raise BookError(f"no test proves the erratum {slip.key}")
+        right = slip.right.strip()
+        entries.append(f"**{slip.where}.** {slip.printed}\n\n*Right:* {right}\n\n{shown}")
+    return "\n\n---\n\n".join(entries)
 
-    @abstractmethod
-    def markdown(self, project: Project) -> str:
-        """The text to parse in the directive's place."""
+
+def write_times(project: Project) -> str:
+    """A table of the last execution, or how to get one."""
+    if not project.times.is_file():
+        return "Not executed on this machine yet: `make book` measures and prints the times here."
+    record = json.loads(project.times.read_text(encoding="utf-8"))
+    rows = ["| Chapter | seconds |", "| --- | ---: |"]
+    rows += [f"| {name} | {seconds:.1f} |" for name, seconds in record["chapters"].items()]
+    return f"Machine: {record['machine']}; one thread per chapter.\n\n" + "\n".join(rows)
+
+
+def rooms() -> dict[str, list[str]]:
+    """The modules of the package by room, in the order that its docstring gives the rooms."""
+    found: dict[str, list[str]] = {
+        f"xsquared.{room}": [] for room in re.findall(r"``(\w+)``", xsquared.__doc__ or "")
+    }
+    for module in sorted(m.name for m in pkgutil.walk_packages(xsquared.__path__, "xsquared.")):
+        if not module.endswith("__main__"):
+            found[".".join(module.split(".")[:2])].append(module)
+    return found
+
+
+def write_rooms(_project: Project, first: str, last: str) -> str:
+    """Headings and documentation of the modules from one room to another, both included."""
+    known = rooms()
+    start, end = (list(known).index(f"xsquared.{room}") for room in (first, last))
+    # A package's own functions, not those that it only passes on.
+    options = "   :members:\n   :ignore-module-all:"
+    return "\n\n".join(
+        f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n{options}\n```"
+        for module in itertools.chain(*list(known.values())[start : end + 1])
+    )
+
+
+#: What each directive writes, in Markdown, from the project and the directive's arguments.
+WRITERS: dict[str, Callable[..., str]] = {
+    "verdict-summary": verdicts.summary_table,
+    "verdicts": verdicts.full_table,
+    "tolerances": verdicts.tolerances,
+    "errata": write_errata,
+    "chapter-times": write_times,
+    "rooms": write_rooms,
+}
+
+
+class Written(SphinxDirective):
+    """A directive of :data:`WRITERS`."""
+
+    optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
-        """Parse the generated Markdown in place."""
+        """Parse the Markdown in place."""
         try:
-            text = self.markdown(_project(str(self.env.srcdir)))
-        except BookError as error:
-            raise self.error(str(error)) from error
+            text = WRITERS[self.name](Project(Path(self.env.srcdir).parent), *self.arguments)
+        except (BookError, TypeError, ValueError) as error:
+            raise self.error(f"{self.name} {' '.join(self.arguments)}: {error}") from error
         return self.parse_text_to_nodes(text, allow_section_headings=True)
-
-    def paper(self) -> str:
-        """The directive's argument, checked."""
-        if self.arguments[0] not in PAPERS:
-            raise self.error(f"expected one of {', '.join(PAPERS)}, got {self.arguments[0]}")
-        return str(self.arguments[0])
-
-
-class VerdictSummary(_TableDirective):
-    """``{verdict-summary}``."""
-
-    def markdown(self, project: Project) -> str:
-        """Counts per paper."""
-        return summary_table(collect(project.chapters))
-
-
-class Verdicts(_TableDirective):
-    """``{verdicts} PAPER``."""
-
-    required_arguments = 1
-
-    def markdown(self, project: Project) -> str:
-        """Every claim of one paper."""
-        return full_table(collect(project.chapters), self.paper())
-
-
-class Tolerances(_TableDirective):
-    """``{tolerances} PAPER``."""
-
-    required_arguments = 1
-
-    def markdown(self, project: Project) -> str:
-        """The reason for each tolerance."""
-        paper = self.paper()
-        return tolerances([e for e in collect(project.chapters) if e.claim.paper == paper])
-
-
-class Errata(_TableDirective):
-    """``{errata} PAPER``."""
-
-    required_arguments = 1
-
-    def markdown(self, project: Project) -> str:
-        """Every slip of one paper with its right form and its proof or evidence."""
-        paper = self.paper()
-        proofs = read_proofs(project.proofs)
-        return "\n\n---\n\n".join(_entry(slip, proofs) for slip in errata() if slip.paper == paper)
-
-
-def _entry(slip: Erratum, proofs: dict[str, Proof]) -> str:
-    """One erratum in Markdown."""
-    if slip.evidence:
-        shown = f"*Evidence:* {slip.evidence}"
-    elif slip.key in proofs:
-        proof = proofs[slip.key]
-        state = "passed" if proof.passed else "FAILED"
-        shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
-    else:
-        raise BookError(f"no test proves the erratum {slip.key}")
-    return f"**{slip.where}.** {slip.printed}\n\n*Right:* {slip.right.strip()}\n\n{shown}"
-
-
-class ChapterTimes(_TableDirective):
-    """``{chapter-times}``."""
-
-    def markdown(self, project: Project) -> str:
-        """A table of the last execution, or how to get one."""
-        if not project.times.is_file():
-            return (
-                "Not executed on this machine yet: `make book` measures and prints the times here."
-            )
-        record = json.loads(project.times.read_text(encoding="utf-8"))
-        rows = ["| Chapter | seconds |", "| --- | ---: |"]
-        rows += [f"| {name} | {seconds:.1f} |" for name, seconds in record["chapters"].items()]
-        return f"Machine: {record['machine']}; one thread per chapter.\n\n" + "\n".join(rows)
 
 
 def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -187,12 +162,12 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
             raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
 
 
-def drop_thebe(
+def mend_html(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
 ) -> None:
-    """Take the live-code scripts out of the page.
+    """Say what each header heads, name hidden code aloud too, and drop the live-code scripts.
 
-    Jupyter Book loads them even where live code is off, and twice, which is an error in the
+    Jupyter Book loads those even where live code is off, and twice, which is an error in the
     browser's console; their address lies outside the site.
     """
 
@@ -201,16 +176,18 @@ def drop_thebe(
         return "THEBE_JS_URL" in body or "sphinx-thebe" in str(script)
 
     context["script_files"] = [s for s in context["script_files"] if not is_thebe(s)]
+    if body := context.get("body"):
+        body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
+        body = re.sub(r'<th class="([^"]*\bstub\b)', r'<th scope="row" class="\1', body)
+        context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
-    app.add_directive("verdict-summary", VerdictSummary)
-    app.add_directive("verdicts", Verdicts)
-    app.add_directive("tolerances", Tolerances)
-    app.add_directive("errata", Errata)
-    app.add_directive("chapter-times", ChapterTimes)
+    for name in WRITERS:
+        app.add_directive(name, Written)
+    app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
-    app.connect("html-page-context", drop_thebe, priority=900)
+    app.connect("html-page-context", mend_html, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,97 +1,29 @@
-"""The two shipped tables of real data, read from the package and checked against their sums.
+"""Data to train on: arrays, frames, files, targets and problems by name, all as one Dataset."""
 
-``DATA.md`` in this folder gives origin, licence and citation; :mod:`xsquared.data.rebuild` makes
-the files again from package registries.
-"""
+from xsquared.data.dataset import (
+    SPLITS,
+    Dataset,
+    Points,
+    Split,
+    from_arrays,
+    from_file,
+    from_frame,
+    from_target,
+    sampled,
+)
+from xsquared.data.problems import PROBLEMS, find_problem, load
 
-from __future__ import annotations
-
-import gzip
-import hashlib
-import zlib
-from dataclasses import dataclass
-from importlib.resources import files
-
-import numpy as np
-
-
-@dataclass(frozen=True)
-class Table:
-    """A shipped table.
-
-    Attributes:
-        file: name of the compressed file in this folder.
-        sha256: of the text in it, uncompressed.
-        delimiter: between columns.
-        columns: their names, the target last.
-        rows: how many there are.
-    """
-
-    file: str
-    sha256: str
-    delimiter: str
-    columns: tuple[str, ...]
-    rows: int
-
-
-#: The shipped tables by name.
-TABLES: dict[str, Table] = {
-    "airfoil": Table(
-        "airfoil_self_noise.dat.gz",
-        "74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3",
-        "\t",
-        ("frequency", "angle", "chord", "velocity", "thickness", "sound pressure"),
-        1503,
-    ),
-    "housing": Table(
-        "cal_housing.csv.gz",
-        "4162416b37031aeed88403bb6d05d536bb298385bc9b245da47be5069c938dbc",
-        ",",
-        (
-            "longitude",
-            "latitude",
-            "housing median age",
-            "total rooms",
-            "total bedrooms",
-            "population",
-            "households",
-            "median income",
-            "median house value",
-        ),
-        20640,
-    ),
-}
-
-
-def read_text(name: str) -> bytes:
-    """The text of a shipped table, byte for byte.
-
-    Raises:
-        ValueError: an unknown name, or a file that is missing, unreadable or not the one shipped.
-    """
-    if name not in TABLES:
-        raise ValueError(f"unknown table {name!r}; known are {', '.join(TABLES)}")
-    table = TABLES[name]
-    try:
-        text = gzip.decompress(files("xsquared.data").joinpath(table.file).read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{table.file} of the package cannot be read ({error}): reinstall xsquared"
-        ) from error
-    found = hashlib.sha256(text).hexdigest()
-    if found != table.sha256:
-        raise ValueError(
-            f"{table.file} of the package is damaged: expected sha256 {table.sha256}, got {found}; "
-            "reinstall xsquared"
-        )
-    return text
-
-
-def read(name: str) -> np.ndarray:
-    """A shipped table as float64 of shape (rows, columns), in the units of its source.
-
-    Raises:
-        ValueError: as for :func:`read_text`.
-    """
-    lines = read_text(name).decode("ascii").splitlines()
-    return np.loadtxt(lines, delimiter=TABLES[name].delimiter, dtype=np.float64)
+__all__ = [
+    "PROBLEMS",
+    "SPLITS",
+    "Dataset",
+    "Points",
+    "Split",
+    "find_problem",
+    "from_arrays",
+    "from_file",
+    "from_frame",
+    "from_target",
+    "load",
+    "sampled",
+]

@@ -1,6 +1,27 @@
-"""Training: the paper's optimiser, variable projection, and first-order methods for comparison.
+"""Training: one door, :func:`fit`, and one file for each solver behind it."""
 
-:func:`xsquared.training.fitting.fit` is the one door. Behind it stand ``newton`` (the paper's),
-``first_order``, and variable projection in two forms: ``variable_projection`` on points in any
-dimension and for frozen gates, ``free_knots`` and ``spline_network`` on the integral in one.
-"""
+from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.fit import SOLVERS, fit, solver_from
+from xsquared.training.newton import Newton
+from xsquared.training.result import STATUSES, Fit, Gates, Solver, Status, Trained
+from xsquared.training.ridge_path import RidgePath
+from xsquared.training.spline_network import FreeKnots
+from xsquared.training.variable_projection import VariableProjection
+
+__all__ = [
+    "LBFGS",
+    "SOLVERS",
+    "STATUSES",
+    "AdamW",
+    "Fit",
+    "FreeKnots",
+    "Gates",
+    "Newton",
+    "RidgePath",
+    "Solver",
+    "Status",
+    "Trained",
+    "VariableProjection",
+    "fit",
+    "solver_from",
+]

@@ -2,150 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork
+from xsquared.checks import check_integer, check_number
+from xsquared.data.dataset import Dataset
+from xsquared.training.newton import layers, mean_square
+from xsquared.training.result import Gates, Trained
+from xsquared.training.start import start
+from xsquared.units import GatedNetwork, Unit
 
-#: Highest learning rate of AdamW; it falls to zero along a half cosine.
-_LEARNING_RATE = 0.02
-#: Quasi-Newton pairs that L-BFGS keeps.
-_HISTORY = 50
-#: Inner iterations of one call of L-BFGS; the loss is recorded between calls.
-_INNER = 20
-#: Relative decrease over one call of L-BFGS that counts as none.
-_STALL = 1e-7
+
+class FirstOrder(ABC):
+    """What AdamW and L-BFGS share."""
+
+    # A relative decrease of the loss between records that counts as none.
+    stall: float
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+        network = start(data, unit, n_hidden, seed)
+        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
+        letters = tuple(itertools.chain(*layers(network, gates == "trained")))
+        return trained(self, network, x, y, letters)
+
+    @abstractmethod
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    ) -> Iterator[int]:
+        """Step the parameters of those letters in place.
+
+        Yields:
+            The steps taken so far, as often as the loss shall be recorded.
+        """
 
 
 @dataclass(frozen=True)
-class FirstOrderRun:
-    """How a run ended.
+class AdamW(FirstOrder):
+    """Full-batch AdamW without weight decay, its rate falling along a half cosine.
 
     Attributes:
-        losses: (records,) mean square error, the start's first.
-        seconds: (records,) time since the start.
-        iterations: steps taken.
-        status: ``"converged"``, ``"iterations"`` or ``"diverged"``.
+        max_iterations: steps.
+        learning_rate: the highest; it falls to zero.
+        records: how often the loss is recorded on the way.
     """
 
-    losses: np.ndarray
-    seconds: np.ndarray
-    iterations: int
-    status: Literal["converged", "iterations", "diverged"]
+    name: ClassVar[str] = "adamw"
+    max_iterations: int = 5000
+    learning_rate: float = 0.02
+    records: int = 200
+    # A rate that falls to zero ends the descent; losses on the way may rise.
+    stall: ClassVar[float] = -np.inf  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        check_integer("max_iterations", self.max_iterations, 1)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_integer("records", self.records, 1)
+
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    ) -> Iterator[int]:
+        """As the base class says."""
+        parameters = [getattr(network, letter) for letter in letters]
+        optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=0.0)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_iterations)
+        every = max(1, self.max_iterations // self.records)
+        for step in range(1, self.max_iterations + 1):
+            optimizer.zero_grad()
+            mean_square(network, x, y).backward()
+            optimizer.step()
+            schedule.step()
+            if step % every == 0 or step == self.max_iterations:
+                yield step
 
 
-def adamw(
-    network: GatedNetwork,
-    x: Tensor,
-    y: Tensor,
-    trained: Sequence[str],
-    max_iterations: int,
-    clock: Callable[[], float],
-) -> FirstOrderRun:
-    """Full-batch AdamW without weight decay, its rate falling along a half cosine, in place.
+@dataclass(frozen=True)
+class LBFGS(FirstOrder):
+    """Full-batch L-BFGS with a strong Wolfe line search.
 
-    Args:
-        network: a network of one output.
-        x: (N, d) points.
-        y: (N,) values.
-        trained: letters of the trained parameters.
-        max_iterations: steps, at least 1.
-        clock: a time in seconds.
+    Attributes:
+        max_iterations: in all.
+        pairs: quasi-Newton pairs that it keeps.
+        inner: iterations between two records of the loss.
+        stall: a relative decrease of the loss between records that counts as none.
+    """
+
+    name: ClassVar[str] = "lbfgs"
+    max_iterations: int = 2000
+    pairs: int = 50
+    inner: int = 20
+    stall: float = 1e-7
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "pairs", "inner"):
+            check_integer(name, getattr(self, name), 1)
+        check_number("stall", self.stall, least=0)
+
+    def descend(
+        self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    ) -> Iterator[int]:
+        """As the base class says."""
+        optimizer = torch.optim.LBFGS(
+            [getattr(network, letter) for letter in letters],
+            max_iter=self.inner,
+            history_size=self.pairs,
+            line_search_fn="strong_wolfe",
+            tolerance_grad=0.0,
+            tolerance_change=0.0,
+        )
+
+        def closure() -> Tensor:
+            optimizer.zero_grad()
+            loss = mean_square(network, x, y)
+            loss.backward()
+            return loss
+
+        for step in range(self.inner, self.max_iterations + self.inner, self.inner):
+            optimizer.step(closure)
+            yield step
+
+
+def trained(
+    solver: FirstOrder, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+) -> Trained:
+    """Train the parameters of some letters of a network in place, on x (N, d) and y (N,).
 
     Raises:
-        ValueError: no step, or an unknown letter.
+        ValueError: an unknown letter, or none.
     """
-    parameters = _parameters(network, trained, max_iterations)
-    optimizer = torch.optim.AdamW(parameters, lr=_LEARNING_RATE, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max_iterations)
-    start, losses, seconds = clock(), [], []
-    every = max(1, max_iterations // 200)
-    for step in range(max_iterations):
-        optimizer.zero_grad()
-        loss = _loss(network, x, y)
-        if step % every == 0:
-            losses.append(float(loss.detach()))
-            seconds.append(clock() - start)
-            if not np.isfinite(losses[-1]):
-                return FirstOrderRun(np.array(losses), np.array(seconds), step, "diverged")
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    losses.append(_value(network, x, y))
-    seconds.append(clock() - start)
-    status: Literal["iterations", "diverged"] = (
-        "iterations" if np.isfinite(losses[-1]) else "diverged"
-    )
-    return FirstOrderRun(np.array(losses), np.array(seconds), max_iterations, status)
+    known = [name for name, _ in network.named_parameters()]
+    if not letters or any(letter not in known for letter in letters):
+        raise ValueError(f"expected letters among {', '.join(known)}, got {list(letters)}")
 
+    def rmse() -> float:
+        with torch.no_grad():
+            return float(torch.sqrt(mean_square(network, x, y)))
 
-def lbfgs(
-    network: GatedNetwork,
-    x: Tensor,
-    y: Tensor,
-    trained: Sequence[str],
-    max_iterations: int,
-    clock: Callable[[], float],
-) -> FirstOrderRun:
-    """Full-batch L-BFGS with a strong Wolfe line search, in place.
-
-    Arguments and errors as for :func:`adamw`.
-    """
-    parameters = _parameters(network, trained, max_iterations)
-    optimizer = torch.optim.LBFGS(
-        parameters,
-        max_iter=_INNER,
-        history_size=_HISTORY,
-        line_search_fn="strong_wolfe",
-        tolerance_grad=0.0,
-        tolerance_change=0.0,
-    )
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = _loss(network, x, y)
-        loss.backward()
-        return loss
-
-    start = clock()
-    losses, seconds = [_value(network, x, y)], [0.0]
-    iterations = 0
-    status: Literal["converged", "iterations", "diverged"] = "iterations"
-    while iterations < max_iterations:
-        optimizer.step(closure)
-        iterations += _INNER
-        losses.append(_value(network, x, y))
-        seconds.append(clock() - start)
-        if not np.isfinite(losses[-1]):
+    begun, status, steps = time.perf_counter(), "iterations", 0
+    history = [(0.0, rmse())]
+    for steps in solver.descend(network, x, y, letters):  # noqa: B007  (used below)
+        history.append((time.perf_counter() - begun, rmse()))
+        (_, before), (_, now) = history[-2:]
+        if not np.isfinite(now):
             status = "diverged"
             break
-        if losses[-2] - losses[-1] < _STALL * losses[-2]:
+        if before**2 - now**2 < solver.stall * before**2:
             status = "converged"
             break
-    return FirstOrderRun(np.array(losses), np.array(seconds), iterations, status)
-
-
-def _parameters(
-    network: GatedNetwork, trained: Sequence[str], max_iterations: int
-) -> list[torch.nn.Parameter]:
-    if max_iterations < 1:
-        raise ValueError(f"max_iterations must be at least 1, got {max_iterations}")
-    known = dict(network.named_parameters())
-    unknown = [letter for letter in trained if letter not in known]
-    if unknown or not trained:
-        raise ValueError(f"expected letters among {', '.join(known)}, got {list(trained)}")
-    return [known[letter] for letter in trained]
-
-
-def _value(network: GatedNetwork, x: Tensor, y: Tensor) -> float:
-    with torch.no_grad():
-        return float(_loss(network, x, y))
-
-
-def _loss(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
-    return torch.mean((network(x)[:, 0] - y) ** 2)
+    return Trained(network, status, steps, history=np.array(history))

@@ -9,46 +9,15 @@ integral, taken by Gauss-Legendre nodes on the cells between the frozen knots.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 
-from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, build, set_parameters, spline_gates
+from xsquared.checks import check_integer
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
-from xsquared.training.least_squares import solve
-from xsquared.training.variable_projection import ProjectedFit, Rows, fit_rows
-
-
-def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
-    """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
-
-    A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
-
-    Raises:
-        ValueError: fewer than one gate or a bad interval.
-    """
-    if n == 1:
-        return np.array([[1.0, -domain[0]]])
-    weights, biases = spline_gates(n, domain, "alternating")
-    return np.column_stack([weights[:, 0], biases])
-
-
-def paper_start(
-    unit: str, n: int, domain: tuple[float, float], activation: str = "relu"
-) -> GatedNetwork:
-    """The paper's start in one dimension: these gates, all other weights standard normal.
-
-    The normal weights come from torch's default generator; seed it before.
-
-    Raises:
-        ValueError: an unknown unit or activation, fewer than one gate or a bad interval.
-    """
-    network = build(unit, 1, n, 1, activation)
-    gates = alternating_gates(n, domain)
-    set_parameters(network, G=gates[:, :1], g=gates[:, 1])
-    return network
+from xsquared.training.start import alternating_gates
+from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
+from xsquared.units import Unit, find_unit
 
 
 def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -60,79 +29,38 @@ def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return points.ravel(), target(points.ravel()), weights.ravel() / (b - a)
 
 
-def fit_frozen(target: Target, unit: str, n_hidden: int, max_iterations: int) -> ProjectedFit:
+def fit_frozen(
+    target: Target, unit: str | Unit, n_hidden: int, max_iterations: int
+) -> ProjectedFit:
     """The best weights for the paper's frozen gates.
 
     Args:
         target: a function of one variable.
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        unit: of the standard formula with a hinged gate.
         n_hidden: number of neurons, at least 1.
-        max_iterations: for the GQU's factors; the other units need none.
+        max_iterations: for the factors beyond the first; units without them need none.
 
     Raises:
         ValueError: several variables, an unknown unit, or no neuron.
     """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    if n_hidden < 1:
-        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
+    record = find_unit(unit)
+    interval_of(target)
+    check_integer("n_hidden", n_hidden, 1)
     gates = alternating_gates(n_hidden, target.domain[0])
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
-    factor = None
-    if unit == "gqu":
-        factor = gates / np.linalg.norm(gates, axis=1, keepdims=True)
-        # A factor that vanishes at the knot leaves no linear term: the first neuron supplies it.
-        factor[0] = [0.0, 1.0]
-    start = Rows(torch.from_numpy(gates), None if factor is None else torch.from_numpy(factor))
-    return fit_rows(
-        unit,
+    factors = []
+    for others in range(len(record.factors) - 1, 0, -1):
+        rows = gates / np.linalg.norm(gates, axis=1, keepdims=True)
+        # Factors that vanish at the knot leave no lower powers: the first neurons supply them.
+        rows[:others] = [0.0, 1.0]
+        factors.append(torch.from_numpy(rows))
+    fits = iterates(
+        record,
         torch.from_numpy(x)[:, None],
         torch.from_numpy(y),
-        start,
+        Rows(torch.from_numpy(gates), tuple(factors)),
         weights=torch.from_numpy(weights),
         train_gates=False,
         max_iterations=max_iterations,
     )
-
-
-@dataclass(frozen=True)
-class FreeCubics:
-    """The best cubics behind frozen gates, whatever their roots.
-
-    Attributes:
-        rmse: root mean square error over the domain.
-        complex_share: share of the live neurons whose quadratic factor has no real roots, so that
-            no GQU neuron can carry it.
-    """
-
-    rmse: float
-    complex_share: float
-
-
-def fit_free_cubics(target: Target, n_hidden: int) -> FreeCubics:
-    """Least squares over gates times any quadratic: what a GQU could do without factors.
-
-    Args:
-        target: a function of one variable.
-        n_hidden: number of gates, at least 1.
-
-    Raises:
-        ValueError: several variables or no gate.
-    """
-    if target.dim != 1:
-        raise ValueError(f"expected a target of one variable, {target.name} has {target.dim}")
-    gates = alternating_gates(n_hidden, target.domain[0])
-    knots = -gates[:, 1] / gates[:, 0]
-    x, y, weights = quadrature(target, knots)
-    s = x[:, None] - knots
-    opened = np.maximum(s * gates[:, 0], 0.0)
-    columns = np.stack([opened, opened * s, opened * s**2], axis=2).reshape(len(x), -1)
-    root = np.sqrt(weights)
-    matrix = np.concatenate([columns, np.ones((len(x), 1))], axis=1) * root[:, None]
-    solved = solve(torch.from_numpy(matrix), torch.from_numpy(root * y)).coefficients.numpy()
-    residual = matrix @ solved - root * y
-    c1, c2, c3 = solved[:-1].reshape(n_hidden, 3).T
-    live = opened.any(axis=0)
-    return FreeCubics(
-        float(np.sqrt(residual @ residual)), float(np.mean((c2**2 < 4 * c1 * c3)[live]))
-    )
+    return last(fits)

@@ -17,99 +17,121 @@ Reference:
 
 from __future__ import annotations
 
+import itertools
+import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.networks import GatedNetwork
-
-#: Hessian rows whose diagonal is below this fraction of the largest are eliminated.
-_SINGULAR = 1e-13
-#: Eigenvalues of the scaled Hessian below this fraction of the largest are eliminated.
-_RCOND = 1e-13
-#: A sweep that lowers the loss by less than this fraction counts as no progress.
-_STALL = 1e-7
-#: Sweeps without progress before the run stops.
-_PATIENCE = 3
-#: Numbers in the arrays of the Hessian columns computed at a time: bounds the memory.
-_ELEMENTS = 4_000_000
-_ARMIJO = 1e-4
-_HALVINGS = 30
+from xsquared.checks import check_integer, check_number
+from xsquared.data.dataset import Dataset
+from xsquared.training.result import Gates, Trained
+from xsquared.training.start import start
+from xsquared.units import GatedNetwork, Unit
 
 
 @dataclass(frozen=True)
-class NewtonRun:
-    """How a run ended.
+class Newton:
+    """Newton's method in the paper's stages: spline weights, gates layer by layer, all at once.
 
     Attributes:
-        losses: (sweeps + 1,) mean square error, the start's first.
-        seconds: (sweeps + 1,) time since the start, as counted by ``clock``.
-        status: ``"converged"``, ``"stalled"`` (no line search found the descent that a layer's
-            quadratic model promised), ``"iterations"`` or ``"diverged"``.
+        max_iterations: sweeps of a stage.
+        joint: whether the last stage, all parameters as one layer, follows.
+        singular: Hessian rows whose diagonal is below this fraction of the largest are eliminated.
+        rcond: so are eigenvalues of the scaled Hessian below this fraction of the largest.
+        stall: a sweep that lowers the loss by less than this fraction counts as no progress.
+        patience: sweeps without progress before a stage stops.
+        armijo: share of the promised decrease that a backtracking step must bring.
+        halvings: of a step, at most.
+        elements: numbers in the arrays of the Hessian columns computed at a time: bounds memory.
     """
 
-    losses: np.ndarray
-    seconds: np.ndarray
-    status: Literal["converged", "stalled", "iterations", "diverged"]
+    name: ClassVar[str] = "newton"
+    max_iterations: int = 100
+    joint: bool = True
+    singular: float = 1e-13
+    rcond: float = 1e-13
+    stall: float = 1e-7
+    patience: int = 3
+    armijo: float = 1e-4
+    halvings: int = 30
+    elements: int = 4_000_000
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "patience", "halvings", "elements"):
+            check_integer(name, getattr(self, name), 1)
+        for name in ("singular", "rcond", "stall", "armijo"):
+            check_number(name, getattr(self, name), above=0)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+        network = start(data, unit, n_hidden, seed)
+        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
+        stages = [layers(network, train_gates=False)]
+        if gates == "trained":
+            stages.append(layers(network, train_gates=True))
+            if self.joint:
+                stages.append((tuple(itertools.chain(*stages[-1])),))
+        return newton(network, x, y, stages, self)
 
 
 def layers(network: GatedNetwork, train_gates: bool) -> tuple[tuple[str, ...], ...]:
     """The trained layers in the order of a sweep, each a weight's and a bias's letter."""
     gates = (("G", "g"),) if train_gates else ()
-    return (("D", "d"), *network.factors, *gates)
+    return (("D", "d"), *network.unit.factors, *gates)
 
 
 def newton(
     network: GatedNetwork,
     x: Tensor,
     y: Tensor,
-    trained: Sequence[tuple[str, ...]],
-    max_sweeps: int,
-    clock: Callable[[], float],
-) -> NewtonRun:
-    """Train some layers of a network in place.
+    stages: Sequence[Sequence[tuple[str, ...]]],
+    settings: Newton,
+) -> Trained:
+    """Train some layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    Args:
-        network: a network of one output.
-        x: (N, d) points.
-        y: (N,) values.
-        trained: layers, each the letters of its parameters, as :func:`layers` gives them.
-        max_sweeps: at least 1.
-        clock: a time in seconds, such as ``time.perf_counter``.
+    A stage is some layers, as :func:`layers` gives them; the solver's own are not used.
+
+    Returns:
+        The network, with the status of the last stage: ``"stalled"`` where no line search found the
+        descent that a layer's quadratic model promised. The history has a record a sweep.
 
     Raises:
-        ValueError: no layer, or no sweep.
+        ValueError: a stage without a layer.
     """
-    if not trained:
-        raise ValueError("expected at least one layer to train, got none")
-    if max_sweeps < 1:
-        raise ValueError(f"max_sweeps must be at least 1, got {max_sweeps}")
-    start = clock()
-    losses, seconds, idle = [_loss_of(network, x, y)], [0.0], 0
-    if not np.isfinite(losses[0]):
-        return NewtonRun(np.array(losses), np.array(seconds), "diverged")
-    status: Literal["converged", "stalled", "iterations", "diverged"] = "iterations"
-    for _ in range(max_sweeps):
-        outcomes = [_step(network, layer, x, y) for layer in trained]
-        losses.append(_loss_of(network, x, y))
-        seconds.append(clock() - start)
+    if not stages or not all(stages):
+        raise ValueError("expected at least one layer to train in every stage, got none")
+    start_time, total = time.perf_counter(), 0
+    losses = [float(mean_square(network, x, y).detach())]
+    seconds, status = [0.0], "converged"
+    for stage in stages:
         if not np.isfinite(losses[-1]):
-            status = "diverged"
             break
-        if "fell" not in outcomes:
-            status = "stalled" if "stuck" in outcomes and losses[-1] > 1e-24 else "converged"
-            break
-        idle = idle + 1 if losses[-2] - losses[-1] < _STALL * losses[-2] else 0
-        if idle == _PATIENCE:
-            status = "converged"
-            break
-    return NewtonRun(np.array(losses), np.array(seconds), status)
+        idle, status = 0, "iterations"
+        for _ in range(settings.max_iterations):
+            outcomes = [_step(network, layer, x, y, settings) for layer in stage]
+            total += 1
+            losses.append(float(mean_square(network, x, y).detach()))
+            seconds.append(time.perf_counter() - start_time)
+            if not np.isfinite(losses[-1]):
+                break
+            if "fell" not in outcomes:
+                status = "stalled" if "stuck" in outcomes and losses[-1] > 1e-24 else "converged"
+                break
+            idle = idle + 1 if losses[-2] - losses[-1] < settings.stall * losses[-2] else 0
+            if idle == settings.patience:
+                status = "converged"
+                break
+    if not np.isfinite(losses[-1]):
+        status = "diverged"
+    history = np.column_stack([seconds, np.sqrt(losses)])
+    return Trained(network, status, total, history=history)
 
 
 def gradient_and_hessian(
@@ -117,10 +139,7 @@ def gradient_and_hessian(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Exact derivatives of a scalar function at theta (p,): (p,) and (p, p).
 
-    Args:
-        loss: the function.
-        theta: (p,) where.
-        columns: of the Hessian, computed at a time; all where None.
+    So many columns of the Hessian are computed at a time; all where None.
     """
     gradient = torch.func.grad(loss)
 
@@ -132,19 +151,11 @@ def gradient_and_hessian(
     return gradient(theta).detach().numpy(), hessian.detach().numpy()
 
 
-def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """The descent direction: Jacobi preconditioning, singular rows eliminated.
-
-    Args:
-        gradient: (p,).
-        hessian: (p, p), symmetric.
-
-    Returns:
-        (p,); zero in the eliminated rows.
-    """
+def newton_direction(gradient: np.ndarray, hessian: np.ndarray, settings: Newton) -> np.ndarray:
+    """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
     direction = np.zeros_like(gradient)
     diagonal = np.abs(np.diag(hessian))
-    kept = diagonal > _SINGULAR * diagonal.max(initial=0.0)
+    kept = diagonal > settings.singular * diagonal.max(initial=0.0)
     if not kept.any():
         return direction
     scale = 1 / np.sqrt(diagonal[kept])
@@ -152,7 +163,7 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
     sizes = np.abs(values)
     inverse = np.zeros_like(sizes)
-    sound = sizes > _RCOND * sizes.max()
+    sound = sizes > settings.rcond * sizes.max()
     inverse[sound] = 1 / sizes[sound]
     projected = vectors.T @ (scale * gradient[kept])
     direction[kept] = -scale * (vectors @ (inverse * projected))
@@ -160,7 +171,7 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
 
 
 def _step(
-    network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor
+    network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor, settings: Newton
 ) -> Literal["fell", "minimal", "stuck"]:
     """One Newton step in one layer, in place.
 
@@ -169,32 +180,32 @@ def _step(
         promises no progress either, or although it does.
     """
     parameters = [getattr(network, letter) for letter in layer]
-    shapes = [p.shape for p in parameters]
-    sizes = [p.numel() for p in parameters]
+
+    def pieces(theta: Tensor) -> Iterator[Tensor]:
+        split = torch.split(theta, [p.numel() for p in parameters])
+        return (piece.reshape(p.shape) for piece, p in zip(split, parameters, strict=True))
 
     def loss(theta: Tensor) -> Tensor:
-        pieces = dict(zip(layer, torch.split(theta, sizes), strict=True))
-        replaced = {k: v.reshape(s) for (k, v), s in zip(pieces.items(), shapes, strict=True)}
+        replaced = dict(zip(layer, pieces(theta), strict=True))
         output = torch.func.functional_call(network, replaced, (x,))
         return torch.mean((output[:, 0] - y) ** 2)
 
     theta = torch.cat([p.detach().reshape(-1) for p in parameters])
-    columns = max(1, _ELEMENTS // (len(x) * network.n_hidden))
+    columns = max(1, settings.elements // (len(x) * network.n_hidden))
     gradient, hessian = gradient_and_hessian(loss, theta, columns)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
         return "stuck"
-    direction = newton_direction(gradient, hessian)
+    direction = newton_direction(gradient, hessian, settings)
     origin = theta.numpy()
-    length = _line_search(loss, origin, gradient, direction)
+    length = _line_search(loss, origin, gradient, direction, settings)
     if length == 0.0:
         promised = -float(gradient @ direction) / 2
-        return "minimal" if promised <= _STALL * _loss_of(network, x, y) else "stuck"
+        now = float(mean_square(network, x, y).detach())
+        return "minimal" if promised <= settings.stall * now else "stuck"
     with torch.no_grad():
         moved = torch.from_numpy(origin + length * direction)
-        for parameter, piece, shape in zip(
-            parameters, torch.split(moved, sizes), shapes, strict=True
-        ):
-            parameter.copy_(piece.reshape(shape))
+        for parameter, piece in zip(parameters, pieces(moved), strict=True):
+            parameter.copy_(piece)
     return "fell"
 
 
@@ -203,6 +214,7 @@ def _line_search(
     origin: np.ndarray,
     gradient: np.ndarray,
     direction: np.ndarray,
+    settings: Newton,
 ) -> float:
     """Step length by strong Wolfe, else by backtracking; 0 where neither lowers the loss."""
     derivative = torch.func.grad(loss)
@@ -225,13 +237,13 @@ def _line_search(
     if found is not None and value_at(origin + found * direction) < before:
         return float(found)
     length = 1.0
-    for _ in range(_HALVINGS):
-        if value_at(origin + length * direction) < before + _ARMIJO * length * slope:
+    for _ in range(settings.halvings):
+        if value_at(origin + length * direction) < before + settings.armijo * length * slope:
             return length
         length /= 2
     return 0.0
 
 
-def _loss_of(network: GatedNetwork, x: Tensor, y: Tensor) -> float:
-    with torch.no_grad():
-        return float(torch.mean((network(x)[:, 0] - y) ** 2))
+def mean_square(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
+    """The loss: the mean square error of a network of one output at x (N, d), values y (N,)."""
+    return torch.mean((network(x)[:, 0] - y) ** 2)

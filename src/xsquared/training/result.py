@@ -1,21 +1,24 @@
-"""What a training run returns, and what its status means."""
+"""What a solver is, what it leaves, and what a training run returns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, Protocol
 
-from xsquared.networks import GatedNetwork
+import numpy as np
+
+from xsquared.checks import check_choice
+from xsquared.data.dataset import Dataset
+from xsquared.units import GatedNetwork, Unit
+
+#: Whether gates stay where they start or are trained as well.
+Gates = Literal["trained", "frozen"]
 
 
 @dataclass(frozen=True)
 class Status:
-    """A way in which a run can end.
-
-    Attributes:
-        word: short name, as it stands in result tables.
-        cause: what happened.
-        remedy: what to try.
-    """
+    """A way in which a run can end: its word in result tables, what happened and what to try."""
 
     word: str
     cause: str
@@ -30,12 +33,12 @@ STATUSES: dict[str, Status] = {
         Status(
             "iterations",
             "the limit of iterations was reached while the loss still fell",
-            "raise max_iterations",
+            "raise the solver's max_iterations",
         ),
         Status(
             "stalled",
             "no line search found a lower loss",
-            "train with varpro, or start from another seed",
+            "train with VariableProjection, or start from another seed",
         ),
         Status(
             "diverged",
@@ -47,32 +50,98 @@ STATUSES: dict[str, Status] = {
             "the linear algebra gave up or memory ran out",
             "use fewer neurons or points, or another seed",
         ),
+        Status(
+            "inexact",
+            "the network's forward pass has a larger error than the fit that its weights stand for",
+            "use fewer neurons: float64 does not carry weights that cancel so far",
+        ),
     )
 }
 
 
+def _no_history() -> np.ndarray:
+    return np.empty((0, 2))
+
+
 @dataclass(frozen=True)
-class Fit:
-    """A trained network and how the training went.
+class Trained:
+    """What a solver leaves.
 
     Attributes:
-        network: the module; None where the run ended before there was one.
-        train_rmse: root mean square error of its forward pass on the training points; NaN where
-            there is no network, infinite where the pass is not finite.
-        test_rmse: the same on the test points.
-        status: how the run ended, one of :data:`STATUSES`.
-        detail: the message of the error that ended the run; empty where none did.
-        iterations: iterations of the optimiser, over all starts and stages.
-        gradient_norm: Euclidean norm of the gradient of the mean square error on the training
-            points by all parameters; NaN where there is no network.
-        wall_s: seconds.
+        network: the network to use.
+        status: one of :data:`STATUSES`, by its word.
+        iterations: of the optimiser, over all starts and stages.
+        promised: root mean square error on the training points of what the network stands for; the
+            door compares the forward pass with it. None where the solver knows the forward pass
+            only.
+        history: (records, 2): seconds since the start, and root mean square error on the training
+            points; empty where there is no single descent to follow.
+        closest: the network with the least training error, where that is another one, as the solver
+            chose on validation points.
+        margin: by how much of the training values' range the network's predictions may leave it
+            where it is judged on points not seen; None: they are taken as they are.
+
+    Raises:
+        ValueError: an unknown status.
     """
 
-    network: GatedNetwork | None
-    train_rmse: float
-    test_rmse: float
-    status: Status
-    detail: str
+    network: GatedNetwork
+    status: str
     iterations: int
-    gradient_norm: float
+    promised: float | None = None
+    history: np.ndarray = field(default_factory=_no_history)
+    closest: GatedNetwork | None = None
+    margin: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("status", self.status, STATUSES)
+
+
+class Solver(Protocol):
+    """An optimiser with its settings: a frozen dataclass whose fields they are."""
+
+    #: How trials and the command line call it.
+    name: ClassVar[str]
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train a network of one output.
+
+        Raises:
+            ValueError: data, a unit or a gate that this solver does not implement, by name.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A trained network and how the training went. Errors are those of forward passes.
+
+    Attributes:
+        status: how the run ended.
+        wall_s: seconds.
+        solver: what trained.
+        seed: of all randomness.
+        network: the module to use; None where the run ended before there was one.
+        closest: the module with the least training error; another one than ``network`` only where
+            the solver chose that on validation points.
+        train_rmse: root mean square error of ``closest`` on the training points; NaN where there is
+            no network, infinite where the pass is not finite.
+        test_rmse: that of ``network`` on the test points.
+        detail: the message of the error that ended the run; empty where none did.
+        iterations: as in :class:`Trained`.
+        history: as there.
+        gradient_norm: Euclidean norm of the gradient of the mean square error of ``closest`` on the
+            training points by all parameters; NaN where there is no network.
+    """
+
+    status: Status
     wall_s: float
+    solver: Solver
+    seed: int
+    network: GatedNetwork | None = None
+    closest: GatedNetwork | None = None
+    train_rmse: float = math.nan
+    test_rmse: float = math.nan
+    detail: str = ""
+    iterations: int = 0
+    history: np.ndarray = field(default_factory=_no_history)
+    gradient_norm: float = math.nan

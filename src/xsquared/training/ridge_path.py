@@ -20,159 +20,133 @@ Continuation Methods (1990).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import torch
 
-from xsquared.networks import GatedNetwork, parameter_count, predict
+from xsquared.checks import check_integer, check_number
+from xsquared.data.dataset import Dataset
+from xsquared.errors import confined_rmse
+from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
+    check_device,
     iterates,
-    on_device,
+    last,
+    require_formula,
     rows_on_data,
     to_network,
 )
-
-#: Ridges in the order of training; values and features are standardised.
-RIDGES = (1e-3, 1e-6, 1e-10)
-#: Iterations under each ridge but the last.
-_ITERATIONS = 5
-#: Iterations under the last one: this over the number of parameters, within these limits.
-_LAST_WORK, _LAST_LEAST, _LAST_MOST = 8192, 7, 25
-#: Starts: this over the square of the number of parameters, from one to so many.
-_START_WORK, _MOST_STARTS = 40000, 48
-#: Iterations of the rounds in which starts compete, their ridge, and the share that goes on.
-_ROUNDS, _ROUND_RIDGE, _KEPT = (4, 8), 1e-6, 4
-#: By how much of the training values' range a prediction may leave it.
-_MARGIN = 0.1
+from xsquared.units import GatedNetwork, Unit
 
 
 @dataclass(frozen=True)
-class PathFit:
-    """What a run leaves.
+class RidgePath:
+    """Variable projection under a falling ridge; the network to use is chosen on validation points.
 
     Attributes:
-        last: the network with the least error on the training points, of those at the end of their
-            way; trained under the weakest ridge unless the run stopped early.
-        best: the network with the least error on the validation points.
-        ridge: under which that one was found.
-        validation_rmse: its confined error there.
-        iterations: Levenberg-Marquardt iterations in all, of every start.
-        status: how the last ridge's run ended, as in
-            :class:`~xsquared.training.variable_projection.ProjectedFit`.
-    """
-
-    last: GatedNetwork
-    best: GatedNetwork
-    ridge: float
-    validation_rmse: float
-    iterations: int
-    status: str
-
-
-def fit_path(
-    train: tuple[np.ndarray, np.ndarray],
-    validation: tuple[np.ndarray, np.ndarray],
-    unit: str,
-    n_hidden: int,
-    *,
-    seed: int = 0,
-    activation: str = "relu",
-    to_the_end: bool = True,
-    device: str = "cpu",
-) -> PathFit:
-    """Train one network along :data:`RIDGES`.
-
-    Args:
-        train: points (N, d) and values (N,), standardised.
-        validation: points and values to choose on.
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
-        n_hidden: number of neurons, at least 1.
-        seed: of the starts, whose hinges pass between training points.
-        activation: of the gates.
+        ridges: in the order of training; values and features are standardised.
+        iterations: under each ridge but the last.
+        last_iterations: least and most iterations under the last ridge.
+        last_work: these are this number over that of the parameters, within those limits.
+        most_starts: random starts, at most.
+        start_work: there are this number over the square of that of the parameters, at least one.
+        rounds: iterations of the rounds in which starts compete.
+        round_ridge: their ridge.
+        kept: one of so many starts goes on from a round.
+        margin: by how much of the training values' range a prediction for a point not seen may
+            leave it.
         to_the_end: False stops where a ridge brings no better validation error, for those who want
-            the best network only.
+            the network to use only.
         device: ``"cpu"`` or ``"cuda"``.
-
-    Raises:
-        ValueError: an unknown unit or activation, no neuron, or validation points of another
-            dimension.
-        FloatingPointError: a number that is not finite in the linear algebra.
     """
-    points, values = train
-    if validation[0].ndim != 2 or validation[0].shape[1] != points.shape[1]:
-        raise ValueError(
-            f"expected validation points (M, {points.shape[1]}), got {validation[0].shape}"
+
+    name: ClassVar[str] = "ridge_path"
+    ridges: tuple[float, ...] = (1e-3, 1e-6, 1e-10)
+    iterations: int = 5
+    last_iterations: tuple[int, int] = (7, 25)
+    last_work: int = 8192
+    most_starts: int = 48
+    start_work: int = 40000
+    rounds: tuple[int, ...] = (4, 8)
+    round_ridge: float = 1e-6
+    kept: int = 4
+    margin: float = 0.1
+    to_the_end: bool = True
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not self.ridges:
+            raise ValueError("ridges: expected at least one, got none")
+        for ridge in (*self.ridges, self.round_ridge):
+            check_number("ridges", ridge, above=0)
+        for name in ("iterations", "last_work", "most_starts", "start_work", "kept"):
+            check_integer(name, getattr(self, name), 1)
+        for limit in (*self.rounds, *self.last_iterations):
+            check_integer("rounds and last_iterations", limit, 1)
+        check_number("margin", self.margin, least=0)
+        check_device(self.device)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train; units of the standard formula with any gate will do.
+
+        Raises:
+            ValueError: a unit whose module overrides the formula.
+            FloatingPointError: a number that is not finite in the linear algebra.
+        """
+        require_formula(self.name, unit)
+        x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
+        run = functools.partial(iterates, unit, x, y, train_gates=gates == "trained")
+        parameters = unit.parameter_count(data.dim, n_hidden)
+        draw = np.random.default_rng(seed)
+        survivors = [
+            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
+            for _ in range(min(max(self.start_work // parameters**2, 1), self.most_starts))
+        ]
+        survivors, total = self._compete(run, survivors)
+        least, most = self.last_iterations
+        limits = [self.iterations] * (len(self.ridges) - 1)
+        limits += [min(max(self.last_work // parameters, least), most)]
+        judge_x, judge_y = data.validation.x, data.validation.y
+        best: tuple[float, GatedNetwork] | None = None
+        ends: list[ProjectedFit] = []
+        for rows in survivors:
+            for ridge, limit in zip(self.ridges, limits, strict=True):
+                before = best
+                for fit in run(rows, max_iterations=limit, ridge=ridge):
+                    network = to_network(fit, unit)
+                    judged = confined_rmse(network, judge_x, judge_y, data.train.y, self.margin)
+                    if best is None or judged < best[0]:
+                        best = (judged, network)
+                rows, total = fit.rows, total + fit.iterations
+                if best is before and not self.to_the_end:
+                    break
+            ends.append(fit)
+        assert best is not None  # every run yields its start
+        end = min(ends, key=lambda end: end.rmse)
+        margin = self.margin if data.split == "held-out" else None
+        network = best[1] if data.split == "held-out" else to_network(end, unit)
+        return Trained(
+            network, end.status, total, end.rmse, closest=to_network(end, unit), margin=margin
         )
-    run = partial(
-        iterates,
-        unit,
-        torch.tensor(points, device=device),
-        torch.tensor(values, device=device),
-        activation=activation,
-    )
-    parameters = parameter_count(unit, points.shape[1], n_hidden)
-    draw = np.random.default_rng(seed)
-    survivors = [
-        on_device(rows_on_data(unit, points, n_hidden, draw), device)
-        for _ in range(min(max(_START_WORK // parameters**2, 1), _MOST_STARTS))
-    ]
-    survivors, total = _compete(run, survivors)
-    limits = [_ITERATIONS] * (len(RIDGES) - 1)
-    limits += [min(max(_LAST_WORK // parameters, _LAST_LEAST), _LAST_MOST)]
-    best: tuple[float, float, GatedNetwork] | None = None
-    ends: list[ProjectedFit] = []
-    for rows in survivors:
-        for ridge, limit in zip(RIDGES, limits, strict=True):
-            before = best
-            for fit in run(rows, max_iterations=limit, ridge=ridge):
-                network = to_network(fit, unit, activation)
-                judged = confined_rmse(network, *validation, values)
-                if best is None or judged < best[0]:
-                    best = (judged, ridge, network)
-            rows, total = fit.rows, total + fit.iterations
-            if best is before and not to_the_end:
+
+    def _compete(
+        self, run: Callable[..., Iterator[ProjectedFit]], starts: list[Rows]
+    ) -> tuple[list[Rows], int]:
+        """The starts that are left after every round, and the iterations that it took."""
+        total = 0
+        for limit in self.rounds:
+            if len(starts) == 1:
                 break
-        ends.append(fit)
-    assert best is not None  # every run yields its start
-    last = min(ends, key=lambda end: end.rmse)
-    return PathFit(
-        to_network(last, unit, activation), best[2], best[1], best[0], total, last.status
-    )
-
-
-def _compete(
-    run: Callable[..., Iterator[ProjectedFit]], starts: list[Rows]
-) -> tuple[list[Rows], int]:
-    """The starts that are left after every round, and the iterations that it took."""
-    total = 0
-    for limit in _ROUNDS:
-        if len(starts) == 1:
-            break
-        fits = []
-        for start in starts:
-            *_, fit = run(start, max_iterations=limit, ridge=_ROUND_RIDGE)
-            fits.append(fit)
-        total += sum(fit.iterations for fit in fits)
-        fits.sort(key=lambda fit: fit.rmse)
-        starts = [fit.rows for fit in fits[: -(-len(fits) // _KEPT)]]
-    return starts, total
-
-
-def confined_rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray) -> float:
-    """Root mean square error of predictions confined to the range of the training values, widened.
-
-    Args:
-        network: of one output.
-        x: (M, d) points.
-        y: (M,) values there.
-        seen: the values trained on.
-    """
-    low, high = seen.min(), seen.max()
-    margin = _MARGIN * (high - low)
-    predicted = np.clip(predict(network, x), low - margin, high + margin)
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))
+            fits = [
+                last(run(start, max_iterations=limit, ridge=self.round_ridge)) for start in starts
+            ]
+            total += sum(fit.iterations for fit in fits)
+            fits.sort(key=lambda fit: fit.rmse)
+            starts = [fit.rows for fit in fits[: -(-len(fits) // self.kept)]]
+        return starts, total

@@ -1,17 +1,16 @@
-"""Networks of n neurons from splines with free knots: the trainer for one dimension (ours).
+"""Networks of n neurons from splines with free knots: the solver for one dimension (ours).
 
-A fit starts from knots of the asymptotically optimal density and from a jittered copy of them, and
-then moves knots that are better spent elsewhere: the knot whose two cells have the least error goes
+Local fits start from knots of the asymptotically optimal density and from jittered copies of them.
+Then knots that are better spent elsewhere move: the one whose two cells have the least error goes
 to the middle of the worst cell, and the fit runs again, as long as that pays.
 
-How many cells n neurons have differs between the units:
-
-- MLP: n + 1. If all n hinges lie inside the interval, the function is flat on one cell: gates left
-  of it open to the left, gates right of it to the right. A flat cell costs little where it holds an
-  extremum; for a target without one the fit on n cells with n - 1 inner knots is kept.
-- GLU: n, with n - 1 inner knots and one hinge at the left end.
-- GQU: n, if the first cell's cubic has real roots, so that one neuron can carry it; else n - 1, and
-  two neurons at the left end. A GLU with n cells is a GQU too, and is taken where it is better.
+Of n neurons with p affine factors all hinges may lie inside. The network then has n + 1 cells, more
+than which no network of n neurons has, but no neuron is left for the polynomial behind all gates,
+which has to be constant. In which directions the gates open decides how much that costs, in general
+next to nothing: :func:`xsquared.training.free_knots.best_directions`. Where it costs more than a
+cell would, splines on n cells are fitted as well: one neuron's gate is open everywhere, and carries
+the polynomial of one cell, the anchor, from which the other gates open away. For p = 2 that needs
+an anchor whose cubic has real roots, and else two neurons and n - 1 cells.
 
 References:
     Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
@@ -20,29 +19,267 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
+import torch
 
-from xsquared.constructions import network_from_pieces
+from xsquared.checks import check_choice, check_integer, check_number
+from xsquared.constructions import network_from_pieces, shifted
+from xsquared.data.dataset import Dataset
+from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.networks import GatedNetwork, build, set_parameters
 from xsquared.quadrature import on_cells
 from xsquared.training.free_knots import (
+    DAMPING,
     FreeKnotSpline,
+    alternations,
+    best_directions,
+    cell_errors,
+    directions_of,
     equidistributed_knots,
     fit_free_knots,
+    neuron_sizes,
     space,
 )
+from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.levenberg_marquardt import Damping
+from xsquared.training.result import Gates, Trained
+from xsquared.training.variable_projection import (
+    ProjectedFit,
+    Rows,
+    iterates,
+    last,
+    require_formula,
+    rows_on_data,
+    to_network,
+)
+from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
-#: How far a jittered knot may go, in widths of the smaller cell beside it.
-_JITTER = 0.4
-#: Most knots moved to better places.
-_MOST_MOVES = 4
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
-#: How many cells of the smallest rise are tried as an MLP's flat cell.
-_FLAT_TRIALS = 3
+#: Cells of the rule on which networks are fitted whose slope is not continuous.
+_FIXED = 60
+
+Start = Literal["density", "equidistant", "random"]
+
+
+@dataclass(frozen=True)
+class FreeKnots:
+    """Minimise the integral of the squared error of a target of one variable.
+
+    Attributes:
+        max_iterations: of each local fit.
+        start: knots of the asymptotically optimal ``"density"``, ``"equidistant"`` ones, which are
+            the paper's, or ``"random"``: cells of the optimal density stretched by factors drawn
+            from a gamma distribution whose standard deviation is half its mean.
+        starts: local fits that are compared; the first from the start as it is unless that is
+            random, the others with every knot jittered.
+        jitter: how far a jittered knot may go, in widths of the smaller cell beside it.
+        moves: most knots moved to better places.
+        directions: how many choices of the gates' directions are fitted, with all hinges inside;
+            with 0 all gates but one open away from an anchor.
+        trial_iterations: of each of these fits before the best goes on.
+        narrow: the widest network for which gates away from an anchor are tried in any case.
+        jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
+        random_starts: how many of them start from random rows.
+        damping: how the damping moves, and when a local fit ends.
+    """
+
+    name: ClassVar[str] = "free_knots"
+    max_iterations: int = 300
+    start: Start = "density"
+    starts: int = 2
+    jitter: float = 0.4
+    moves: int = 4
+    directions: int = 4
+    trial_iterations: int = 25
+    narrow: int = 8
+    jumps: int = 3
+    random_starts: int = 10
+    damping: Damping = DAMPING
+
+    def __post_init__(self) -> None:
+        for setting in fields(self):
+            if setting.type == "int":
+                least = int(setting.name in ("starts", "trial_iterations"))
+                check_integer(setting.name, getattr(self, setting.name), least)
+        check_choice("start", self.start, get_args(Start))
+        # Beyond a half knots could cross.
+        check_number("jitter", self.jitter, least=0, most=0.49)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train; with frozen gates the other weights only, which stay on equidistant knots.
+
+        Raises:
+            ValueError: data without a target of one variable or scaled, a unit or gate that this
+                solver does not implement.
+        """
+        target = data.target
+        if target is None or data.dim != 1:
+            raise ValueError(
+                f"free_knots minimises the integral of a target of one variable; {data.name} has "
+                f"{data.dim} features and {'no' if target is None else 'a'} target"
+            )
+        if data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0:
+            raise ValueError(
+                f"free_knots takes unscaled data, such as sampled(target): {data.name}"
+            )
+        require_formula(self.name, unit)
+        space(unit)
+        if gates == "frozen":
+            frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
+            return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
+        made = self.on_target(target, unit, n_hidden, seed)
+        promised = None
+        if made.spline is not None:
+            missed = made.spline(data.train.x[:, 0]) - data.train.y
+            promised = float(np.sqrt(np.mean(missed**2)))
+        return Trained(made.network, made.status, made.iterations, promised)
+
+    def on_target(
+        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
+    ) -> SplineNetwork:
+        """Train all parameters of n neurons, for the error over the target's whole domain.
+
+        Arguments and errors as for :meth:`spline`, n_hidden in place of n_cells.
+        """
+        check_integer("n_hidden", n_hidden, 1)
+        record = find_unit(unit)
+        order = space(record).degree + 1
+        made: list[SplineNetwork] = []
+
+        def add(spline: FreeKnotSpline) -> float:
+            """The error of the forward pass; infinite where n neurons cannot carry the spline."""
+            network = spline_network(record, spline, n_hidden)
+            if network is None:
+                return np.inf
+            made.append(
+                SplineNetwork(network, spline, 0, measured_rmse(network, target), spline.status)
+            )
+            return made[-1].rmse
+
+        spent, reached, bound = 0, np.inf, 0.0
+        if self.directions:
+            free = self.spline(target, record, n_hidden + 1, seed)
+            tries = [
+                fit_free_knots(
+                    target, record, free.knots, self.trial_iterations, directions, self.damping
+                )
+                for directions in best_directions(target, record, free.knots, self.directions)
+            ]
+            ahead = min(tries, key=lambda one: one.rmse)
+            spline = self._fit(target, record, ahead.knots, ahead.directions)
+            spent += free.iterations + sum(one.iterations for one in (*tries, spline))
+            reached, bound = add(spline), free.rmse * (1 + 1 / n_hidden) ** order
+        if n_hidden <= self.narrow or not reached <= bound:
+            spline = self.spline(target, record, n_hidden, seed)
+            spent += spline.iterations
+            if add(spline) == np.inf and n_hidden > 1:
+                spline = self.spline(target, record, n_hidden - 1, seed)
+                spent += spline.iterations
+                add(spline)
+        best = min(made, key=lambda one: one.rmse, default=None)
+        if order > 3 and (n_hidden <= self.jumps or best is None or not best.holds):
+            for other in self._with_free_roots(target, record, n_hidden, seed):
+                spent += other.iterations
+                made.append(other)
+        return replace(min(made, key=lambda one: one.rmse), iterations=spent)
+
+    def _with_free_roots(
+        self, target: Target, unit: Unit, n_hidden: int, seed: int
+    ) -> list[SplineNetwork]:
+        """Networks of a unit of two factors whose slope is not continuous.
+
+        The unit of one factor, the other being one; for narrow networks also variable projection
+        from random rows, on nodes that do not move.
+        """
+        fewer = replace(unit, factors=unit.factors[:1])
+        inner = self.on_target(target, fewer, n_hidden, seed)
+        network = build(unit, 1, n_hidden)
+        (weight, bias) = unit.factors[1]
+        ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}
+        values = {name: value.detach().numpy() for name, value in inner.network.named_parameters()}
+        set_parameters(network, **values, **ones)
+        made = [replace(inner, network=network)]
+        x, weights = (part.ravel() for part in on_cells(np.linspace(*target.domain[0], _FIXED + 1)))
+        points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
+        draw = np.random.default_rng((seed, n_hidden))
+
+        def run(rows: Rows, limit: int) -> ProjectedFit:
+            ruled = torch.from_numpy(weights / weights.sum())
+            return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
+
+        if n_hidden <= self.jumps and self.random_starts:
+            tries = [
+                run(rows_on_data(unit, x[:, None], n_hidden, draw), self.trial_iterations)
+                for _ in range(self.random_starts)
+            ]
+            best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
+            spent = best.iterations + sum(one.iterations for one in tries)
+            network = to_network(best, unit)
+            error = measured_rmse(network, target)
+            made.append(SplineNetwork(network, None, spent, error, best.status))
+        return made
+
+    def spline(
+        self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
+    ) -> FreeKnotSpline:
+        """The best spline found; its iterations are those of all starts and moves.
+
+        Args:
+            target: a function of one variable.
+            unit: whose space.
+            n_cells: at least 1.
+            seed: of the randomness, at least 0.
+
+        Raises:
+            ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`, or a unit
+                that :func:`xsquared.training.free_knots.space` refuses.
+        """
+        fits = [
+            self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
+        ]
+        best = min(fits, key=lambda fit: fit.rmse)
+        for _ in range(self.moves if n_cells > 3 else 0):
+            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best)))
+            if not fits[-1].rmse < best.rmse * (1 - _WORTH):
+                break
+            best = fits[-1]
+        return replace(best, iterations=sum(fit.iterations for fit in fits))
+
+    def _fit(
+        self,
+        target: Target,
+        unit: str | Unit,
+        knots: np.ndarray,
+        directions: np.ndarray | None = None,
+    ) -> FreeKnotSpline:
+        return fit_free_knots(target, unit, knots, self.max_iterations, directions, self.damping)
+
+    def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
+        """The starts, each (n_cells + 1,)."""
+        check_integer("seed", seed, 0)
+        a, b = target.domain[0]
+        plain = (
+            np.linspace(a, b, n_cells + 1)
+            if self.start == "equidistant"
+            else equidistributed_knots(target, unit, n_cells)
+        )
+        width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
+        if self.start == "random":
+            made = []
+            for _ in range(self.starts):
+                share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
+                made.append(np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]]))
+            return made
+        room = np.minimum(width[:-1], width[1:])
+        shifts = [
+            draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
+            for _ in range(self.starts - 1)
+        ]
+        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
 
 @dataclass(frozen=True)
@@ -51,152 +288,96 @@ class SplineNetwork:
 
     Attributes:
         network: n neurons.
-        spline: the fitted spline.
-        iterations: Levenberg-Marquardt iterations of all starts together.
+        spline: the fitted spline; None where the network was fitted itself.
+        iterations: Levenberg-Marquardt iterations of all candidates together.
+        rmse: of the network's forward pass over the domain.
+        status: how the fit ended.
     """
 
     network: GatedNetwork
-    spline: FreeKnotSpline
+    spline: FreeKnotSpline | None
     iterations: int
+    rmse: float
+    status: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the forward pass has the spline's error, up to one per cent."""
+        return self.spline is None or self.rmse <= 1.01 * self.spline.rmse
 
 
-def best_spline(target: Target, unit: str, n_cells: int, seed: int) -> tuple[FreeKnotSpline, int]:
-    """The best free-knot spline found from several starts, and all iterations spent.
+def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
+    """The network of n neurons that is a spline.
 
-    Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: whose space.
-        n_cells: at least 1.
-        seed: of the jittered start.
-
-    Raises:
-        ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`.
-    """
-    start = equidistributed_knots(target, space(unit).order, n_cells)
-    width = np.diff(start)
-    jitter = np.random.default_rng((seed, n_cells)).uniform(-_JITTER, _JITTER, n_cells - 1)
-    jittered = start.copy()
-    jittered[1:-1] += jitter * np.minimum(width[:-1], width[1:])
-    fits = [fit_free_knots(target, unit, knots) for knots in (start, jittered)]
-    best = min(fits, key=lambda fit: fit.rmse)
-    iterations = sum(fit.iterations for fit in fits)
-    for _ in range(_MOST_MOVES if n_cells > 3 else 0):
-        moved = fit_free_knots(target, unit, _with_a_knot_moved(target, best))
-        iterations += moved.iterations
-        if not moved.rmse < best.rmse * (1 - _WORTH):
-            break
-        best = moved
-    return best, iterations
-
-
-def searched_spline(
-    target: Target, unit: str, n_cells: int, seed: int, starts: int
-) -> FreeKnotSpline:
-    """The best free-knot spline from random knots: a check on :func:`best_spline`.
-
-    It shares neither starts nor moves with that function. The cells of the asymptotically optimal
-    density are stretched and shrunk independently, by factors drawn from a gamma distribution whose
-    standard deviation is half its mean.
+    Where the spline says in which directions its gates open, they do. Else they are chosen. Where
+    all open one way, what one end of the domain needs in steep polynomials has to cancel at the
+    other, so the sum of what neurons are at most shall be least. Without or with one factor all
+    gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
+    real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
 
     Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: whose space.
-        n_cells: at least 1.
-        seed: of the random knots, at least 0.
-        starts: number of them, at least 1.
-
-    Raises:
-        ValueError: no start, or as for
-            :func:`xsquared.training.free_knots.equidistributed_knots`.
-    """
-    if starts < 1:
-        raise ValueError(f"starts must be at least 1, got {starts}")
-    width = np.diff(equidistributed_knots(target, space(unit).order, n_cells))
-    draw = np.random.default_rng((seed, n_cells))
-    a, b = target.domain[0]
-    fits = []
-    for _ in range(starts):
-        share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
-        knots = np.concatenate([[a], a + (b - a) * share / share[-1]])
-        knots[-1] = b
-        fits.append(fit_free_knots(target, unit, knots))
-    return min(fits, key=lambda fit: fit.rmse)
-
-
-def train_spline_network(target: Target, unit: str, n_hidden: int, seed: int) -> SplineNetwork:
-    """Train all parameters of a network of one input and one output.
-
-    Args:
-        target: a function of one variable with as many derivatives as the unit's order.
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
-        n_hidden: number of neurons, at least 1.
-        seed: of the jittered start.
-
-    Raises:
-        ValueError: an unknown unit, fewer than one neuron, or several variables.
-    """
-    if n_hidden < 1:
-        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-    space(unit)
-    spline, iterations = best_spline(target, unit, n_hidden, seed)
-    if unit == "mlp":
-        candidates = [
-            SplineNetwork(_one_way(spline), spline, 0),
-            _with_flat_cell(target, seed, n_hidden),
-        ]
-    elif unit == "glu":
-        candidates = [SplineNetwork(_one_way(spline), spline, 0)]
-    else:
-        candidates = _gqu_candidates(target, spline, n_hidden, seed)
-    best = min(candidates, key=lambda made: made.spline.rmse)
-    total = iterations + sum(made.iterations for made in candidates)
-    return SplineNetwork(best.network, best.spline, total)
-
-
-def retrain_spline(target: Target, unit: str, n_hidden: int) -> SplineNetwork:
-    """One run from equidistant knots, the paper's initialisation, without further starts or moves.
-
-    Arguments and errors as for :func:`train_spline_network`.
-    """
-    if n_hidden < 1:
-        raise ValueError(f"n_hidden must be at least 1, got {n_hidden}")
-    spline = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden + 1))
-    if unit == "gqu" and first_cell_factors(spline) is None:
-        if n_hidden == 1:
-            return _embedded_glu(target, 1, 0)
-        fewer = fit_free_knots(target, unit, np.linspace(*target.domain[0], n_hidden))
-        return SplineNetwork(_one_way(fewer), fewer, spline.iterations + fewer.iterations)
-    network = _merged_gqu(spline) if unit == "gqu" else _one_way(spline)
-    return SplineNetwork(network, spline, spline.iterations)
-
-
-def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
-    """Integral of the squared error over each cell, (n,)."""
-    x, weights = on_cells(spline.knots)
-    s = x - spline.knots[:-1, None]
-    powers = np.stack([s**j for j in range(spline.pieces.shape[1])], axis=-1)
-    error = np.einsum("kqj,kj->kq", powers, spline.pieces) - target(x)
-    return np.sum(weights * error**2, axis=1)
-
-
-def first_cell_factors(spline: FreeKnotSpline) -> np.ndarray | None:
-    """Real factors of the first cell's cubic without its constant, or None where there are none.
-
-    The cubic is c0 + s (c1 + c2 s + c3 s^2). Where the quadratic has real roots, one GQU neuron at
-    the left end carries it.
+        unit: the unit or its name.
+        spline: of n_hidden + 1 cells where it has directions; else of n_hidden cells, or of one
+            fewer if the unit has two factors.
+        n_hidden: number of neurons.
 
     Returns:
-        Rows (a, b) of two affine factors ``a s + b``, shape (2, 2).
+        None where no directions will do.
     """
-    _, c1, c2, c3 = spline.pieces[0]
-    discriminant = c2**2 - 4 * c1 * c3
-    if discriminant < 0:
-        return None
-    # The root of larger size first: no cancellation.
-    q = -(c2 + np.copysign(np.sqrt(discriminant), c2)) / 2
-    if q == 0:
-        return np.array([[c3, 0.0], [1.0, 0.0]]) if c1 == 0 else np.array([[0.0, c1], [0.0, 1.0]])
-    return np.array([[c3, -q], [1.0, -c1 / q]])
+    t, c = spline.knots, spline.pieces
+    if spline.directions is not None:
+        return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
+    n, powers = len(c), np.arange(c.shape[1])
+    cells = shifted(c, t[0] - t[:-1])
+    right, left = neuron_sizes(t, c)
+    lean = np.concatenate([[0.0], np.cumsum(left - right)])
+    merged = len(powers) == 4 and n_hidden == n
+    for chosen in alternations(n):
+        signs = (-1.0) ** np.arange(chosen.shape[1])
+        whole = np.einsum("a,saj->sj", signs, cells[chosen])
+        size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + lean[chosen] @ signs
+        for i in np.argsort(size, kind="stable"):
+            factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
+            if factors is not None or not merged:
+                return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
+    return None
+
+
+def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
+    """A cubic on [0, length] as a constant plus a product of real affine functions.
+
+    The constant is free, so any of its roots may be chosen: all are real while one is no farther
+    from the inflection than the critical points allow. One of them must not lie inside the
+    interval: that factor is the gate.
+
+    Args:
+        cubic: (4,) coefficients in powers of s, the constant first.
+        length: of the interval.
+
+    Returns:
+        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None where there are
+        none.
+    """
+    _, c1, c2, c3 = cubic
+    # Real roots reach equally far to both sides of the inflection: if neither end lies that near,
+    # it does itself, or no other point outside.
+    inflection = [-c2 / (3 * c3)] if c3 != 0 else []
+    for root in (0.0, length, *(place for place in inflection if not 0 < place < length)):
+        # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
+        b1 = c2 + c3 * root
+        b0 = c1 + b1 * root
+        discriminant = b1**2 - 4 * b0 * c3
+        if discriminant < 0:
+            continue
+        # The root of larger size first: no cancellation.
+        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+        sign = 1.0 if root <= 0 else -1.0
+        if q == 0:
+            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
+        else:
+            rest = [[c3, -q], [1.0, -b0 / q]]
+        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
+    return None
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
@@ -208,73 +389,3 @@ def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
     least = int(np.argmin(together)) + 1
     middle = (knots[worst] + knots[worst + 1]) / 2
     return np.sort(np.append(np.delete(knots, least), middle))
-
-
-def _one_way(spline: FreeKnotSpline) -> GatedNetwork:
-    """All gates open to the right."""
-    return network_from_pieces(spline.unit, spline.knots, spline.pieces)
-
-
-def _with_flat_cell(target: Target, seed: int, n_hidden: int) -> SplineNetwork:
-    """The best MLP found that has all its hinges inside the interval."""
-    free, iterations = best_spline(target, "mlp", n_hidden + 1, seed)
-    rise = np.abs(free.pieces[:, 1]) * np.diff(free.knots)
-    fits = [
-        (int(cell), fit_free_knots(target, "mlp", free.knots, flat_cell=int(cell)))
-        for cell in np.argsort(rise)[:_FLAT_TRIALS]
-    ]
-    cell, best = min(fits, key=lambda pair: pair[1].rmse)
-    slopes = best.pieces[:, 1]
-    signs = np.where(np.arange(n_hidden) < cell, -1.0, 1.0)
-    network = build("mlp", 1, n_hidden)
-    set_parameters(
-        network,
-        G=signs[:, None],
-        g=-signs * best.knots[1:-1],
-        D=np.diff(slopes)[None],
-        d=best.pieces[cell, :1],
-    )
-    return SplineNetwork(network, best, iterations + sum(fit.iterations for _, fit in fits))
-
-
-def _gqu_candidates(
-    target: Target, spline: FreeKnotSpline, n_hidden: int, seed: int
-) -> list[SplineNetwork]:
-    if first_cell_factors(spline) is not None:
-        return [SplineNetwork(_merged_gqu(spline), spline, 0)]
-    candidates = [_embedded_glu(target, n_hidden, seed)]
-    if n_hidden > 1:
-        fewer, iterations = best_spline(target, "gqu", n_hidden - 1, seed)
-        candidates.append(SplineNetwork(_one_way(fewer), fewer, iterations))
-    return candidates
-
-
-def _merged_gqu(spline: FreeKnotSpline) -> GatedNetwork:
-    """The GQU with one neuron per cell, whose first cell's cubic has real roots."""
-    factors = first_cell_factors(spline)
-    if factors is None:
-        raise ValueError("the first cell's cubic has no real factors")
-    whole = network_from_pieces("gqu", spline.knots, spline.pieces)
-    left = spline.knots[0]
-    weights = {
-        name: value.detach().numpy()[..., 1:].copy()
-        if name == "D"
-        else value.detach().numpy()[1:].copy()
-        for name, value in whole.named_parameters()
-        if name != "d"
-    }
-    for (a, b), weight, bias in zip(factors, "UQ", "uq", strict=True):
-        weights[weight][0], weights[bias][0] = a, b - a * left
-    network = build("gqu", 1, len(spline.pieces))
-    set_parameters(network, d=whole.d.detach().numpy(), **weights)
-    return network
-
-
-def _embedded_glu(target: Target, n_hidden: int, seed: int) -> SplineNetwork:
-    """The GLU of n neurons as a GQU: its second factor is one."""
-    spline, iterations = best_spline(target, "glu", n_hidden, seed)
-    glu = _one_way(spline)
-    network = build("gqu", 1, n_hidden)
-    weights = {name: value.detach().numpy() for name, value in glu.named_parameters()}
-    set_parameters(network, Q=np.zeros((n_hidden, 1)), q=np.ones(n_hidden), **weights)
-    return SplineNetwork(network, spline, iterations)

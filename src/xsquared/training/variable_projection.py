@@ -1,12 +1,12 @@
 """Variable projection for gated units in any dimension (ours).
 
-A unit with one output is linear in everything but its gates: for the MLP in D and d, for the GLU in
-V = D * U and d. The GQU's two factors multiply, so one of them stays nonlinear beside the gate; it
-is a true affine factor, hence the roots of every neuron's polynomial are real, as in the unit. For
-fixed nonlinear rows the best linear weights are those of a least-squares problem (the projection);
-the rows are stepped by Levenberg-Marquardt with Kaufman's Jacobian, which drops the term that
-vanishes with the residual. Hinges of ReLU gates and factors don't change with a row's length, so
-these rows are kept at unit length.
+A unit with one output is linear in everything but its gates: without factors in D and d, with one
+factor in V = D * U and d. Further factors multiply, so all but one stay nonlinear beside the gate;
+they are true affine factors, hence the roots of every neuron's polynomial are real, as in the unit.
+For fixed nonlinear rows the best linear weights are those of a least-squares problem (the
+projection); the rows are stepped by Levenberg-Marquardt with Kaufman's Jacobian, which drops the
+term that vanishes with the residual. Hinges of gates that are powers and zeros of factors don't
+change with a row's length, so these rows are kept at unit length.
 
 With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and (N, p): there
 is no array of size N p p, nor of size N m p. The step is solved from the damped Gauss-Newton matrix
@@ -18,31 +18,32 @@ rows of unit length and standardised points it has the same meaning at every wid
 keeps wide networks from weights that cancel on neurons with few points.
 
 References:
-    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975); Nocedal and Wright,
-    Numerical Optimization, section 10.3, for the damped step.
+    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal, TypedDict, Unpack
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import mul
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.networks import ACTIVATIONS, GatedNetwork, set_parameters, unit_class
+from xsquared.checks import check_choice, check_integer, check_number
+from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
+from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
+from xsquared.training.result import Gates, Trained
+from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.
 _LEAST_DAMPING = 1e-3
-#: A relative decrease of the loss below this counts as none.
-_STALL = 1e-8
-_MAX_DAMPING = 1e10
-#: Below it the damped Gram matrix, of unit diagonal, could be singular to rounding.
-_MIN_DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -51,24 +52,27 @@ class Rows:
 
     Attributes:
         gate: (n, d + 1) rows (G, g).
-        factor: (n, d + 1) rows (Q, q) of the GQU's second factor; None for the other units.
+        factors: (n, d + 1) rows of each factor but the first; empty with fewer than two factors.
     """
 
     gate: Tensor
-    factor: Tensor | None = None
+    factors: tuple[Tensor, ...] = ()
+
+    def to(self, device: str) -> Rows:
+        """The same rows on another device."""
+        return Rows(self.gate.to(device), tuple(factor.to(device) for factor in self.factors))
 
 
 @dataclass(frozen=True)
 class ProjectedFit:
-    """Where a run of :func:`fit_rows` ended.
+    """Where a run of :func:`iterates` has come.
 
     Attributes:
         rows: the nonlinear parameters.
         linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
         rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
-        status: ``"converged"`` where the loss stopped falling, ``"iterations"`` where the limit
-            came first.
+        status: as of :func:`xsquared.training.levenberg_marquardt.descend`.
     """
 
     rows: Rows
@@ -78,14 +82,73 @@ class ProjectedFit:
     status: Literal["converged", "iterations"]
 
 
-class Options(TypedDict, total=False):
-    """What :func:`iterates` takes by name, for those who hand it on."""
+@dataclass(frozen=True)
+class VariableProjection:
+    """Variable projection on the training points, from hinges placed among the data.
 
-    activation: str
-    weights: Tensor | None
-    train_gates: bool
-    max_iterations: int
-    ridge: float
+    Attributes:
+        max_iterations: Levenberg-Marquardt iterations of the best start.
+        starts: random starts that compete; with frozen gates there is one.
+        trial_iterations: iterations of each start before the best goes on.
+        ridge: multiple of the linear weights' sum of squares added to the mean square error.
+        damping: how the damping moves, and when a descent ends.
+        device: ``"cpu"`` or ``"cuda"``.
+    """
+
+    name: ClassVar[str] = "varpro"
+    max_iterations: int = 200
+    starts: int = 3
+    trial_iterations: int = 15
+    ridge: float = 0.0
+    damping: Damping = DAMPING
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name in ("max_iterations", "starts", "trial_iterations"):
+            check_integer(name, getattr(self, name), 1)
+        check_number("ridge", self.ridge, least=0)
+        check_device(self.device)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train; units of the standard formula with any gate will do.
+
+        Raises:
+            ValueError: a unit whose module overrides the formula, or no CUDA device.
+        """
+        require_formula(self.name, unit)
+        x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
+        draw = np.random.default_rng(seed)
+        trains = gates == "trained"
+        run = partial(
+            iterates, unit, x, y, train_gates=trains, ridge=self.ridge, damping=self.damping
+        )
+        first = min(self.trial_iterations, self.max_iterations)
+        starts = (
+            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
+            for _ in range(self.starts if trains else 1)
+        )
+        trials = [last(run(rows, max_iterations=first)) for rows in starts]
+        best = min(trials, key=lambda trial: trial.rmse)
+        total = sum(trial.iterations for trial in trials)
+        if best.status == "iterations" and self.max_iterations > first:
+            best = last(run(best.rows, max_iterations=self.max_iterations - first))
+            total += best.iterations
+        return Trained(to_network(best, unit), best.status, total, best.rmse)
+
+
+def require_formula(solver: str, unit: Unit) -> None:
+    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
+    if not unit.is_standard:
+        raise ValueError(
+            f"{solver} solves for the weights of d + D (gate * factors); the module of "
+            f"{unit.name!r} overrides that: train it with newton, adamw or lbfgs"
+        )
+
+
+def check_device(device: str) -> None:
+    """Refuse, by a ValueError, an unknown device, and CUDA where there is none."""
+    if check_choice("device", device, ("cpu", "cuda")) == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device cuda was asked for, but torch sees no CUDA device")
 
 
 @dataclass(frozen=True)
@@ -102,158 +165,93 @@ class _State:
     loss: float
 
 
-def fit_rows(
-    unit: str,
-    x: Tensor,
-    y: Tensor,
-    start: Rows,
-    **options: Unpack[Options],
-) -> ProjectedFit:
-    """Run variable projection from given rows: the last of :func:`iterates`, same arguments."""
-    *_, last = iterates(unit, x, y, start, **options)
-    return last
+def last(fits: Iterator[ProjectedFit]) -> ProjectedFit:
+    """The fit with which a run ends."""
+    *_, end = fits
+    return end
 
 
 def iterates(
-    unit: str,
+    unit: Unit,
     x: Tensor,
     y: Tensor,
     start: Rows,
     *,
-    activation: str = "relu",
     weights: Tensor | None = None,
     train_gates: bool = True,
     max_iterations: int = 200,
     ridge: float = 0.0,
+    damping: Damping = DAMPING,
 ) -> Iterator[ProjectedFit]:
     """Variable projection from given rows, one fit after the other; stop taking to stop early.
 
     Args:
-        unit: ``"mlp"``, ``"glu"`` or ``"gqu"``.
+        unit: of the standard formula.
         x: (N, d) points, on the device where the work shall be done.
         y: (N,) values.
-        start: rows to start from; ``factor`` is needed for the GQU and for it only.
-        activation: of the gates.
+        start: rows to start from, with as many factors as the unit has beyond the first.
         weights: (N,) quadrature weights with sum 1; equal ones where None.
-        train_gates: False keeps the gates where they are; for the MLP and the GLU a single
+        train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0.
-        ridge: multiple of the linear weights' sum of squares that is added to the mean square
-            error, at least 0.
+        max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
+        ridge: as there.
+        damping: as there.
 
     Yields:
-        The fit at the start, then after each iteration. The last one's status says how it ended;
-        that of the others is ``"iterations"``. An iteration that finds no lower loss yields none.
+        As :func:`xsquared.training.levenberg_marquardt.descend`.
 
     Raises:
-        ValueError: an unknown unit or activation, or rows that do not fit.
+        ValueError: a unit with a formula of its own, or rows that do not fit.
         FloatingPointError: the loss is not finite at the start.
     """
-    unit_class(unit)
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"unknown activation {activation!r}; known are {', '.join(ACTIVATIONS)}")
-    if (start.factor is None) == (unit == "gqu"):
-        raise ValueError(f"a {unit} {'needs' if unit == 'gqu' else 'has no'} factor rows")
-    if max_iterations < 0:
-        raise ValueError(f"max_iterations must be at least 0, got {max_iterations}")
-    if not ridge >= 0:
-        raise ValueError(f"ridge must be at least 0, got {ridge}")
-    if start.gate.shape[1] != x.shape[1] + 1:
-        raise ValueError(
-            f"expected rows of {x.shape[1] + 1} entries, got {tuple(start.gate.shape)}"
-        )
-    model = _model(unit, x, y, activation, weights, train_gates, ridge)
-    return _iterates(model, model.normalised(start), max_iterations)
-
-
-def _model(
-    unit: str,
-    x: Tensor,
-    y: Tensor,
-    activation: str,
-    weights: Tensor | None,
-    train_gates: bool,
-    ridge: float,
-) -> _Model:
+    require_formula("variable projection", unit)
+    check_integer("max_iterations", max_iterations, 0)
+    check_number("ridge", ridge, least=0)
+    count = max(len(unit.factors) - 1, 0)
+    if len(start.factors) != count:
+        raise ValueError(f"a {unit.name} needs rows of {count} factors, got {len(start.factors)}")
+    for rows in (start.gate, *start.factors):
+        if rows.shape != (len(start.gate), x.shape[1] + 1):
+            raise ValueError(f"expected rows of {x.shape[1] + 1} entries, got {tuple(rows.shape)}")
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    return _Model(unit, activation, points, points * root[:, None], root * y, train_gates, ridge)
-
-
-def _iterates(model: _Model, start: Rows, max_iterations: int) -> Iterator[ProjectedFit]:
-    state = model.project(start)
-    if not np.isfinite(state.loss):
+    model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge)
+    state = model.project(model.normalised(start))
+    if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
-    damping, stalled, iterations = 1e-2, 0, 0
-    limited = model.trains and max_iterations > 0
-
-    def fit(status: Literal["converged", "iterations"]) -> ProjectedFit:
-        rmse = float(torch.linalg.vector_norm(state.residual))
-        return ProjectedFit(state.rows, state.solution.coefficients, rmse, iterations, status)
-
-    while limited and iterations < max_iterations and stalled < 3 and state.loss > 1e-30:
-        yield fit("iterations")
-        iterations += 1
-        gram, gradient = model.linearise(state)
-        trial = None
-        while damping < _MAX_DAMPING:
-            trial = _attempt(model, model.stepped(state.rows, gram, gradient, damping))
-            if trial is not None and trial.loss < state.loss:
-                break
-            damping *= 4
-            trial = None
-        if trial is None:
-            break
-        stalled = stalled + 1 if state.loss - trial.loss < _STALL * state.loss else 0
-        state, damping = trial, max(damping / 4, _MIN_DAMPING)
-    yield fit("iterations" if limited and iterations == max_iterations else "converged")
+    limit = max_iterations if train_gates or count else 0
+    for point, iterations, status in descend(state, model.linearise, limit, damping):
+        rmse = float(torch.linalg.vector_norm(point.residual))
+        yield ProjectedFit(point.rows, point.solution.coefficients, rmse, iterations, status)
 
 
-def _attempt(model: _Model, rows: Rows | None) -> _State | None:
-    """The projected point; None where there is none, or its numbers are not finite."""
-    try:
-        return None if rows is None else model.project(rows)
-    except FloatingPointError:
-        return None
-
-
-def to_network(fit: ProjectedFit, unit: str, activation: str = "relu") -> GatedNetwork:
+def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     """The torch module with a fit's weights, on the CPU; D = 1 where it is a free scale."""
     gate = fit.rows.gate.cpu().numpy()
     n, size = gate.shape
     linear = fit.linear.cpu().numpy()
-    network = unit_class(unit)(size - 1, n, 1, activation)
+    network = build(unit, size - 1, n)
     set_parameters(network, G=gate[:, :-1], g=gate[:, -1], d=linear[-1:])
-    if unit == "mlp":
+    if not unit.factors:
         set_parameters(network, D=linear[None, :-1])
         return network
-    rows = linear[:-1].reshape(size, n).T
-    set_parameters(network, D=np.ones((1, n)), U=rows[:, :-1], u=rows[:, -1])
-    if fit.rows.factor is not None:
-        factor = fit.rows.factor.cpu().numpy()
-        set_parameters(network, Q=factor[:, :-1], q=factor[:, -1])
+    set_parameters(network, D=np.ones((1, n)))
+    inner = linear[:-1].reshape(size, n).T
+    outer = [factor.cpu().numpy() for factor in fit.rows.factors]
+    for (weight, bias), rows in zip(unit.factors, (inner, *outer), strict=True):
+        set_parameters(network, **{weight: rows[:, :-1], bias: rows[:, -1]})
     return network
 
 
-def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
+def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
     """Random gates whose hinges pass between training points, so that none starts dead.
 
     A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
     from the data, in its middle half. Through a point itself, rounding would decide whether the
-    gate is open there, and the runs of two machines would part at the first step. Factors of the
-    GQU are drawn in the same way.
-
-    Args:
-        unit: the unit.
-        x: (N, d) training points.
-        n: number of neurons, at least 1.
-        generator: of the randomness.
-
-    Raises:
-        ValueError: no neuron.
+    gate is open there, and the runs of two machines would part at the first step. Factors but
+    the first are drawn in the same way. Points x are (N, d); no neuron is a ValueError.
     """
-    if n < 1:
-        raise ValueError(f"expected at least 1 neuron, got {n}")
+    check_integer("n", n, 1)
 
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
@@ -264,12 +262,8 @@ def rows_on_data(unit: str, x: np.ndarray, n: int, generator: np.random.Generato
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
-    return Rows(draw(), draw() if unit == "gqu" else None)
-
-
-def on_device(rows: Rows, device: str) -> Rows:
-    """The same rows on another device."""
-    return Rows(rows.gate.to(device), None if rows.factor is None else rows.factor.to(device))
+    gate = draw()
+    return Rows(gate, tuple(draw() for _ in unit.factors[1:]))
 
 
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
@@ -294,55 +288,43 @@ class _Model:
     roots of the quadrature weights.
     """
 
-    unit: str
-    activation: str
+    unit: Unit
     points: Tensor
     weighted: Tensor
     values: Tensor
     train_gates: bool
     ridge: float
 
-    @property
-    def trains(self) -> bool:
-        """Whether any nonlinear parameter moves."""
-        return self.train_gates or self.unit == "gqu"
-
     def normalised(self, rows: Rows) -> Rows:
+        """Rows at unit length, the gates' only where their length is no parameter."""
         gate = rows.gate
-        if self.activation == "relu" and self.train_gates:
-            gate = gate / torch.linalg.vector_norm(gate, dim=1, keepdim=True)
-        factor = rows.factor
-        if factor is not None:
-            factor = factor / torch.linalg.vector_norm(factor, dim=1, keepdim=True)
-        return Rows(gate, factor)
+        if self.unit.gate.degree is not None and self.train_gates:
+            gate = _unit_rows(gate)
+        return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
 
     def gates(self, rows: Rows) -> Tensor:
         """Values (N, n) of the activated gates."""
-        return ACTIVATIONS[self.activation](self.points @ rows.gate.T)
+        return self.unit.gate.value(self.points @ rows.gate.T)
 
     def slopes(self, state: _State) -> Tensor:
-        """Derivatives (N, n) of the gates by what they are an activation of; relu's are Boolean."""
-        if self.activation == "relu":
+        """Derivatives (N, n) of the gates by what they are a function of; relu's are Boolean."""
+        gate = self.unit.gate
+        if gate.hinged and gate.degree == 1:
             return state.gates > 0
         z = (self.points @ state.rows.gate.T).requires_grad_()
-        return torch.autograd.grad(ACTIVATIONS[self.activation](z).sum(), z)[0]
-
-    def features(self, gates: Tensor, rows: Rows) -> Tensor:
-        """Columns (N, m) of the linear problem, weighted."""
-        hidden = gates if rows.factor is None else gates * (self.points @ rows.factor.T)
-        constant = self.weighted[:, -1:]
-        matrix = _products([hidden], constant if self.unit == "mlp" else self.weighted, 1)
-        matrix[:, -1:] = constant
-        return matrix
+        return torch.autograd.grad(gate.value(z).sum(), z)[0]
 
     def project(self, rows: Rows) -> _State:
+        """The best linear weights for some rows."""
         gates = self.gates(rows)
-        matrix = self.features(gates, rows)
-        solution = (
-            solve_ridge(matrix, self.values, self.ridge)
-            if self.ridge
-            else solve(matrix, self.values)
-        )
+        hidden = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
+        constant = self.weighted[:, -1:]
+        matrix = _products([hidden], self.weighted if self.unit.factors else constant, 1)
+        matrix[:, -1:] = constant
+        if self.ridge:
+            solution = solve_ridge(matrix, self.values, self.ridge)
+        else:
+            solution = solve(matrix, self.values)
         linear = solution.coefficients
         residual = matrix @ linear - self.values
         loss = residual @ residual
@@ -350,19 +332,27 @@ class _Model:
             loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
         return _State(rows, gates, solution, residual, float(loss))
 
-    def linearise(self, state: _State) -> tuple[Tensor, Tensor]:
-        """Gauss-Newton matrix (p, p) of the reduced problem, gradient (p,) of half the loss."""
+    def linearise(self, state: _State) -> Callable[[float], _State | None]:
+        """Steps from the Gauss-Newton matrix (p, p) of the reduced problem."""
         outer = state.solution.coefficients[:-1].reshape(-1, state.gates.shape[1])
-        if self.unit != "mlp":
+        if self.unit.factors:
             outer = self.points @ outer
-        factors = []
-        if state.rows.factor is not None:
-            factors.append(state.gates * outer)
-            outer = outer * (self.points @ state.rows.factor.T)
-        if self.train_gates:
-            factors.insert(0, self.slopes(state) * outer)
-        jacobian = _products(factors, self.weighted)
-        return state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
+        values = [self.points @ factor.T for factor in state.rows.factors]
+        derivatives = [self.slopes(state) * reduce(mul, values, outer)] if self.train_gates else []
+        for j in range(len(values)):
+            others = [*values[:j], *values[j + 1 :]]
+            derivatives.append(reduce(mul, others, state.gates * outer))
+        jacobian = _products(derivatives, self.weighted)
+        gram, gradient = state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
+
+        def attempt(damping: float) -> _State | None:
+            rows = self.stepped(state.rows, gram, gradient, damping)
+            try:
+                return None if rows is None else self.project(rows)
+            except FloatingPointError:
+                return None
+
+        return attempt
 
     def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
         """Rows after the damped step; None where the damping is too small for the arithmetic."""
@@ -374,10 +364,11 @@ class _Model:
         if failed:
             return None
         step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-        turned = step.reshape(-1, *rows.gate.T.shape).mT
-        moved = rows
-        if self.train_gates:
-            moved = replace(moved, gate=rows.gate + turned[0])
-        if rows.factor is not None:
-            moved = replace(moved, factor=rows.factor + turned[-1])
-        return self.normalised(moved)
+        turned = list(step.reshape(-1, *rows.gate.T.shape).mT)
+        gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
+        moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))
+        return self.normalised(Rows(gate, tuple(moved)))
+
+
+def _unit_rows(rows: Tensor) -> Tensor:
+    return rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True)

@@ -1,0 +1,241 @@
+"""The two-network map of the GELU-linearization paper's section 3, trained for many seeds at once.
+
+Phi acts on rows of W and Psi on x; both are MLPs with one hidden layer of ReLU, and their dot
+product is fitted to GELU(W x) by Adam on mini-batches. All seeds are trained in one set of batched
+tensors. Adam works entry by entry and a seed's loss does not depend on the others, so each seed's
+run is the one it would have alone.
+
+Data, initial weights and batch order of a seed come from that seed alone. W and x are standard
+normal, weights start as in ``torch.nn.Linear``. Arithmetic is float64, where the paper's listing
+uses torch's default float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import gelu
+
+from xsquared.checks import check_integer, check_integers, check_number, check_size, quoted
+from xsquared.feature_maps import check_vectors
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What is trained, with the paper's listing as default.
+
+    Attributes:
+        d: dimension of x.
+        m: number of features.
+        n_pairs: training pairs, at least a batch; None draws a fresh batch for every step.
+        batch: pairs per step.
+        hidden: width of both networks.
+        rate: Adam's learning rate.
+
+    Raises:
+        ValueError: a value out of its range.
+    """
+
+    d: int = 2
+    m: int = 16
+    n_pairs: int | None = 1024
+    batch: int = 64
+    hidden: int = 64
+    rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name in ("d", "m", "batch", "hidden"):
+            check_integer(name, getattr(self, name), 1)
+        if self.n_pairs is not None:
+            check_integer("n_pairs", self.n_pairs, self.batch)
+        check_number("rate", self.rate, above=0)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Batches that see every training pair once."""
+        return math.ceil((self.n_pairs or self.batch) / self.batch)
+
+
+@dataclass(frozen=True)
+class TwoNetworks:
+    """Networks Phi and Psi for S seeds.
+
+    Each has weight (S, d, hidden), bias (S, 1, hidden), weight (S, hidden, m), bias (S, 1, m).
+    """
+
+    phi_layers: tuple[Tensor, ...]
+    psi_layers: tuple[Tensor, ...]
+
+    def phi(self, W: Tensor) -> Tensor:
+        """Features of rows: (S, n, rows, d) -> (S, n, rows, m)."""
+        self.check(W)
+        rows = _two_layers(self.phi_layers, W.flatten(1, 2))
+        return rows.unflatten(1, W.shape[1:3])
+
+    def psi(self, x: Tensor) -> Tensor:
+        """Features of inputs: (S, n, d) -> (S, n, m)."""
+        self.check(x)
+        return _two_layers(self.psi_layers, x)
+
+    def predict(self, W: Tensor, x: Tensor) -> Tensor:
+        """The product, for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
+
+        The last layer of Phi is linear, so it is applied to Psi(x), one vector per pair, instead of
+        to every row. In the paper's listing the operands of the product are swapped.
+        """
+        weight_one, bias_one, weight_two, bias_two = self.phi_layers
+        psi = _two_layers(self.psi_layers, x)
+        hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), weight_one))
+        lifted = torch.bmm(psi, weight_two.transpose(1, 2))
+        product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
+        return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
+
+    def check(self, vectors: Tensor) -> None:
+        """Refuse what :func:`~xsquared.feature_maps.check_vectors` does; training does not ask."""
+        check_vectors(vectors, self.phi_layers[0].shape[1], self.phi_layers[2].shape[2])
+
+
+def _two_layers(layers: tuple[Tensor, ...], v: Tensor) -> Tensor:
+    """One network per seed: (S, n, d) -> (S, n, m)."""
+    weight_one, bias_one, weight_two, bias_two = layers
+    return torch.baddbmm(bias_two, torch.relu(torch.baddbmm(bias_one, v, weight_one)), weight_two)
+
+
+def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
+    """Untrained networks: every entry uniform within 1/sqrt(fan in), as ``torch.nn.Linear`` has it.
+
+    Raises:
+        ValueError: no seeds, or networks that memory should not hold.
+    """
+    if not isinstance(protocol, Protocol):
+        raise TypeError(f"expected a Protocol, got {quoted(protocol)}")
+    numbers = check_integers("seeds", seeds)
+    d, m, hidden = protocol.d, protocol.m, protocol.hidden
+    check_size("networks", len(numbers), 2, hidden, d + m + 2)
+    shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
+    per_seed = []
+    for seed in numbers:
+        rng = np.random.default_rng([0, seed])
+        per_seed.append([
+            torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
+            for fan_in, shape in 2 * shapes
+        ])  # fmt: skip
+    stacked = [torch.stack(entries) for entries in zip(*per_seed, strict=True)]
+    return TwoNetworks(tuple(stacked[:4]), tuple(stacked[4:]))
+
+
+def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
+    """n pairs for each of S streams of random numbers, seeded by the keys, integers each.
+
+    Returns:
+        Standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
+
+    Raises:
+        ValueError: d or n below 1, no keys, or pairs that memory should not hold.
+    """
+    if not isinstance(keys, list | tuple) or not keys:
+        raise ValueError(f"keys: expected at least one list of integers, got {quoted(keys)}")
+    streams = [check_integers("keys", key) for key in keys]
+    check_size("pairs", len(keys), check_integer("n", n, 1), check_integer("d", d, 1), d + 1)
+    numbers = np.stack(
+        [np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in streams]
+    )
+    W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
+    return W, x, gelu((W @ x[..., None])[..., 0])
+
+
+@dataclass(frozen=True)
+class Training:
+    """What training left: batch losses (steps, S), what was measured by step, the networks."""
+
+    losses: np.ndarray
+    measured: dict[int, np.ndarray]
+    networks: TwoNetworks
+
+
+def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """Predictions less y for W (1, n, d, d), x and y (1, n, d), the same for all seeds: (S, n, d).
+
+    Raises:
+        ValueError: pairs that are not finite or have another dimension.
+    """
+    if not isinstance(networks, TwoNetworks):
+        raise TypeError(f"expected TwoNetworks, got {quoted(networks)}")
+    shapes = [tuple(getattr(v, "shape", ())) for v in (W, x, y)]
+    n, d = (*shapes[1][1:], 0, 0)[:2]
+    if shapes != [(1, n, d, d), (1, n, d), (1, n, d)]:
+        raise ValueError(f"expected W (1, n, d, d), x and y (1, n, d), got {shapes}")
+    for vectors in (W, x, y):
+        networks.check(vectors)
+    seeds = len(networks.psi_layers[0])
+    with torch.no_grad():
+        return networks.predict(W.expand(seeds, -1, -1, -1), x.expand(seeds, -1, -1)) - y
+
+
+def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
+    """RMSE over the outputs of each test pair, the paper's measure: (S, n); errors as above."""
+    return (pair_errors(networks, W, x, y) ** 2).mean(dim=2).sqrt().numpy()
+
+
+def train(
+    protocol: Protocol,
+    seeds: Sequence[int],
+    steps: int,
+    measure: Callable[[TwoNetworks], np.ndarray],
+    at_steps: Sequence[int],
+) -> Training:
+    """Train all seeds together.
+
+    Args:
+        protocol: what to train.
+        seeds: one independent run each: its data, initial weights and batch order.
+        steps: number of Adam steps, at least 1.
+        measure: called without gradients after those of the steps that ``at_steps`` lists.
+        at_steps: each from 1 to ``steps``.
+
+    Raises:
+        ValueError: no seeds, a step out of its range, or arrays that memory should not hold.
+    """
+    if not callable(measure):
+        raise TypeError(f"measure: expected a function, got {quoted(measure)}")
+    check_integer("steps", steps, 1)
+    for step in at_steps:
+        check_integer("at_steps", step, 1, steps)
+    networks = initial_networks(protocol, seeds)
+    check_size("losses", steps, len(seeds))
+    parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
+    optimiser = torch.optim.Adam(parameters, lr=protocol.rate)
+    losses = np.empty((steps, len(seeds)))
+    measured = {}
+    for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
+        optimiser.zero_grad()
+        loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
+        loss.sum().backward()
+        optimiser.step()
+        losses[step - 1] = loss.detach().numpy()
+        if step in at_steps:
+            with torch.no_grad():
+                measured[step] = measure(networks)
+    for parameter in parameters:
+        parameter.requires_grad_(False)
+    return Training(losses, measured, networks)
+
+
+def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Batches without end, all seeds stacked."""
+    size, step = protocol.n_pairs, 0
+    while size is None:
+        yield draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
+        step += 1
+    W, x, y = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
+    rank = torch.arange(len(seeds))[:, None]
+    orders = [np.random.default_rng([2, seed]) for seed in seeds]
+    while True:
+        order = torch.from_numpy(np.stack([rng.permutation(size) for rng in orders]))
+        for chosen in order.split(protocol.batch, dim=1):
+            yield W[rank, chosen], x[rank, chosen], y[rank, chosen]

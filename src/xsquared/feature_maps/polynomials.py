@@ -1,0 +1,164 @@
+"""Better polynomials than Taylor's under the same features: Chebyshev, Hermite, best uniform.
+
+Tensor features are the same for every polynomial of a degree, so the coefficients may as well be
+good ones. Each function returns them by power of z, the constant first; all are z/2 plus an even
+polynomial, because the odd part of GELU is z/2 and the intervals and laws here are symmetric. The
+even polynomial is sought in u = z^2, so that coefficients which symmetry makes zero are zero, not
+rounding: a map makes features for every other power.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
+from numpy.polynomial.polynomial import polyval
+
+from xsquared.checks import check_finite_array, check_integer, check_number
+from xsquared.feature_maps.series import gelu, gelu_even
+
+#: Beyond this degree, coefficients by power lose more digits than the degree gains.
+MOST_DEGREE = 24
+#: Intervals and deviations lie between 1/this and this, so that all their powers are in float64.
+MOST_SCALE = 1e6
+_SQRT_2PI = math.sqrt(2 * math.pi)
+#: Places where errors are looked at.
+_GRID = 20_001
+#: The exchange ends when the error's ripples are level to this part, or fails after these rounds.
+_LEVEL = 1e-6
+_ROUNDS = 60
+
+
+def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
+    """The polynomial that meets GELU at the degree + 1 Chebyshev points of [-radius, radius].
+
+    An even degree has a point at zero, where GELU vanishes: then z^2 divides the even part.
+
+    Raises:
+        ValueError: a degree outside 1 to 24, or a radius outside 1e-6 to 1e6.
+    """
+    degree, radius = _checked(degree, radius, "radius")
+    nodes = chebyshev.chebpts1(degree + 1)[degree // 2 + 1 :]  # the positive ones
+    lowest = 2 * (1 - degree % 2)
+    values = gelu_even(radius * nodes) / (radius * nodes) ** lowest
+    c = np.linalg.solve(chebyshev.chebvander(2 * nodes**2 - 1, len(nodes) - 1), values)
+    return _by_power(c, radius, degree, lowest)
+
+
+@dataclass(frozen=True)
+class UniformFit:
+    """A best uniform polynomial by power of z, its largest error, and a proof that it is the best.
+
+    No polynomial of that degree has an error below ``lower_bound`` (de la Vallée Poussin).
+    """
+
+    coefficients: np.ndarray
+    error: float
+    lower_bound: float
+
+
+def best_uniform_fit(degree: int, radius: float) -> UniformFit:
+    """The polynomial of smallest largest error on [-radius, radius], by Remez exchange.
+
+    In u = z^2 the even part of GELU is an analytic function on [0, radius^2], to be approximated by
+    a polynomial of half the degree; symmetry makes the best even one best among all.
+
+    Raises:
+        ValueError: as for :func:`chebyshev_fit`.
+        RuntimeError: the exchange did not level the error.
+    """
+    degree, radius = _checked(degree, radius, "radius")
+    half = degree // 2
+    s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
+    values = gelu_even(radius * np.sqrt((1 + s) / 2))
+    rounding = 1e-15 * max(1.0, radius)
+    chosen = np.rint(np.linspace(0, _GRID - 1, half + 2)).astype(int)
+    signs = (-1.0) ** np.arange(half + 2)
+    for _ in range(_ROUNDS):
+        system = np.column_stack([chebyshev.chebvander(s[chosen], half), signs])
+        *c, level = np.linalg.solve(system, values[chosen])
+        error = values - chebyshev.chebval(s, c)
+        largest = float(np.abs(error).max())
+        if largest <= abs(level) * (1 + _LEVEL) + rounding:
+            lower_bound = min(largest, abs(float(level)))
+            return UniformFit(_by_power(np.array(c), radius, 2 * half), largest, lower_bound)
+        chosen = _alternating_extrema(error, half + 2)
+    raise RuntimeError(f"no level error after {_ROUNDS} exchanges at degree {degree}")
+
+
+def _alternating_extrema(error: np.ndarray, count: int) -> np.ndarray:
+    """Indices of ``count`` extrema of alternating sign, the largest such run."""
+    edges = np.flatnonzero(np.diff(np.signbit(error))) + 1
+    pieces = np.split(np.arange(len(error)), edges)
+    peaks = [int(piece[np.abs(error[piece]).argmax()]) for piece in pieces]
+    if len(peaks) < count:
+        raise RuntimeError(f"the error has {len(peaks)} alternations, {count} are needed")
+    while len(peaks) > count:
+        peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
+    return np.array(peaks)
+
+
+def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.ndarray:
+    """z/2 plus z^lowest times a Chebyshev series in u = z^2 on [0, radius^2], by power of z."""
+    in_u = Chebyshev(c, domain=[0, radius**2])
+    even = in_u.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef
+    found = np.zeros(max(2, degree + 1))
+    found[lowest : lowest + 2 * len(even) : 2] = even
+    found[1] = 0.5
+    return found
+
+
+def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
+    """Coefficients of GELU(sigma g) in the Hermite polynomials He_k(g), g standard normal.
+
+    From GELU'' = phi - phi'' and E phi^(j)(sigma g) = (-1)^(j/2) (j-1)!!/(sqrt(2 pi) s^(j+1)) for
+    even j, with s^2 = 1 + sigma^2; :mod:`xsquared.papers.gelu_linearization` proves both under the
+    key ``xs-hermite-coefficients``.
+
+    Returns:
+        Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
+
+    Raises:
+        ValueError: a degree outside 1 to 24, or a sigma outside 1e-6 to 1e6.
+    """
+    degree, sigma = _checked(degree, sigma, "sigma")
+    s = math.sqrt(1 + sigma**2)
+
+    def mean_derivative(j: int) -> float:
+        return (-1) ** (j // 2) * math.prod(range(1, j, 2)) / (_SQRT_2PI * s ** (j + 1))
+
+    c = np.zeros(degree + 1)
+    c[0], c[1] = sigma**2 / (_SQRT_2PI * s), sigma / 2
+    for k in range(2, degree + 1, 2):
+        c[k] = sigma**k / math.factorial(k) * (mean_derivative(k - 2) - mean_derivative(k))
+    return c
+
+
+def hermite_fit(degree: int, sigma: float) -> np.ndarray:
+    """The polynomial of least mean squared error for z normal with standard deviation sigma.
+
+    That is the law of w . x for standard normal x and a row w of length sigma. Errors as above.
+    """
+    by_power = hermite_e.herme2poly(hermite_coefficients(degree, sigma))
+    return by_power / sigma ** np.arange(len(by_power))
+
+
+def max_error(coefficients: np.ndarray, radius: float) -> float:
+    """Largest error of a polynomial on [-radius, radius], on 20,001 places dense at the ends.
+
+    Raises:
+        ValueError: coefficients that are no finite vector, or a radius outside 1e-6 to 1e6.
+    """
+    c = check_finite_array("coefficients", coefficients, ndim=1)
+    if not len(c):
+        raise ValueError("coefficients: expected at least one, got none")
+    _, radius = _checked(1, radius, "radius")
+    z = radius * np.cos(np.linspace(0, np.pi, _GRID))
+    return float(np.abs(polyval(z, c) - gelu(z)).max())
+
+
+def _checked(degree: int, scale: float, name: str) -> tuple[int, float]:
+    degree = check_integer("degree", degree, 1, MOST_DEGREE)
+    return degree, check_number(name, scale, least=1 / MOST_SCALE, most=MOST_SCALE)

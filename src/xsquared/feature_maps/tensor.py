@@ -1,0 +1,145 @@
+"""A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in torch.
+
+The paper lifts w and x to Kronecker powers (section 2.2): d^p features for the power p, most of
+them the same product in another order. The symmetric form keeps each product of elements once and
+puts its multiplicity, a multinomial coefficient, into Phi: C(d+p-1, p) features, and the same
+number Phi(w) Psi(x) to rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsquared.checks import check_finite_array, check_integer, check_integers, check_size, quoted
+from xsquared.feature_maps import check_vectors
+
+Kind = Literal["kronecker", "symmetric"]
+#: Largest power of a dot product; counts of features stay exact integers.
+MOST_POWER = 1000
+#: Features summed at a time: one running sum over a million would lose three digits.
+_PIECE = 4096
+
+
+def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
+    """Number of features for these powers of a dot product in d dimensions.
+
+    Raises:
+        ValueError: an unknown kind, d below 1 or a power outside 0 to 1000.
+    """
+    if kind not in ("kronecker", "symmetric"):
+        raise ValueError(f"kind: expected kronecker or symmetric, got {quoted(kind)}")
+    d = check_integer("d", d, 1)
+    checked = check_integers("power", powers, 0, MOST_POWER)
+    return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in checked)
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p.
+
+    Powers whose coefficient is zero get no features.
+
+    Raises:
+        ValueError: as for :func:`feature_dimension`, or coefficients that are no finite vector or
+            all zero.
+    """
+
+    kind: Kind
+    d: int
+    coefficients: np.ndarray
+
+    def __post_init__(self) -> None:
+        c = check_finite_array("coefficients", self.coefficients, ndim=1)
+        if not c.any():
+            raise ValueError(f"coefficients: expected one that is not zero, got {quoted(c)}")
+        object.__setattr__(self, "coefficients", c)
+        feature_dimension(self.kind, self.d, self.powers)
+
+    @property
+    def powers(self) -> tuple[int, ...]:
+        """The powers that have features, ascending."""
+        return tuple(int(p) for p in np.flatnonzero(self.coefficients))
+
+    @property
+    def dimension(self) -> int:
+        """Number of features m."""
+        return feature_dimension(self.kind, self.d, self.powers)
+
+    def phi(self, w: Tensor) -> Tensor:
+        """Features of weight rows, with coefficients and multiplicities: (..., d) -> (..., m).
+
+        Raises:
+            ValueError: as for :func:`~xsquared.feature_maps.check_vectors`.
+        """
+        blocks = self._blocks(w)
+        for p, block in blocks.items():
+            block *= float(self.coefficients[p])
+            if self.kind == "symmetric":
+                block *= multiplicities(self.d, p)
+        return torch.cat(list(blocks.values()), dim=-1)
+
+    def psi(self, x: Tensor) -> Tensor:
+        """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
+        return torch.cat(list(self._blocks(x).values()), dim=-1)
+
+    def product(self, W: Tensor, x: Tensor) -> Tensor:
+        """Phi(W) Psi(x) for W (rows, d) and x (..., d): (..., rows); errors as for :meth:`phi`."""
+        pieces = zip(self.phi(W).split(_PIECE, -1), self.psi(x).split(_PIECE, -1), strict=True)
+        return torch.stack([psi @ phi.T for phi, psi in pieces]).sum(dim=0)
+
+    def _blocks(self, vectors: Tensor) -> dict[int, Tensor]:
+        """The products of elements, by power."""
+        array = check_vectors(vectors, self.d, self.dimension, self.powers[-1])
+        v = vectors.double() if isinstance(vectors, Tensor) else torch.tensor(array)
+        block = torch.ones((*v.shape[:-1], 1), dtype=torch.float64)
+        blocks = {}
+        for p in range(self.powers[-1] + 1):
+            if p > 0 and self.kind == "kronecker":
+                block = (block[..., :, None] * v[..., None, :]).flatten(-2)
+            elif p > 0:
+                block = _next_symmetric(block, v, p)
+            if p in self.powers:
+                blocks[p] = block.clone()
+        return blocks
+
+
+def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
+    """Products of p elements from those of p - 1, each once.
+
+    Products are ordered by the largest index in them, so those of p - 1 elements with no index
+    above i are the first C(i+p-1, p-1), and times v_i they are those of p elements whose largest
+    index is i.
+    """
+    sizes = [math.comb(i + p - 1, p - 1) for i in range(v.shape[-1])]
+    return torch.cat([block[..., :size] * v[..., i : i + 1] for i, size in enumerate(sizes)], -1)
+
+
+def multiplicities(d: int, p: int) -> Tensor:
+    """How often each symmetric feature of power p stands in the Kronecker power: (C(d+p-1, p),).
+
+    These are the multinomial coefficients p!/(k_1! ... k_d!), in the features' order. One more
+    factor v_i, whose exponent becomes k_i, multiplies the coefficient by q/k_i.
+
+    Raises:
+        ValueError: as for :func:`feature_dimension`, or more than a gibibyte of them.
+    """
+    check_size("multiplicities", feature_dimension("symmetric", d, (p,)))
+    found, last = np.ones(1), np.zeros(1)  # the coefficients, the exponent of the largest index
+    for q in range(1, p + 1):
+        values, exponents, smaller = [], [], 0
+        for i in range(d):
+            size = math.comb(i + q - 1, q - 1)
+            k = np.ones(size)
+            k[smaller:] += last[smaller:size]  # the products that hold v_i already
+            values.append(found[:size] * q / k)
+            exponents.append(k)
+            smaller = size
+        found, last = np.concatenate(values), np.concatenate(exponents)
+    return torch.from_numpy(found)

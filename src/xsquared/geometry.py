@@ -1,0 +1,165 @@
+"""The splines hidden in a network: its neurons' polynomials, its knots, hinges and cells."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+
+from xsquared.checks import check_choice, check_integer
+from xsquared.functions import check_box
+from xsquared.units import GatedNetwork, as_points, check_network
+
+Orientation = Literal["one-way", "alternating"]
+
+
+def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
+    """What each neuron adds to each output at points x, (N,) for one input or (N, n_in).
+
+    Returns:
+        (N, n_hidden, n_out), D included; the sum over neurons plus d is the forward pass.
+
+    Raises:
+        ValueError: a wrong shape.
+    """
+    check_network(network)
+    points = as_points(x)
+    network.check_input(points)
+    with torch.no_grad():
+        return (network.hidden(points)[:, :, None] * network.D.T[None]).numpy()
+
+
+def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
+    """Coefficients of each open neuron's polynomial in x (the paper's Eq. 2, for any unit).
+
+    Returns:
+        (n_hidden, degree + 1), the constant term first.
+
+    Raises:
+        ValueError: more than one input or output, or a gate without a hinge.
+    """
+    _require_spline(network)
+    check_network(network, n_out=1)
+    affine = [
+        np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
+        for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
+    ]
+    neurons = zip(_array(network, "D")[0][:, None], *affine, strict=True)
+    return np.array([functools.reduce(np.convolve, neuron) for neuron in neurons])
+
+
+def knots(network: GatedNetwork) -> np.ndarray:
+    """Where the gates of a network of one input open or close: -g/G, ascending.
+
+    Returns:
+        (m,), m at most n_hidden, as a gate with G = 0 has no knot.
+
+    Raises:
+        ValueError: more than one input, or a gate without a hinge.
+    """
+    _require_spline(network)
+    slope, bias = _array(network, "G")[:, 0], _array(network, "g")
+    hinged = slope != 0
+    return np.sort(-bias[hinged] / slope[hinged])
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """The straight piece of one neuron's hinge that lies in a box: the neuron's index, two ends."""
+
+    neuron: int
+    start: tuple[float, float]
+    end: tuple[float, float]
+
+
+def hinge_segments(
+    network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]
+) -> list[Hinge]:
+    """The lines G x + g = 0 of a network on the plane, clipped exactly to a box (appendix B).
+
+    The box is ``((x_min, x_max), (y_min, y_max))``.
+
+    Returns:
+        One segment per neuron whose line passes through the box, in the neurons' order.
+
+    Raises:
+        ValueError: another input dimension, or an empty or infinite box.
+    """
+    check_network(network, n_in=2)
+    intervals = check_box(box, 2)
+    found: list[Hinge] = []
+    lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
+    for neuron, (normal, offset) in enumerate(lines):
+        squared = float(normal @ normal)
+        if squared == 0:
+            continue
+        # Liang-Barsky: point + t direction, t narrowed by each pair of parallel sides.
+        point = -offset * normal / squared
+        direction = np.array([-normal[1], normal[0]])
+        t_low, t_high = -np.inf, np.inf
+        for sides, place, slope in zip(intervals, point, direction, strict=True):
+            if slope != 0:
+                first, last = sorted((side - place) / slope for side in sides)
+                t_low, t_high = max(t_low, first), min(t_high, last)
+            elif not sides[0] <= place <= sides[1]:
+                t_low, t_high = 1.0, 0.0
+        if t_low < t_high:
+            start, end = ((point + t * direction).tolist() for t in (t_low, t_high))
+            found.append(Hinge(neuron, tuple(start), tuple(end)))
+    return found
+
+
+def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]) -> int:
+    """Number of cells into which the hinge lines cut a box: 1 + lines + crossings inside it.
+
+    Counted for lines in general position: no three through one point, none coinciding.
+
+    Raises:
+        ValueError: as in :func:`hinge_segments`.
+    """
+    hinges = hinge_segments(network, box)
+    weights, biases = _array(network, "G"), _array(network, "g")
+    crossings = 0
+    for one, other in itertools.combinations(hinges, 2):
+        rows = [one.neuron, other.neuron]
+        if np.linalg.matrix_rank(weights[rows]) < 2:
+            continue
+        x, y = np.linalg.solve(weights[rows], -biases[rows])
+        crossings += int(box[0][0] < x < box[0][1] and box[1][0] < y < box[1][1])
+    return 1 + len(hinges) + crossings
+
+
+def spline_gates(
+    n: int, domain: tuple[float, float], orientation: Orientation
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gates whose hinges are n equidistant points of an interval, ends included (Fig. 8).
+
+    The spacing is (b - a)/(n - 1), not (b - a)/n. One-way gates open to the right (G = 1); of
+    alternating ones the first opens to the right, the second to the left, and so on, so that every
+    point of the line lies on the open side of some gate once n > 2.
+
+    Returns:
+        G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.
+
+    Raises:
+        ValueError: n below 2, a bad interval or an unknown orientation.
+    """
+    signs = np.ones(check_integer("n", n, 2, 10**7))
+    (interval,) = check_box(domain, 1)
+    if check_choice("orientation", orientation, get_args(Orientation)) == "alternating":
+        signs[1::2] = -1.0
+    return signs[:, None], -signs * np.linspace(*interval, n)
+
+
+def _require_spline(network: GatedNetwork) -> None:
+    check_network(network, n_in=1)
+    if not network.unit.gate.hinged:
+        raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
+
+
+def _array(network: GatedNetwork, letter: str) -> np.ndarray:
+    return getattr(network, letter).detach().numpy()

@@ -1,0 +1,1 @@
+"""What the two papers state: equations with their derivations, claims, errata."""

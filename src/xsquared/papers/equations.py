@@ -1,0 +1,105 @@
+"""Numbered equations of the papers as objects that sympy can check.
+
+An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
+paper prints. :mod:`xsquared.papers.gated_units` and :mod:`xsquared.papers.gelu_linearization`
+write them as functions that yield one link after another, the tests prove every link, and the book
+prints the outcome of those tests beside the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import sympy as sp
+
+#: A link as it is written: name, sentence, the two sides. ``printed...`` is the paper's form.
+Link = tuple[str, str, sp.Expr, sp.Expr]
+Links = Iterable[Link]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One link of a derivation: what is computed (left) and asserted (right) agree identically.
+
+    The name, a slug unique within its equation, becomes part of the test's name; ``says`` states
+    the link in a sentence.
+    """
+
+    name: str
+    says: str
+    left: sp.Expr
+    right: sp.Expr
+
+    def residual(self) -> sp.Expr:
+        """``left - right`` in its simplest form: zero exactly where the link holds."""
+        difference = sp.expand(self.left - self.right)
+        return sp.Integer(0) if difference == 0 else sp.simplify(difference)
+
+    def holds(self) -> bool:
+        """Whether sympy proves the two sides equal."""
+        return bool(self.residual() == 0)
+
+
+@dataclass(frozen=True)
+class Equation:
+    """A numbered equation of a paper with its derivation.
+
+    Attributes:
+        key: unique name across both papers, such as ``"gu-eq6"``.
+        number: the paper's number, such as ``"6"``; its section, such as ``"Section 2.1.2"``, where
+            it has none; ``"ours"`` where it is not the paper's.
+        title: a few words naming it.
+        steps: the derivation of the right form, link by link; every one must hold.
+        printed: the equation as the paper prints it, as links that hold or fail; empty for an
+            equation of our own. Where one fails, :mod:`xsquared.papers.errata` has an entry
+            of this key.
+    """
+
+    key: str
+    number: str
+    title: str
+    steps: tuple[Step, ...]
+    printed: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ValueError(f"equation {self.key} needs at least one step, got none")
+        names = [step.name for step in (*self.steps, *self.printed)]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"equation {self.key} repeats step names: {', '.join(repeated)}")
+
+    def holds_as_printed(self) -> bool:
+        """Whether every printed link is an identity."""
+        return all(step.holds() for step in self.printed)
+
+
+class Paper:
+    """A paper's equations, in the order in which they are written down."""
+
+    def __init__(self) -> None:
+        self._written: list[tuple[str, str, str, Callable[[], Links]]] = []
+
+    def equation(
+        self, key: str, number: str, title: str
+    ) -> Callable[[Callable[[], Links]], Callable[[], Links]]:
+        """Decorate the function that yields an equation's links: see :class:`Equation`."""
+
+        def keep(links: Callable[[], Links]) -> Callable[[], Links]:
+            self._written.append((key, number, title, links))
+            return links
+
+        return keep
+
+    @cached_property
+    def equations(self) -> tuple[Equation, ...]:
+        """Every equation; sympy works them out on the first call."""
+        made = []
+        for key, number, title, links in self._written:
+            steps = tuple(Step(n, says, *map(sp.sympify, sides)) for n, says, *sides in links())
+            printed = tuple(step for step in steps if step.name.startswith("printed"))
+            others = tuple(step for step in steps if step not in printed)
+            made.append(Equation(key, number, title, others, printed))
+        return tuple(made)

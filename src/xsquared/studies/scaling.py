@@ -1,0 +1,152 @@
+"""Table 1: slopes of error against parameters, by problem, unit and split.
+
+One sweep trains every unit at every width with every seed. A held-out trial of a synthetic problem
+fits the very points of the paper's split, so its training error is that split's error and one trial
+serves both; the tables of real data are cut differently, so they need a trial for each. In one
+dimension the solver minimises the integral of the squared error, and both splits are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xsquared.checks import check_integer, check_integers
+from xsquared.data.dataset import DEFAULT_POINTS, SPLITS, Split
+from xsquared.data.problems import find_problem
+from xsquared.functions import PAPER_TARGET
+from xsquared.slopes import Slope, fit_slope_over_seeds
+from xsquared.studies.trial import Result, Trial
+from xsquared.units import PAPER_UNITS, parameter_count
+
+#: How the paper's target in one dimension is called among the problems.
+LINE = "line"
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Errors of one unit on one problem by one split.
+
+    Attributes:
+        problem: its name.
+        unit: the unit's name.
+        split: one of :data:`xsquared.data.dataset.SPLITS`.
+        widths: (m,) neurons.
+        parameters: (m,) of the network.
+        errors: (seeds, m) root mean square errors, in units of the target's deviation.
+        slope: of the median error over seeds against parameters, with a 95% interval from
+            resampling seeds.
+    """
+
+    problem: str
+    unit: str
+    split: str
+    widths: np.ndarray
+    parameters: np.ndarray
+    errors: np.ndarray
+    slope: Slope
+
+    @property
+    def median(self) -> np.ndarray:
+        """(m,) median error over seeds."""
+        return np.median(self.errors, axis=0)
+
+
+def scaling_trials(
+    problems: Sequence[str], widths: Sequence[int], seeds: int, points: int | None = None
+) -> list[Trial]:
+    """The trials behind Table 1, narrow networks first.
+
+    Args:
+        problems: names of :data:`xsquared.data.problems.PROBLEMS`, or :data:`LINE`.
+        widths: neurons.
+        seeds: of data and starts, from 0.
+        points: training points of synthetic problems and of California Housing; 2,000 where None.
+            The airfoils, which are fewer, give all.
+
+    Raises:
+        ValueError: an unknown problem, a width below 1, or fewer than two seeds.
+    """
+    check_integer("seeds", seeds, 2, 1000)
+    return [
+        _trial(name, split, unit, n, seed, points)
+        for n in check_integers("widths", widths, 1)
+        for name in problems
+        for split in _trained(name)
+        for unit in PAPER_UNITS
+        for seed in range(seeds)
+    ]
+
+
+def scalings(results: Iterable[Result]) -> dict[tuple[str, str, str], Scaling]:
+    """Slopes from the results of :func:`scaling_trials`, by problem, unit and split.
+
+    Raises:
+        ValueError: a trial that did not complete, or a width without some seed.
+    """
+    errors: dict[tuple[str, str, str], dict[tuple[int, int], float]] = {}
+    for result in results:
+        trial = result.trial
+        name = trial.problem or LINE
+        if "train_rmse" not in result.values:
+            raise ValueError(f"no errors of {trial}: {result.status}, {result.message}")
+        for split, key in (("paper", "train_rmse"), ("held-out", "test_rmse")):
+            # A table's trial has one split; a synthetic problem's has the errors of both.
+            if trial.split == split or len(_trained(name)) == 1:
+                cell = errors.setdefault((name, trial.unit, split), {})
+                value = result.values[key]
+                cell[trial.seed, trial.n_hidden] = float(value)  # type: ignore[arg-type]
+    return {key: _scaling(*key, cells) for key, cells in errors.items()}
+
+
+def _trial(name: str, split: Split, unit: str, n: int, seed: int, points: int | None) -> Trial:
+    if name == LINE:
+        domain, text = PAPER_TARGET.domain, str(PAPER_TARGET.expression)
+        return Trial(
+            unit,
+            n,
+            expression=text,
+            domain=domain,
+            solver="free_knots",
+            split="paper",
+            seed=seed,
+            protocol="integral",
+        )
+    is_table = find_problem(name).kind == "table"
+    if name == "airfoil":
+        points = None
+    elif name == "housing" and points is None:
+        points = DEFAULT_POINTS
+    return Trial(
+        unit,
+        n,
+        name,
+        solver="ridge_path",
+        # Rows not seen are all that counts where the training points are not the paper's.
+        settings=(("to_the_end", False),) if is_table and split == "held-out" else (),
+        split=split,
+        points=points,
+        seed=seed,
+        protocol="points",
+    )
+
+
+def _trained(name: str) -> tuple[Split, ...]:
+    """Splits that need a trial of their own."""
+    is_table = name != LINE and find_problem(name).kind == "table"
+    return SPLITS if is_table else ("held-out",)
+
+
+def _scaling(problem: str, unit: str, split: str, cells: dict[tuple[int, int], float]) -> Scaling:
+    seeds = sorted({seed for seed, _ in cells})
+    widths = sorted({n for _, n in cells})
+    missing = [(seed, n) for seed in seeds for n in widths if (seed, n) not in cells]
+    if missing:
+        raise ValueError(f"{problem}, {unit}: no result for seed and width {missing[0]}")
+    table = np.array([[cells[seed, n] for n in widths] for seed in seeds])
+    dim = 1 if problem == LINE else find_problem(problem).dim
+    parameters = np.array([parameter_count(unit, dim, n) for n in widths])
+    slope = fit_slope_over_seeds(parameters, table)
+    return Scaling(problem, unit, split, np.array(widths), parameters, table, slope)

@@ -1,0 +1,82 @@
+"""The slopes of the three units in seconds: spline weights only, widths 1, 4, ..., 100.
+
+The gates stay on equidistant knots in alternating directions; everything else is fitted exactly, by
+one least-squares problem per network. The GQU's second factors vanish at the knots, which makes its
+problem linear as well. Errors are those of the torch modules' forward passes on the paper's 10,000
+points. Fits run side by side, each on one thread; torch releases the interpreter as it computes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from tqdm.auto import tqdm
+
+from xsquared.errors import sampled_rmse
+from xsquared.functions import PAPER_TARGET, Target, interval_of
+from xsquared.slopes import Slope, fit_slope
+from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.variable_projection import to_network
+from xsquared.units import PAPER_UNITS, find_unit
+
+#: The widths of the speedrun.
+WIDTHS = np.arange(1, 101, 3)
+#: Widths below this are shown but not fitted, as they have too few cells for the target's extrema.
+FITTED_FROM = 7
+
+
+@dataclass(frozen=True)
+class UnitRun:
+    """One unit's part of a speedrun.
+
+    Attributes:
+        unit: its name.
+        widths: (m,) neurons, ascending.
+        errors: (m,) RMSE.
+        slope: fitted over the widths from :data:`FITTED_FROM` on.
+    """
+
+    unit: str
+    widths: np.ndarray
+    errors: np.ndarray
+    slope: Slope
+
+
+def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitRun]:
+    """Fit every unit at every width with frozen gates.
+
+    As many fits run at a time as torch has threads; torch gets its threads back at the end.
+
+    Args:
+        target: a function of one variable.
+        progress: whether to show a bar.
+
+    Raises:
+        ValueError: a target of several variables.
+    """
+
+    interval_of(target)
+
+    def error(job: tuple[str, int]) -> float:
+        unit, n = job
+        fitted = fit_frozen(target, unit, n, max_iterations=0)
+        return sampled_rmse(to_network(fitted, find_unit(unit)), target)
+
+    jobs = list(itertools.product(PAPER_UNITS, WIDTHS.tolist()))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            found = tqdm(pool.map(error, jobs), total=len(jobs), unit="fit", disable=not progress)
+            table = np.array(list(found)).reshape(len(PAPER_UNITS), len(WIDTHS))
+    finally:
+        torch.set_num_threads(threads)
+    kept = WIDTHS >= FITTED_FROM
+    return [
+        UnitRun(unit, WIDTHS, errors, fit_slope(WIDTHS[kept], errors[kept]))
+        for unit, errors in zip(PAPER_UNITS, table, strict=True)
+    ]

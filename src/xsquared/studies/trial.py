@@ -1,0 +1,264 @@
+"""What a sweep is made of: a trial, and the row that comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from xsquared.checks import check_choice, check_integer, quoted
+from xsquared.data.dataset import SPLITS, Split
+from xsquared.data.problems import find_problem
+from xsquared.functions import Target, check_box, target
+from xsquared.training.result import Gates
+from xsquared.units import Unit, find_unit
+
+#: What a field of a result may hold.
+Scalar = str | int | float | bool | None
+#: What a solver's setting may be.
+Setting = Scalar | tuple[Scalar, ...]
+
+#: How a trial ends that ended well: by itself, or as :class:`xsquared.training.result.Status` says.
+COMPLETED = ("completed", "converged", "iterations", "stalled")
+#: The trial raised. It would again, so it is not repeated while the sources stay the same.
+FAILED = "failed"
+#: The trial's process died, or had no memory left. The next sweep tries again.
+LOST = "lost"
+#: How torch, which has no error of its own for it, and numpy say that memory ran out.
+NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate|Unable to allocate")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training run, fully described, on a problem, an expression or a table of one's own.
+
+    Attributes:
+        unit: name of the unit.
+        n_hidden: width.
+        problem: a name of :data:`xsquared.data.problems.PROBLEMS`.
+        expression: a target as text.
+        domain: one interval per variable of the expression.
+        data: path of a csv or parquet file; where it lies is no part of what the trial is.
+        sha256: of that file; found where empty.
+        y: the file's column to predict.
+        activation: name of the gate; the unit's own where empty.
+        solver: name of the solver.
+        settings: the solver's, as pairs of name and value, kept sorted.
+        gates: ``"trained"`` or ``"frozen"``.
+        split: how points are split, one of :data:`xsquared.data.dataset.SPLITS`.
+        points: training points; the split's own number where None.
+        seed: of the data and the start.
+        protocol: the name that a study gives to what is trained and judged where.
+
+    Raises:
+        ValueError: a field that no trial can have, named with what was expected.
+        OSError: data that cannot be read.
+    """
+
+    unit: str
+    n_hidden: int
+    problem: str = ""
+    expression: str = ""
+    domain: tuple[tuple[float, float], ...] = ()
+    data: str = field(default="", compare=False)
+    sha256: str = ""
+    y: str = ""
+    activation: str = ""
+    solver: str = "varpro"
+    settings: tuple[tuple[str, Setting], ...] = ()
+    gates: Gates = "trained"
+    split: Split = "held-out"
+    points: int | None = None
+    seed: int = 0
+    protocol: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("problem", "expression", "data", "sha256", "y", "activation", "protocol"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"{name}: expected text, got {quoted(getattr(self, name))}")
+        _ = self.record
+        check_integer("n_hidden", self.n_hidden, 1)
+        check_integer("seed", self.seed, 0)
+        if self.points is not None:
+            check_integer("points", self.points, 1)
+        check_choice("gates", self.gates, get_args(Gates))
+        check_choice("split", self.split, SPLITS)
+        if not isinstance(self.solver, str) or not self.solver:
+            raise ValueError(f"solver: expected a name, got {quoted(self.solver)}")
+        given = [text for text in (self.problem, self.expression, self.data) if text]
+        if len(given) != 1:
+            raise ValueError(
+                "expected a problem, an expression or data, got "
+                + (" and ".join(map(quoted, given)) or "none")
+            )
+        # Lists, as they come from JSON, and tuples are one trial.
+        if not isinstance(self.domain, list | tuple) or not isinstance(self.settings, list | tuple):
+            raise TypeError(
+                f"expected tuples as domain and settings, got {quoted(self.domain)}, "
+                f"{quoted(self.settings)}"
+            )
+        domain = check_box(self.domain, len(self.domain)) if len(self.domain) else ()
+        object.__setattr__(self, "domain", domain)
+        if domain and not self.expression:
+            raise ValueError(f"{given[0]}: expected no domain beside its own, got {domain}")
+        if self.problem:
+            find_problem(self.problem)
+        elif self.expression:
+            _ = self.target
+        if bool(self.y) != bool(self.data):
+            raise ValueError(
+                f"expected data and the name y of their column to predict together, got "
+                f"{self.y!r} for {given[0]}"
+            )
+        if self.data and not self.sha256:
+            object.__setattr__(self, "sha256", file_sum(self.data))
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in self.settings):
+            raise TypeError(f"settings: expected pairs of name and value, got {self.settings}")
+        settings = {str(name): _setting(name, value) for name, value in self.settings}
+        if len(settings) != len(self.settings):
+            raise ValueError(f"expected every setting once, got {self.settings}")
+        object.__setattr__(self, "settings", tuple(sorted(settings.items())))
+
+    @property
+    def record(self) -> Unit:
+        """The unit's record, with the gate that the trial names."""
+        return find_unit(self.unit, self.activation or None)
+
+    @property
+    def target(self) -> Target:
+        """The expression as a function.
+
+        Raises:
+            ValueError: the trial has none.
+        """
+        if not self.expression:
+            raise ValueError(f"this trial has no expression: {self}")
+        return _target(self.expression, self.domain)
+
+    @property
+    def subject(self) -> str:
+        """What is learned: the problem's name, the expression, or the file's name."""
+        return self.problem or self.expression or Path(self.data).name
+
+    @property
+    def key(self) -> str:
+        """What tells this trial from every other, the same in every process and version."""
+        described = {name: value for name, value in asdict(self).items() if name != "data"}
+        text = json.dumps(described, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def __str__(self) -> str:
+        parts = [
+            f"{self.subject}: {self.unit}, n = {self.n_hidden}",
+            f"{self.solver}, gates {self.gates}, {self.split}, seed {self.seed}",
+            *([f"{self.points} points"] if self.points is not None else []),
+            *([self.activation] if self.activation else []),
+            *(f"{name} = {value}" for name, value in self.settings),
+            *([self.protocol] if self.protocol else []),
+        ]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a trial: one row of the store.
+
+    Attributes:
+        trial: what was run.
+        fingerprint: of the sources and versions that ran it.
+        status: how training ended, :data:`FAILED` or :data:`LOST`.
+        message: why, where the trial did not complete.
+        seconds: processor time that it took.
+        finished: when it ended, in UTC.
+        versions: of Python and of the packages that computed.
+        values: what was measured, by name.
+    """
+
+    trial: Trial
+    fingerprint: str
+    status: str
+    message: str
+    seconds: float
+    finished: str
+    versions: str
+    values: Mapping[str, Scalar]
+
+    @property
+    def completed(self) -> bool:
+        """Whether training ended well."""
+        return self.status in COMPLETED
+
+    def to_json(self) -> str:
+        """The row as one line of JSON, without its end."""
+        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Result:
+        """The result that :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: a row whose trial this version does not know.
+        """
+        given = {field.name: row[field.name] for field in fields(cls)}
+        described = dict(row["trial"])
+        described["settings"] = tuple((name, value) for name, value in described["settings"])
+        return cls(**given | {"trial": Trial(**described)})
+
+
+def file_sum(path: Path | str) -> str:
+    """The SHA-256 of a file.
+
+    Raises:
+        OSError: naming the file that cannot be read.
+    """
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except (OSError, ValueError) as error:
+        raise OSError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
+
+
+def checked_values(returned: object) -> dict[str, Scalar]:
+    """What ``run_trial`` returned as plain numbers and strings by name.
+
+    Numpy's and torch's scalars become Python's.
+
+    Raises:
+        TypeError: anything but a mapping from names to scalars.
+        ValueError: a name that a trial or a row already has.
+    """
+    if not isinstance(returned, Mapping):
+        raise TypeError(f"expected a mapping from a trial, got {quoted(returned)}")
+    taken = {f.name for f in (*fields(Trial), *fields(Result))} - {"status", "message"} | {"key"}
+    if clash := sorted(taken & set(returned)):
+        raise ValueError(f"expected names that a row has not, got {quoted(clash[0])}")
+    return {str(name): _scalar(str(name), value) for name, value in returned.items()}
+
+
+def _setting(name: str, value: Any) -> Setting:
+    if isinstance(value, list | tuple):
+        return tuple(_scalar(name, one) for one in value)
+    return _scalar(name, value)
+
+
+def _scalar(name: str, value: Any) -> Scalar:
+    if not isinstance(value, str | int | float | bool | None) and hasattr(value, "item"):
+        with suppress(RuntimeError, ValueError):  # an array of several values: refused below
+            value = value.item()
+    if not isinstance(value, str | int | float | bool | None):
+        raise TypeError(f"{name}: expected a number or a string, got {quoted(value)}")
+    # numpy's float64 is a float, but one that prints and pickles as numpy's.
+    return float(value) if isinstance(value, float) else value
+
+
+@cache
+def _target(expression: str, domain: tuple[tuple[float, float], ...]) -> Target:
+    """Cached: a sweep repeats a few targets many times."""
+    if not domain:
+        raise ValueError(f"expected the domain of {quoted(expression)}, got none")
+    return target(expression, domain)

@@ -1,0 +1,154 @@
+"""``fit()``: the one door to training.
+
+======================  ========================  ==================================================
+solver                  what it minimises         for
+======================  ========================  ==================================================
+``VariableProjection``  the training points'      any dimension, every unit of the standard formula
+                        mean square error
+``RidgePath``           the same, ridge falling   data with noise: chooses on the validation points
+``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
+                        squared error
+``Newton``              the training points'      the gated-units paper's optimiser, every unit
+                        mean square error
+``AdamW``, ``LBFGS``    the same                  every unit; what most readers would train with
+======================  ========================  ==================================================
+
+Which loss is minimised is the caller's choice, made by naming a solver; data that know their target
+are fitted by their values all the same unless that solver is ``FreeKnots``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import numpy as np
+import torch
+
+from xsquared.checks import check_choice, check_integer, check_size, quoted
+from xsquared.data.dataset import Dataset
+from xsquared.errors import confined_rmse, rmse
+from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.newton import Newton, mean_square
+from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
+from xsquared.training.ridge_path import RidgePath
+from xsquared.training.spline_network import FreeKnots
+from xsquared.training.variable_projection import VariableProjection
+from xsquared.units import Unit, find_unit
+
+#: Every solver of this package by name.
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver
+    for solver in (VariableProjection, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
+}
+
+#: What a run may raise without being a mistake of the caller.
+#: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
+_FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
+#: A forward pass whose error exceeds the promise by more than this share is inexact, unless both
+#: are rounding of values of this relative size.
+_MISSED, _ROUNDING = 0.01, 1e-9
+
+
+def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
+    """A solver by its name and settings, as a trial or the command line gives them.
+
+    Raises:
+        ValueError: an unknown name or setting, or a value that the solver refuses.
+    """
+    made = SOLVERS[check_choice("solver", name, SOLVERS)]
+    if not isinstance(settings, Mapping | None):
+        raise TypeError(f"{name}: expected settings by name, got {quoted(settings)}")
+    known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
+    for setting in settings or {}:
+        check_choice(f"setting of {name}", setting, known)
+    return made(**settings or {})
+
+
+def fit(
+    data: Dataset,
+    unit: str | Unit,
+    n_hidden: int,
+    *,
+    solver: Solver | None = None,
+    gates: Gates = "trained",
+    activation: str | None = None,
+    seed: int = 0,
+) -> Fit:
+    """Train one network of one output.
+
+    Args:
+        data: what to train on and to judge by.
+        unit: the unit or its name.
+        n_hidden: number of neurons, at least 1.
+        solver: with its settings; :class:`VariableProjection` with its own where None.
+        gates: ``"frozen"`` leaves the gates where they start.
+        activation: name of the gate; the unit's own where None.
+        seed: of all randomness, at least 0.
+
+    Returns:
+        The result. A run that diverges or fails returns one as well, with its status.
+
+    Raises:
+        TypeError: data that are no dataset, or a solver that is none.
+        ValueError: an argument that makes no sense, or that the solver does not implement, named
+            with what was expected.
+    """
+    solver = VariableProjection() if solver is None else solver
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
+            "frame, a file, a target or a problem's name"
+        )
+    if isinstance(solver, type) or not hasattr(solver, "train"):
+        raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
+    record = find_unit(unit, activation)
+    n_hidden = check_integer("n_hidden", n_hidden, 1)
+    check_size(f"the hidden layer on {len(data.train)} points", n_hidden, len(data.train))
+    seed = check_integer("seed", seed, 0)
+    check_choice("gates", gates, get_args(Gates))
+    start = time.perf_counter()
+    try:
+        # What overflows shows in the status; numpy need not warn of it as well.
+        with np.errstate(over="ignore", invalid="ignore"):
+            trained = solver.train(data, record, n_hidden, gates, seed)
+    except (FloatingPointError, *_FAILURES) as error:
+        word = "diverged" if isinstance(error, FloatingPointError) else "failed"
+        return Fit(STATUSES[word], time.perf_counter() - start, solver, seed, detail=str(error))
+    return _judged(data, trained, time.perf_counter() - start, solver, seed)
+
+
+def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: int) -> Fit:
+    """The result by the forward passes of the networks that a solver left."""
+    closest = trained.network if trained.closest is None else trained.closest
+    train = rmse(closest, data.train.x, data.train.y)
+    test = (
+        rmse(trained.network, data.test.x, data.test.y)
+        if trained.margin is None
+        else confined_rmse(trained.network, data.test.x, data.test.y, data.train.y, trained.margin)
+    )
+    word = trained.status
+    if not np.isfinite(train):
+        word = "diverged"
+    elif trained.promised is not None:
+        slack = _ROUNDING * float(np.abs(data.train.y).max())
+        if not train <= (1 + _MISSED) * trained.promised + slack:
+            word = "inexact"
+    loss = mean_square(closest, torch.tensor(data.train.x), torch.tensor(data.train.y))
+    gradients = torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True)
+    squares = [torch.sum(g**2) for g in gradients if g is not None]
+    return Fit(
+        STATUSES[word],
+        wall,
+        solver,
+        seed,
+        trained.network,
+        closest,
+        train,
+        test,
+        iterations=trained.iterations,
+        history=trained.history,
+        gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
+    )

@@ -1,0 +1,89 @@
+"""The Levenberg-Marquardt loop that every solver of least-squares problems here shares.
+
+A damped step is tried; where it lowers the loss the damping falls, where it does not the damping
+rises and the step is tried again from the same linearisation.
+
+Reference:
+    Nocedal and Wright, Numerical Optimization, section 10.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeVar
+
+
+class Point(Protocol):
+    """A place in the descent."""
+
+    @property
+    def loss(self) -> float:
+        """What is minimised, at least 0."""
+
+
+P = TypeVar("P", bound=Point)
+
+
+@dataclass(frozen=True)
+class Damping:
+    """How the damping moves, and when the descent ends.
+
+    Attributes:
+        start: of the first step.
+        lowered: divides the damping after a step that lowered the loss.
+        raised: multiplies it after one that did not.
+        least: below it the damped matrix, of unit diagonal, could be singular to rounding.
+        most: beyond it no step lowers the loss any more: a stationary point to rounding.
+        stall: a step that lowers the loss by less than this fraction counts as none.
+        patience: so many such steps in a row end the descent.
+        floor: a loss below it is zero to rounding.
+    """
+
+    start: float = 1e-2
+    lowered: float = 4.0
+    raised: float = 4.0
+    least: float = 1e-12
+    most: float = 1e10
+    stall: float = 1e-8
+    patience: int = 3
+    floor: float = 1e-30
+
+
+#: As every solver has it where nothing else is asked for.
+DAMPING = Damping()
+
+
+def descend(
+    point: P,
+    linearise: Callable[[P], Callable[[float], P | None]],
+    max_iterations: int,
+    damping: Damping,
+) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
+    """Lower a loss step by step; stop taking to stop early.
+
+    ``linearise`` prepares the steps from a point; what it returns takes a damping and gives the
+    point after that step, or None where the arithmetic does not allow it.
+
+    Yields:
+        The point at the start, then after each iteration, with the iterations so far. The last
+        one's word says how the descent ended; that of the others is ``"iterations"``. A last
+        iteration that found no lower loss yields its point once more.
+    """
+    factor, stalled, iterations = damping.start, 0, 0
+    while iterations < max_iterations and stalled < damping.patience and point.loss > damping.floor:
+        yield point, iterations, "iterations"
+        iterations += 1
+        attempt, lower = linearise(point), None
+        while lower is None and factor < damping.most:
+            trial = attempt(factor)
+            if trial is not None and trial.loss < point.loss:
+                lower = trial
+            else:
+                factor *= damping.raised
+        if lower is None:
+            break
+        stalled = stalled + 1 if point.loss - lower.loss < damping.stall * point.loss else 0
+        point, factor = lower, max(factor / damping.lowered, damping.least)
+    limited = iterations == max_iterations and max_iterations > 0
+    yield point, iterations, "iterations" if limited else "converged"

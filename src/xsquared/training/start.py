@@ -1,0 +1,50 @@
+"""Where networks start: on the paper's equidistant hinges in one dimension, else normal weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from xsquared.checks import check_integer
+from xsquared.data.dataset import Dataset
+from xsquared.functions import check_box
+from xsquared.geometry import spline_gates
+from xsquared.units import GatedNetwork, Unit, build, set_parameters
+
+
+def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
+    """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
+
+    A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
+
+    Raises:
+        ValueError: fewer than one gate or a bad interval.
+    """
+    ((a, _),) = check_box(domain, 1)
+    if check_integer("n", n, 1, 10**7) == 1:
+        return np.array([[1.0, -a]])
+    weights, biases = spline_gates(n, domain, "alternating")
+    return np.column_stack([weights[:, 0], biases])
+
+
+def paper_start(
+    unit: str | Unit, n: int, domain: tuple[float, float], generator: torch.Generator
+) -> GatedNetwork:
+    """The paper's start in one dimension (section 4.1): these gates, other weights standard normal.
+
+    Raises:
+        ValueError: an unknown unit, fewer than one gate or a bad interval.
+    """
+    network = build(unit, 1, n, generator=generator)
+    gates = alternating_gates(n, domain)
+    set_parameters(network, G=gates[:, :1], g=gates[:, 1])
+    return network
+
+
+def start(data: Dataset, unit: Unit, n_hidden: int, seed: int) -> GatedNetwork:
+    """The network before training by an iterative method: the paper's start, or normal weights."""
+    generator = torch.Generator().manual_seed(seed)
+    if data.dim > 1:
+        return build(unit, data.dim, n_hidden, generator=generator)
+    points = data.train.x[:, 0]
+    return paper_start(unit, n_hidden, (float(points.min()), float(points.max())), generator)

@@ -1,0 +1,435 @@
+"""Units and gates: one record each, open to a reader's own, and the torch module behind them.
+
+Every unit is one idea: a gate times any number of affine factors, then a linear readout,
+
+    y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
+
+so a ReLU gate and p factors make each neuron a one-sided polynomial of degree p + 1. Parameters
+keep the letters of the gated-units paper (Eqs. 1 and 15): G, g gate; U, u and Q, q factors; D, d
+readout. What a unit is, its record says, and nothing else in the package asks for its name.
+
+A unit or gate of one's own is registered, and is then known everywhere::
+
+    register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
+    register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from xsquared.checks import (
+    check_choice,
+    check_finite_array,
+    check_integer,
+    check_size,
+    quoted,
+)
+
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+_ROWS = 1024
+
+
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"{what}: expected a name, got {quoted(name)}")
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a neuron does with its affine gate z = G x + g.
+
+    Attributes:
+        name: how units and tables call it.
+        value: the function of z, elementwise, differentiable by torch.
+        degree: the gate is ``z**degree`` where it is open; None where it is no power of z anywhere,
+            as GELU and SiLU. The scale of the gate's row is then a parameter of its own.
+        hinged: open where z > 0 and zero elsewhere; False: one formula everywhere, no hinge.
+
+    Raises:
+        ValueError: a degree that is no integer of at least 1, or not the value's.
+    """
+
+    name: str
+    value: Callable[[Tensor], Tensor]
+    degree: int | None = None
+    hinged: bool = True
+
+    def __post_init__(self) -> None:
+        _check_name("gate", self.name)
+        if not callable(self.value) or not isinstance(self.hinged, bool):
+            raise TypeError(
+                f"gate {self.name}: expected a function as value and a bool as hinged, got "
+                f"{quoted(self.value)}, {quoted(self.hinged)}"
+            )
+        if self.degree is None and self.hinged:
+            object.__setattr__(self, "hinged", False)
+        z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
+        value = self.value(z)
+        if not isinstance(value, Tensor) or (value.dtype, value.shape) != (z.dtype, z.shape):
+            raise ValueError(
+                f"gate {self.name}: expected a value like its argument, float64 and of its shape, "
+                f"got {quoted(value)}"
+            )
+        if self.degree is not None:
+            check_integer(f"gate {self.name}, degree", self.degree, 1)
+            expected = torch.where(z > 0, z, 0.0) if self.hinged else z
+            if not torch.allclose(value, expected**self.degree):
+                where = "z > 0, zero elsewhere" if self.hinged else "all z"
+                raise ValueError(
+                    f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
+                    f"{value.tolist()} at {z.tolist()}; degree=None says it is no power"
+                )
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A kind of neuron.
+
+    Attributes:
+        name: how everything calls it.
+        factors: letters (weight, bias) of the affine factors that multiply the gate.
+        activation: name of its gate.
+        module: the torch module; a subclass of :class:`GatedNetwork`.
+
+    Raises:
+        ValueError: letters that repeat or are taken, or a module that is no :class:`GatedNetwork`.
+    """
+
+    name: str
+    factors: tuple[tuple[str, str], ...] = ()
+    activation: str = "relu"
+    module: type[GatedNetwork] | None = None
+
+    def __post_init__(self) -> None:
+        _check_name("unit", self.name)
+        _check_name(f"unit {self.name}, activation", self.activation)
+        pairs = self.factors
+        good = isinstance(pairs, tuple) and all(isinstance(p, tuple) and len(p) == 2 for p in pairs)
+        letters = [*"GgDd", *(letter for pair in pairs for letter in pair)] if good else []
+        free = all(isinstance(x, str) and x.isidentifier() and x not in _TAKEN for x in letters)
+        if not good or not free or len({*letters}) < len(letters):
+            raise ValueError(
+                f"unit {self.name}: expected pairs of new letters as factors, got {quoted(pairs)}"
+            )
+        module = GatedNetwork if self.module is None else self.module
+        if not (isinstance(module, type) and issubclass(module, GatedNetwork)):
+            raise ValueError(
+                f"unit {self.name}: expected a subclass of GatedNetwork, got {quoted(module)}"
+            )
+
+    @property
+    def gate(self) -> Gate:
+        """The gate's record."""
+        return find_gate(self.activation)
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether the module computes the formula at the head of this file, unchanged.
+
+        Solvers that use the formula rather than the module's gradient ask for this.
+        """
+        module = self.module or GatedNetwork
+        return module.hidden is GatedNetwork.hidden and module.forward is GatedNetwork.forward
+
+    @property
+    def degree(self) -> int:
+        """Degree of the pieces of the spline that a network of one input is.
+
+        Raises:
+            ValueError: a gate without hinges makes no spline.
+        """
+        gate = self.gate
+        if gate.degree is None or not gate.hinged:
+            raise ValueError(f"a {self.name} with the gate {gate.name} is no spline")
+        return gate.degree + len(self.factors)
+
+    @property
+    def continuity(self) -> int:
+        """Continuous derivatives at the knots of the splines that the unit contains in full.
+
+        A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t: all factors but one
+        vanish there with the gate. Its neurons also make splines with fewer continuous derivatives,
+        but not all of them, as their factors are real.
+
+        Raises:
+            ValueError: as for :attr:`degree`.
+        """
+        return self.degree - (2 if self.factors else 1)
+
+    @property
+    def order(self) -> int:
+        """Order of convergence k of its splines: an error of h^k for cells of width h.
+
+        Raises:
+            ValueError: as for :attr:`degree`.
+        """
+        return self.degree + 1
+
+    def parameter_count(self, n_in: int, n_hidden: int, n_out: int = 1) -> int:
+        """Number of parameters P by the paper's formulas (section 3).
+
+        P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the
+        GLU; each further factor adds (dim_x + 1) n.
+
+        Raises:
+            ValueError: a dimension below 1.
+        """
+        _check_sizes(n_in, n_hidden, n_out)
+        return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
+
+
+def register(record: Unit | Gate) -> None:
+    """Make a unit or gate known by its name, in place of an earlier one of one's own.
+
+    Raises:
+        TypeError: neither a unit nor a gate.
+        ValueError: the name of one of the package's own, or an unknown gate.
+    """
+    if not isinstance(record, Unit | Gate):
+        raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
+    if record.name in BUILT_IN:
+        raise ValueError(f"{record.name!r} is the package's own: expected another name")
+    if isinstance(record, Gate):
+        _GATES[record.name] = record
+        return
+    find_gate(record.activation)
+    _UNITS[record.name] = record
+
+
+def find_gate(name: str) -> Gate:
+    """The gate of that name.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    return _GATES[check_choice("activation", name, _GATES)]
+
+
+def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
+    """The unit of that name, or the unit itself, with another gate where one is named.
+
+    Raises:
+        ValueError: an unknown name.
+    """
+    if not isinstance(unit, Unit):
+        unit = _UNITS[check_choice("unit", unit, _UNITS)]
+    if activation is None:
+        return unit
+    find_gate(activation)
+    return replace(unit, activation=activation)
+
+
+def build(
+    unit: str | Unit,
+    n_in: int,
+    n_hidden: int,
+    n_out: int = 1,
+    activation: str | None = None,
+    generator: torch.Generator | None = None,
+) -> GatedNetwork:
+    """A network of a unit, its parameters standard normal.
+
+    Args:
+        unit: the unit or its name.
+        n_in: input dimension, as all sizes at least 1.
+        n_hidden: number of neurons n.
+        n_out: output dimension.
+        activation: name of the gate; the unit's own where None.
+        generator: of the parameters; a new one, which draws the same every time, where None.
+
+    Raises:
+        ValueError: an unknown unit or gate, a dimension below 1, or a module with other parameters
+            than its unit's formula counts.
+    """
+    record = find_unit(unit, activation)
+    generator = torch.Generator() if generator is None else generator
+    network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
+    counted = sum(parameter.numel() for parameter in network.parameters())
+    if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
+        found = f"the module of {record.name} has {counted} parameters"
+        raise ValueError(f"{found} where its unit's formula gives {expected}")
+    return network
+
+
+class GatedNetwork(nn.Module):
+    """The module of a unit; make one with :func:`build`.
+
+    A subclass that overrides :meth:`hidden` is trained by Newton's method and by first-order ones;
+    solvers that use the formula refuse it. Parameters are float64; ``unit`` is the unit's record.
+    """
+
+    G: nn.Parameter
+    g: nn.Parameter
+    D: nn.Parameter
+    d: nn.Parameter
+
+    def __init__(
+        self,
+        unit: Unit,
+        n_in: int,
+        n_hidden: int,
+        n_out: int,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        check_size("parameters", unit.parameter_count(n_in, n_hidden, n_out))
+        self.unit = unit
+        self.gate = unit.gate.value
+
+        def normal(*shape: int) -> nn.Parameter:
+            return nn.Parameter(torch.randn(*shape, dtype=torch.float64, generator=generator))
+
+        for weight, bias in (("G", "g"), *unit.factors):
+            self.register_parameter(weight, normal(n_hidden, n_in))
+            self.register_parameter(bias, normal(n_hidden))
+        self.D = normal(n_out, n_hidden)
+        self.d = normal(n_out)
+
+    @property
+    def n_in(self) -> int:
+        """Input dimension."""
+        return self.G.shape[1]
+
+    @property
+    def n_hidden(self) -> int:
+        """Number of neurons."""
+        return self.G.shape[0]
+
+    @property
+    def n_out(self) -> int:
+        """Output dimension."""
+        return self.D.shape[0]
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """Gate times factors, before the readout: (N, n_in) -> (N, n_hidden)."""
+        value = self.gate(x @ self.G.T + self.g)
+        for weight, bias in self.unit.factors:
+            value = value * (x @ getattr(self, weight).T + getattr(self, bias))
+        return value
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The network's values: (N, n_in) -> (N, n_out).
+
+        Raises:
+            TypeError: ``x`` is no tensor of float64.
+            ValueError: ``x`` has another shape.
+        """
+        self.check_input(x)
+        return self.hidden(x) @ self.D.T + self.d
+
+    def check_input(self, x: Tensor) -> None:
+        """Refuse what is no float64 tensor (N, n_in), as :meth:`forward` does."""
+        if not isinstance(x, Tensor) or x.dtype != torch.float64:
+            raise TypeError(f"expected a tensor of float64, got {quoted(x)}")
+        if x.ndim != 2 or x.shape[1] != self.n_in:
+            raise ValueError(f"expected input of shape (N, {self.n_in}), got {tuple(x.shape)}")
+
+
+#: Names that a network has anyway, and none of its parameters may take.
+_TAKEN = frozenset((*dir(GatedNetwork), *dir(nn.Module()), "unit", "gate"))
+
+
+def _relu_power(z: Tensor, degree: int) -> Tensor:
+    return nn.functional.relu(z) ** degree
+
+
+_LINEAR = ("U", "u")
+_GATES = {
+    gate.name: gate
+    for gate in (
+        Gate("relu", nn.functional.relu, degree=1),
+        Gate("relu2", partial(_relu_power, degree=2), degree=2),
+        Gate("relu3", partial(_relu_power, degree=3), degree=3),
+        Gate("identity", nn.Identity(), degree=1, hinged=False),
+        Gate("gelu", nn.functional.gelu),
+        Gate("silu", nn.functional.silu),
+    )
+}
+_UNITS = {
+    unit.name: unit
+    for unit in (
+        Unit("mlp"),
+        Unit("glu", (_LINEAR,)),
+        Unit("gqu", (_LINEAR, ("Q", "q"))),
+        Unit("relu2_mlp", activation="relu2"),
+        Unit("relu3_mlp", activation="relu3"),
+        Unit("bilinear", (_LINEAR,), "identity"),
+        Unit("geglu", (_LINEAR,), "gelu"),
+        Unit("swiglu", (_LINEAR,), "silu"),
+    )
+}
+#: Every gate and every unit by name, a reader's own included.
+GATES: Mapping[str, Gate] = MappingProxyType(_GATES)
+UNITS: Mapping[str, Unit] = MappingProxyType(_UNITS)
+#: The units of the gated-units paper, which its figures and Table 1 compare.
+PAPER_UNITS = ("mlp", "glu", "gqu")
+#: Names of the package's own gates and units.
+BUILT_IN = frozenset((*_GATES, *_UNITS))
+
+
+def check_network(network: object, n_in: int | None = None, n_out: int | None = None) -> None:
+    """Refuse what is no network, or one of other dimensions than those that are given.
+
+    Raises:
+        TypeError: no :class:`GatedNetwork`.
+        ValueError: another number of inputs or outputs.
+    """
+    if not isinstance(network, GatedNetwork):
+        raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
+    for name, wanted in (("n_in", n_in), ("n_out", n_out)):
+        if wanted not in (None, found := getattr(network, name)):
+            raise ValueError(f"expected a network of {name} = {wanted}, got {name} = {found}")
+
+
+def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
+    """Number of parameters of a unit or of one by its name: :meth:`Unit.parameter_count`."""
+    return find_unit(unit).parameter_count(n_in, n_hidden, n_out)
+
+
+def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
+    """The forward pass (N,) of a network of one output on x, (N,) for one input or (N, n_in).
+
+    Raises:
+        TypeError: no network.
+        ValueError: more than one output, a wrong shape, or points that are no finite numbers.
+    """
+    check_network(network, n_out=1)
+    with torch.no_grad():
+        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
+
+
+def as_points(x: np.ndarray) -> Tensor:
+    """A copy as float64 tensor, (N,) as (N, 1)."""
+    points = torch.tensor(check_finite_array("points", x))
+    return points[:, None] if points.ndim == 1 else points
+
+
+def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]) -> None:
+    """Write weights into a network, in place, each by its letter and of its shape.
+
+    Raises:
+        TypeError: no network.
+        ValueError: an unknown letter, a wrong shape, or an entry that is no finite number.
+    """
+    check_network(network)
+    parameters = dict(network.named_parameters())
+    for letter, value in values.items():
+        parameter = parameters[check_choice("parameter", letter, parameters)]
+        array = check_finite_array(letter, value)
+        if array.shape != (expected := tuple(parameter.shape)):
+            raise ValueError(f"{letter}: expected shape {expected}, got {array.shape}")
+        with torch.no_grad():
+            parameter.copy_(torch.from_numpy(array))
+
+
+def _check_sizes(n_in: int, n_hidden: int, n_out: int) -> None:
+    for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
+        check_integer(name, value, 1)

@@ -1,0 +1,63 @@
+"""The architecture page does what it says: its code runs as printed, its chapter executes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+from xsquared.book.execute import execute
+from xsquared.book.project import Project
+from xsquared.book.sphinx_ext import rooms
+from xsquared.tables import TABLE_MIME
+
+PAGE = (Path(__file__).parents[2] / "book" / "architecture.md").read_text(encoding="utf-8")
+CHECKS = """
+import numpy as np
+assert (order, parameters) == (6, (2 * 4 + 1) * 8 + 1)
+assert data.dim == 2 and len(data.train) == 400
+for result in (drawn, trained):
+    assert result.status.word in ("converged", "iterations"), result.status
+    x = data.train.x * data.feature_scale + data.feature_mean
+    away = data.predict(result.network, x) - data.inverse(data.train.y)
+    assert np.isclose(np.sqrt(np.mean(away**2)), result.train_rmse * data.target_scale)
+assert trained.train_rmse < drawn.train_rmse < 1
+try:
+    fit(data, "quartic", n_hidden=8, solver=RandomGates())
+except ValueError as error:
+    assert "random_gates trains no gates" in str(error)
+else:
+    raise AssertionError("gates='trained' is not refused")
+assert len(study.trials) == 15
+assert verdict.holds
+"""
+
+
+def test_the_pages_code_runs_as_printed() -> None:
+    """In a process of its own: what it registers stays there."""
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 5
+    code = "\n".join([*blocks, CHECKS])
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_the_pages_chapter_executes(small_project: Project) -> None:
+    ((text),) = re.findall(r"^````markdown\n(.*?)^````$", PAGE, flags=re.MULTILINE | re.DOTALL)
+    (small_project.notebooks / "12_quartic_units.md").write_text(text, encoding="utf-8")
+    (run,) = execute(small_project, ["12_quartic_units"], {"n_hidden": 10}, jobs=1)
+    shown = [o for c in nbformat.read(run.output, as_version=4).cells for o in c.get("outputs", [])]
+    assert [output.data[TABLE_MIME]["rows"] for output in shown] == [[["MLP", "31"], ["GLU", "51"]]]
+
+
+def test_the_page_names_every_room_in_order() -> None:
+    table = PAGE.partition("| Room |")[2].partition("\n\n")[0]
+    named = [
+        name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    ]
+    assert named == [room.removeprefix("xsquared.") for room in rooms()]

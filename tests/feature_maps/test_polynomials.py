@@ -1,0 +1,162 @@
+"""The polynomials against what defines each: nodes, equal ripples, orthogonality."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.polynomial import hermite_e
+from numpy.polynomial.polynomial import polyval
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from xsquared.feature_maps.polynomials import (
+    best_uniform_fit,
+    chebyshev_fit,
+    hermite_coefficients,
+    hermite_fit,
+    max_error,
+)
+from xsquared.feature_maps.series import gelu, largest_error, series_coefficients
+from xsquared.feature_maps.tensor import TensorMap
+
+
+@pytest.mark.parametrize(("radius", "limit"), [(3.0, 5.6e-4), (5.0, 1.6e-2), (7.0, 6.4e-2)])
+def test_degree_ten_on_the_papers_intervals(radius: float, limit: float) -> None:
+    chebyshev = max_error(chebyshev_fit(10, radius), radius)
+    best = best_uniform_fit(10, radius)
+    assert chebyshev <= limit
+    assert best.error <= chebyshev
+    assert max_error(best.coefficients, radius) == pytest.approx(best.error, rel=1e-5)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 7, 10, 16])
+def test_chebyshev_interpolates_at_its_points(degree: int) -> None:
+    nodes = 4 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    np.testing.assert_allclose(polyval(nodes, chebyshev_fit(degree, 4.0)), gelu(nodes), atol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 5, 10, 16, 20])
+@pytest.mark.parametrize("radius", [1.5, 3.0, 7.0])
+def test_best_uniform_is_certified(degree: int, radius: float) -> None:
+    fit = best_uniform_fit(degree, radius)
+    assert fit.lower_bound <= fit.error * (1 + 1e-12)
+    assert fit.error <= fit.lower_bound * (1 + 2e-6) + 1e-14
+    assert fit.error <= max_error(chebyshev_fit(degree, radius), radius) + 1e-14
+
+
+def test_best_uniform_ripples_evenly() -> None:
+    fit = best_uniform_fit(8, 3.0)
+    z = np.linspace(0, 3, 20_001)
+    error = polyval(z, fit.coefficients) - gelu(z)
+    inner = np.flatnonzero(np.diff(np.sign(np.diff(error)))) + 1
+    peaks = error[[0, *inner, -1]]
+    assert len(peaks) == 8 // 2 + 2
+    np.testing.assert_allclose(np.abs(peaks), fit.error, rtol=1e-4)
+    assert (np.sign(peaks[1:]) == -np.sign(peaks[:-1])).all()
+
+
+@given(st.integers(1, 10), st.floats(0.5, 6), st.floats(-1, 1))
+def test_no_perturbation_of_the_best_is_better(degree: int, radius: float, step: float) -> None:
+    fit = best_uniform_fit(degree, radius)
+    moved = fit.coefficients.copy()
+    moved[-1] += 0.01 * step / radius ** (len(moved) - 1)
+    assert max_error(moved, radius) >= fit.lower_bound * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 2.5])
+def test_hermite_coefficients_are_the_integrals(sigma: float) -> None:
+    for k, coefficient in enumerate(hermite_coefficients(8, sigma)):
+        he = hermite_e.HermiteE.basis(k)
+        whole, _ = quad(
+            lambda g, he=he: gelu(sigma * g) * he(g) * norm.pdf(g), -12, 12, epsabs=1e-12
+        )
+        assert coefficient == pytest.approx(whole / math.factorial(k), abs=1e-11)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 3.0])
+def test_the_second_moment_is_what_the_fit_explains_and_what_it_leaves(sigma: float) -> None:
+    nodes, weights = hermite_e.hermegauss(150)
+    weights = weights / weights.sum()
+    z = sigma * nodes
+    for degree in (1, 2, 6, 10):
+        explained = [c**2 * math.factorial(k) for k, c in
+                     enumerate(hermite_coefficients(degree, sigma))]  # fmt: skip
+        residual = polyval(z, hermite_fit(degree, sigma)) - gelu(z)
+        left = weights @ gelu(z) ** 2 - sum(explained)
+        assert left == pytest.approx(weights @ residual**2, rel=1e-4, abs=1e-9)
+
+
+def test_hermite_beats_the_others_under_its_law() -> None:
+    sigma, draws = 1.5, 1.5 * np.random.default_rng(0).normal(size=100_000)
+    own = np.mean((polyval(draws, hermite_fit(6, sigma)) - gelu(draws)) ** 2)
+    for other in (chebyshev_fit(6, 5.0), best_uniform_fit(6, 5.0).coefficients):
+        assert own < np.mean((polyval(draws, other) - gelu(draws)) ** 2)
+
+
+def test_all_are_half_z_plus_even() -> None:
+    for c in (chebyshev_fit(9, 2.0), best_uniform_fit(9, 2.0).coefficients, hermite_fit(9, 1.0)):
+        assert c[1] == 0.5
+        assert not c[3::2].any()
+
+
+@pytest.mark.parametrize("radius", [0.7, 2.0, 3.0, 7.0])
+def test_an_even_interpolant_meets_gelu_at_zero_and_has_no_constant(radius: float) -> None:
+    """Exactly: what is rounding instead of zero gets a feature, and which it is, is the CPU's."""
+    for degree in range(2, 25, 2):
+        c = chebyshev_fit(degree, radius)
+        assert c[0] == 0.0
+        assert np.flatnonzero(c).tolist() == [1, *range(2, degree + 1, 2)]
+    counts = [TensorMap("symmetric", 8, chebyshev_fit(p, radius)).dimension for p in (2, 4, 6, 10)]
+    assert counts == [44, 374, 2090, 27973]
+
+
+def test_an_odd_interpolant_has_no_odd_powers_but_the_first() -> None:
+    for degree in range(1, 24, 2):
+        assert np.flatnonzero(chebyshev_fit(degree, 3.0)).tolist() == sorted(
+            {1, *range(0, degree, 2)}
+        )
+
+
+def test_max_error_of_the_series_is_at_the_end() -> None:
+    assert max_error(series_coefficients(5), 3.0) == pytest.approx(largest_error(5, 3.0))
+
+
+@pytest.mark.parametrize(
+    "function", [chebyshev_fit, best_uniform_fit, hermite_fit, hermite_coefficients]
+)
+@pytest.mark.parametrize(
+    ("degree", "scale", "message"),
+    [
+        (-1, 1.0, "degree: expected an integer from 1 to 24, got -1"),
+        (25, 1.0, "degree: expected an integer from 1 to 24, got 25"),
+        (2.0, 1.0, r"degree: expected an integer from 1 to 24, got 2\.0"),
+        (4, 0.0, r"a finite number >= 1e-06 and <= 1e\+06, got 0"),
+        (4, math.inf, r"a finite number >= 1e-06 and <= 1e\+06, got inf"),
+        (4, 1e200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e\+200"),
+        (4, 1e-200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e-200"),
+    ],
+)
+def test_bad_input_is_refused(function, degree, scale: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(degree, scale)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.03, 0.5, 10.0, 100.0, 1e6])
+@pytest.mark.parametrize("degree", [1, 2, 11, 24])
+def test_every_admitted_scale_has_its_fits(degree: int, scale: float) -> None:
+    fit = best_uniform_fit(degree, scale)
+    assert 0 <= fit.lower_bound <= fit.error < scale
+    for c in (fit.coefficients, chebyshev_fit(degree, scale), hermite_fit(degree, scale)):
+        assert np.isfinite(c).all()
+        assert c[1] == 0.5
+
+
+def test_bad_coefficients_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"coefficients: expected 1 axes, got shape \(1, 2\)"):
+        max_error(np.ones((1, 2)), 1.0)
+    with pytest.raises(ValueError, match="coefficients: expected finite real numbers, got nan"):
+        max_error(np.array([np.nan]), 1.0)

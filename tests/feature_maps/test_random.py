@@ -1,0 +1,135 @@
+"""Unbiased in the statistical sense: a z-test that the estimator passes and a biased twin fails."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from xsquared.feature_maps.random import (
+    draw_random_maclaurin,
+    draw_variance,
+    sign_moment,
+)
+from xsquared.feature_maps.series import gelu, taylor_gelu
+
+DRAWS = 200_000
+MAPS = draw_random_maclaurin(2, 4, 1.0, 0)
+#: Rows w and inputs x of several dimensions, with w . x near 0.5, 1.2, -1.1 and 1.2.
+PAIRS = [
+    (np.array([1.0, -0.5]), np.array([0.8, 0.6])),
+    (np.array([0.9, 0.3, -0.7]), np.array([1.0, 0.2, -0.3])),
+    (np.array([1.1, 0.2, 0.4]), np.array([-1.0, 0.1, -0.1])),
+    (np.full(6, 0.4), np.array([0.6, 0.5, 0.5, 0.4, 0.6, 0.4])),
+]
+
+
+def draws(w: np.ndarray, x: np.ndarray, rate: float, seed: int, cut: int) -> np.ndarray:
+    """What each feature estimates, where orders from ``cut`` on count as zero."""
+    maps = draw_random_maclaurin(len(w), DRAWS, rate, seed)
+    return w @ x / 2 + (maps.draws(w, x) - w @ x / 2) * (maps.orders < cut)
+
+
+def z_score(w: np.ndarray, x: np.ndarray, seed: int, cut: int = 10**6) -> float:
+    """Distance of the mean of all draws from GELU, in standard deviations known in closed form."""
+    rate = sign_moment(w, x) / 2
+    deviation = math.sqrt(draw_variance(w, x, rate) / DRAWS)
+    return float((draws(w, x, rate, seed, cut).mean() - gelu(w @ x)) / deviation)
+
+
+@pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
+def test_mean_is_gelu(w: np.ndarray, x: np.ndarray) -> None:
+    assert abs(z_score(w, x, seed=11)) < 3.5
+
+
+@pytest.mark.parametrize(("w", "x"), PAIRS[1::2], ids=["d3", "d6"])
+def test_a_biased_twin_fails_the_same_test(w: np.ndarray, x: np.ndarray) -> None:
+    """Without its orders from 1 on the estimator's mean is the series of one term."""
+    assert abs(z_score(w, x, seed=11, cut=1)) > 7
+
+
+def test_cut_estimator_has_the_cut_series_as_mean() -> None:
+    w, x = PAIRS[1]
+    rate = sign_moment(w, x) / 2
+    deviation = math.sqrt(draw_variance(w, x, rate) / DRAWS)
+    mean = draws(w, x, rate, seed=5, cut=2).mean()
+    assert abs(mean - taylor_gelu(w @ x, 2)) < 4 * deviation
+
+
+@pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
+@pytest.mark.parametrize("factor", [0.5, 0.8])
+def test_variance_is_the_closed_form(w: np.ndarray, x: np.ndarray, factor: float) -> None:
+    """Shorter rows than above: the larger V, the heavier the tails of a sampled variance."""
+    w = 0.7 * w
+    rate = factor * sign_moment(w, x)
+    found = draw_random_maclaurin(len(w), DRAWS, rate, 3).draws(w, x)
+    assert found.var() == pytest.approx(draw_variance(w, x, rate), rel=0.1)
+
+
+def test_variance_is_least_near_half_the_moment_where_that_is_large() -> None:
+    w, x = 3 * PAIRS[3][0], PAIRS[3][1]
+    moment = sign_moment(w, x)
+    rates = moment * np.linspace(0.1, 1.5, 60)
+    best = rates[np.argmin([draw_variance(w, x, rate) for rate in rates])]
+    assert 0.4 < best / moment < 0.6
+
+
+def test_sign_moment_by_enumeration() -> None:
+    w, x = PAIRS[1]
+    signs = np.array([[a, b, c] for a in (1, -1) for b in (1, -1) for c in (1, -1)])
+    assert sign_moment(w, x) == pytest.approx(np.mean((signs @ w) ** 2 * (signs @ x) ** 2))
+
+
+def test_product_of_maps_is_the_mean_of_the_draws() -> None:
+    rng = np.random.default_rng(2)
+    W, x = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
+    maps = draw_random_maclaurin(3, 50, 1.5, 8)
+    product = maps.psi(x) @ maps.phi(W).T
+    assert maps.psi(x).shape == (5, 53)
+    expected = [[maps.draws(w, v).mean() for w in W] for v in x]
+    np.testing.assert_allclose(product, expected, rtol=1e-9)
+
+
+def test_no_variance_where_the_input_vanishes() -> None:
+    assert draw_variance(np.ones(2), np.zeros(2), 1.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: draw_random_maclaurin(0, 4, 1.0, 0), "d: expected an integer >= 1, got 0"),
+        (lambda: draw_random_maclaurin(2, 0, 1.0, 0), "n_features: expected an integer >= 1"),
+        (lambda: draw_random_maclaurin(2, 4, 0.0, 0), "rate: expected a finite number > 0 and"),
+        (lambda: draw_random_maclaurin(2, 4, 1e9, 0), r"rate: .* <= 650, got 1000000000\.0"),
+        (lambda: draw_random_maclaurin(2, 4, 1.0, -1), "seed: expected an integer >= 0, got -1"),
+        (lambda: draw_random_maclaurin(10**9, 4, 1.0, 0), "signs: expected at most 134217728"),
+        (lambda: draw_random_maclaurin(2, 10**9, 1.0, 0), "signs: expected at most 134217728"),
+        (lambda: MAPS.phi(np.ones((3, 3))), r"shape \(\.\.\., 2\), got \(3, 3\)"),
+        (lambda: MAPS.psi(np.array([np.nan, 1.0])), "vectors: expected finite .*, got nan"),
+        (
+            lambda: MAPS.psi(np.array([1e200, 1.0])),
+            r"vectors: expected entries below .*, got 1e\+200",
+        ),
+        (
+            lambda: MAPS.draws(np.ones((2, 2)), np.ones(2)),
+            "w: expected 1 axes, got shape",
+        ),
+        (lambda: sign_moment(np.ones(2), np.ones(3)), "w, x: expected vectors of one length"),
+        (lambda: sign_moment(np.ones(2), np.full(2, 1e200)), "expected entries below"),
+        (lambda: draw_variance(np.ones(2), np.ones(2), -1.0), "rate: expected a finite number > 0"),
+        (
+            lambda: draw_variance(np.full(2, 1e6), np.ones(2), 1.0),
+            r"V\^2/\(4 rate\): .* <= 649, got",
+        ),
+        (lambda: draw_variance(np.ones(2), np.ones(2), 1e-320), r"V\^2/\(4 rate\): .* got inf"),
+    ],
+)
+def test_bad_input_is_refused(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_the_smallest_vectors_have_a_variance() -> None:
+    assert draw_variance(np.full(2, 1e-90), np.ones(2), 1.0) == 0.0
+    assert draw_variance(np.array([0.3, 0.1]), np.array([0.1, -0.3]), 1.0) >= 0.0

@@ -1,0 +1,158 @@
+"""Tensor features against the polynomial itself and against numpy's Kronecker product."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.polynomial.polynomial import polyval
+
+from xsquared.feature_maps.polynomials import chebyshev_fit
+from xsquared.feature_maps.series import series_coefficients, taylor_gelu
+from xsquared.feature_maps.tensor import TensorMap, feature_dimension, multiplicities
+
+KINDS = ("kronecker", "symmetric")
+MAP = TensorMap("symmetric", 2, np.ones(4))
+
+
+def draw(seed: int, d: int, rows: int = 4) -> tuple[torch.Tensor, torch.Tensor]:
+    """Random W (rows, d) and x (5, d), scaled so that the largest sum of |w_i x_i| is 2.5."""
+    rng = np.random.default_rng(seed)
+    W, x = torch.from_numpy(rng.normal(size=(rows, d))), torch.from_numpy(rng.normal(size=(5, d)))
+    return W, x * 2.5 / (x.abs() @ W.abs().T).max()
+
+
+def test_the_papers_dimension_and_the_symmetric_one() -> None:
+    powers = (1, 2, 4, 6, 8, 10)
+    assert feature_dimension("kronecker", 3, powers) == 66432
+    assert feature_dimension("symmetric", 3, powers) == 163
+    assert TensorMap("kronecker", 3, series_coefficients(5)).dimension == 66432
+    assert TensorMap("symmetric", 3, series_coefficients(5)).dimension == 163
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("d", "n_terms"), [(1, 5), (2, 5), (3, 5), (4, 5), (5, 4), (6, 3)]
+)  # fmt: skip
+def test_features_are_the_series_to_1e_12(kind, d: int, n_terms: int) -> None:
+    W, x = draw(d, d, rows=3)
+    x = x[:2]
+    expected = taylor_gelu((x @ W.T).numpy(), n_terms)
+    product = TensorMap(kind, d, series_coefficients(n_terms)).product(W, x).numpy()
+    assert np.linalg.norm(product - expected) <= 1e-12 * np.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("d", [5, 6])
+def test_symmetric_features_reach_five_terms_in_any_of_the_dimensions(d: int) -> None:
+    W, x = draw(d, d)
+    expected = taylor_gelu((x @ W.T).numpy(), 5)
+    product = TensorMap("symmetric", d, series_coefficients(5)).product(W, x).numpy()
+    assert np.linalg.norm(product - expected) <= 1e-12 * np.linalg.norm(expected)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 6),
+    coefficients=st.lists(st.floats(-2, 2), min_size=1, max_size=6).filter(any),
+    kind=st.sampled_from(KINDS),
+)
+def test_product_is_the_polynomial(seed: int, d: int, coefficients: list, kind) -> None:
+    """Within rounding of the sum of absolute values, as terms may cancel."""
+    W, x = draw(seed, d)
+    c = np.array(coefficients)
+    features = TensorMap(kind, d, c)
+    scale = polyval((x.abs() @ W.abs().T).numpy(), np.abs(c))
+    error = np.abs(features.product(W, x).numpy() - polyval((x @ W.T).numpy(), c))
+    assert (error <= 1e-13 * scale + 1e-300).all()
+    assert features.phi(W).shape == (4, features.dimension)
+    assert features.psi(x).shape == (5, features.dimension)
+
+
+@given(seed=st.integers(0, 10**6), d=st.integers(1, 4), p=st.integers(1, 5))
+def test_both_forms_are_the_same_product(seed: int, d: int, p: int) -> None:
+    W, x = draw(seed, d)
+    c = np.eye(p + 1)[p]
+    full, short = (TensorMap(kind, d, c).product(W, x).numpy() for kind in KINDS)
+    np.testing.assert_allclose(full, short, atol=1e-13 * float((x.abs() @ W.abs().T).max()) ** p)
+
+
+@pytest.mark.parametrize("p", [1, 2, 5])
+def test_kronecker_features_are_numpys(p: int) -> None:
+    vector = np.random.default_rng(p).normal(size=3)
+    features = TensorMap("kronecker", 3, np.eye(p + 1)[p]).psi(torch.from_numpy(vector))
+    np.testing.assert_allclose(features.numpy(), reduce(np.kron, [vector] * p), rtol=1e-14)
+
+
+@pytest.mark.parametrize(("d", "p"), [(1, 7), (2, 4), (3, 5), (5, 3)])
+def test_multiplicities_count_the_kronecker_features(d: int, p: int) -> None:
+    counts = multiplicities(d, p).numpy()
+    assert counts.sum() == d**p
+    assert len(counts) == math.comb(d + p - 1, p)
+    primes = torch.tensor([2.0, 3, 5, 7, 11][:d], dtype=torch.float64)
+    full = TensorMap("kronecker", d, np.eye(p + 1)[p]).psi(primes).numpy()
+    short = TensorMap("symmetric", d, np.eye(p + 1)[p]).psi(primes).numpy()
+    values, times = np.unique(full, return_counts=True)
+    assert dict(zip(values, times, strict=True)) == dict(zip(short, counts, strict=True))
+
+
+def test_batches_of_weight_matrices() -> None:
+    rng = np.random.default_rng(0)
+    W = torch.from_numpy(rng.normal(size=(6, 3, 3)))
+    x = torch.from_numpy(rng.normal(size=(6, 3)))
+    features = TensorMap("symmetric", 3, chebyshev_fit(6, 3.0))
+    product = torch.einsum("bim,bm->bi", features.phi(W), features.psi(x))
+    expected = polyval(torch.einsum("bij,bj->bi", W, x).numpy(), chebyshev_fit(6, 3.0))
+    np.testing.assert_allclose(product.numpy(), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_do_as_well_as_tensors_which_keep_their_gradient(kind) -> None:
+    features = TensorMap(kind, 3, series_coefficients(2))
+    W, x = (part.numpy() for part in draw(3, 3))
+    W.setflags(write=False)
+    torch.testing.assert_close(features.product(W, x), features.product(*map(torch.tensor, (W, x))))
+    w = torch.tensor(W[0], requires_grad=True)
+    (features.phi(w) @ features.psi(x[0])).backward()
+    slope = 0.5 + 2 * series_coefficients(2)[2] * W[0] @ x[0]
+    slope += 4 * series_coefficients(2)[4] * (W[0] @ x[0]) ** 3
+    np.testing.assert_allclose(w.grad, slope * x[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_features_that_do_not_fit_are_refused_before_anything_is_allocated(kind) -> None:
+    """10^30 bytes could not be allocated: that the message comes shows that nothing was tried."""
+    features = TensorMap(kind, 1000, np.eye(11)[10])
+    with pytest.raises(ValueError, match=r"features: expected at most 134217728 numbers, got 1 x "):
+        features.psi(torch.ones(1, 1000))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: TensorMap("tensor", 2, np.ones(2)), "kind: expected kronecker or symmetric"),
+        (lambda: TensorMap("symmetric", 0, np.ones(2)), "d: expected an integer >= 1, got 0"),
+        (lambda: TensorMap("symmetric", True, np.ones(2)), "d: expected an integer >= 1, got True"),
+        (lambda: TensorMap("symmetric", 2, np.zeros(2)), "coefficients: expected one that is not"),
+        (lambda: TensorMap("symmetric", 2, np.array([np.inf])), "coefficients: expected finite"),
+        (lambda: TensorMap("kronecker", 2, np.eye(1031)[1030]), "from 0 to 1000, got 1030"),
+        (lambda: TensorMap("kronecker", 3, np.ones(1001)).psi(torch.ones(3)), "entries below 0.67"),
+        (lambda: MAP.psi(torch.ones(4, 3)), r"expected shape \(\.\.\., 2\), got \(4, 3\)"),
+        (lambda: MAP.psi(torch.tensor(1.0)), r"expected shape \(\.\.\., 2\), got \(\)"),
+        (lambda: MAP.psi(torch.tensor([1.0, np.nan])), "vectors: expected finite .* got nan at"),
+        (lambda: MAP.phi(np.array([1.0, np.inf])), "vectors: expected finite .* got inf at"),
+        (lambda: MAP.phi([1.0, 1e200]), "entries below .*, got 1e.200"),
+        (lambda: MAP.psi("ab"), "vectors: expected finite real numbers, got <U2"),
+        (lambda: feature_dimension("symmetric", 2, (-1,)), "power: expected .*, got -1"),
+        (lambda: feature_dimension("kronecker", 3, (10**9,)), "power: expected .*, got 1000000000"),
+        (lambda: multiplicities(2, -1), "power: expected an integer from 0 to 1000, got -1"),
+        (lambda: multiplicities(1000, 10), "multiplicities: expected at most 134217728 numbers"),
+    ],
+)
+def test_bad_input_is_refused(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()

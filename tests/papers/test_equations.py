@@ -1,0 +1,38 @@
+"""The form of a numbered equation."""
+
+from __future__ import annotations
+
+import pytest
+import sympy as sp
+
+from xsquared.papers.equations import Equation, Step
+
+a, b = sp.symbols("a b", real=True)
+TRUE = Step("square", "the binomial formula", (a + b) ** 2, a**2 + 2 * a * b + b**2)
+FALSE = Step("wrong", "not an identity", (a + b) ** 2, a**2 + b**2)
+
+
+def test_residual_is_zero_exactly_for_an_identity() -> None:
+    assert TRUE.residual() == 0
+    assert TRUE.holds()
+    assert FALSE.residual() == 2 * a * b
+    assert not FALSE.holds()
+
+
+def test_identity_that_needs_more_than_expansion() -> None:
+    assert Step("trig", "", sp.sin(a) ** 2 + sp.cos(a) ** 2, sp.Integer(1)).holds()
+
+
+def test_printed_form_decides_what_holds_as_printed() -> None:
+    assert Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a),)).holds_as_printed()
+    assert not Equation("k", "1", "t", (TRUE,), (FALSE,)).holds_as_printed()
+
+
+def test_equation_without_steps_is_refused() -> None:
+    with pytest.raises(ValueError, match="k needs at least one step"):
+        Equation("k", "1", "t", (), (TRUE,))
+
+
+def test_repeated_step_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="repeats step names: square"):
+        Equation("k", "1", "t", (TRUE,), (TRUE,))

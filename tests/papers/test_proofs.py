@@ -1,0 +1,79 @@
+"""Every link of both papers' equations, proved by sympy: the marks in the book come from here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import sympy as sp
+
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
+from xsquared.papers.equations import Equation, Step
+from xsquared.papers.errata import errata
+
+EQUATIONS = (
+    *gated_units.equations(),
+    *gelu_linearization.equations(),
+    *ours_splines.equations(),
+)
+LINKS = [
+    pytest.param(step, id=f"{equation.key}-{step.name}", marks=pytest.mark.proves(equation.key))
+    for equation in EQUATIONS
+    for step in equation.steps
+]
+PRINTED = [
+    pytest.param(equation, id=equation.key, marks=pytest.mark.proves(equation.key))
+    for equation in EQUATIONS
+    if equation.printed
+]
+IN_ERRATA = {slip.key for slip in errata()}
+
+
+@pytest.mark.parametrize("step", LINKS)
+def test_step(step: Step) -> None:
+    assert step.residual() == 0, step.says
+
+
+@pytest.mark.parametrize("equation", PRINTED)
+def test_printed_form(equation: Equation, record_property) -> None:
+    """The printed form holds, or the errata have its right form; never both, never neither."""
+    holds = equation.holds_as_printed()
+    record_property("as_printed", holds)
+    assert holds == (equation.key not in IN_ERRATA)
+
+
+@pytest.mark.parametrize("equation", EQUATIONS, ids=lambda e: e.key)
+def test_a_broken_link_is_caught(equation: Equation) -> None:
+    """Each first link with a perturbed right side must fail: the proofs can tell."""
+    step = equation.steps[0]
+    assert not replace(step, right=step.right + sp.Symbol("q")).holds()
+
+
+@pytest.mark.parametrize("equation", EQUATIONS, ids=lambda e: e.key)
+def test_numeric_spot_check_of_every_link(equation: Equation) -> None:
+    """An independent look, without sympy's simplifier; integers where a symbol is one."""
+    numbers = [sp.Rational(k, 7) for k in (3, 5, 8, 11, 13, 17, 19, 23, 29, 31, 37, 41)] * 3
+    for step in equation.steps:
+        free = sorted(step.left.free_symbols | step.right.free_symbols, key=lambda s: s.name)
+        values = {
+            symbol: sp.Integer(3) if symbol.is_integer else number
+            for symbol, number in zip(free, numbers[: len(free)], strict=True)
+        }
+        gap = sp.N((step.left - step.right).subs(values), 30, chop=True)
+        assert abs(gap) < 1e-20, step.name
+
+
+def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
+    equations = gated_units.equations()
+    numbers = [equation.number for equation in equations if equation.number.isdigit()]
+    assert numbers == ["2", *map(str, range(4, 15)), "16", "17"]
+    ours = [equation for equation in equations if not equation.number.isdigit()]
+    assert [equation.key for equation in ours] == ["xs-midpoint-glu", "xs-hermite-gqu"]
+    assert all(not equation.printed for equation in ours)
+
+
+def test_the_gelu_papers_equations_come_first_and_in_order() -> None:
+    equations = gelu_linearization.equations()
+    numbers = [equation.number for equation in equations if equation.printed]
+    assert numbers == ["1", "Section 2.1.2", *"23456", "Section 2.3.1"]
+    assert all(equation.number == "ours" for equation in equations[len(numbers) :])

@@ -1,0 +1,335 @@
+"""Sweeps on a Dask cluster: a real scheduler and worker processes on this machine's loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.studies.trainers import (
+    RUNS,
+    count_runs,
+    die_on_seed_0,
+    fail_on_odd_seeds,
+    measure,
+    measured,
+    trials,
+    wait_to_be_killed,
+)
+from tests.waiting import wait_until
+from xsquared.studies import Store, StoreError, executors, fingerprint, run_sweep
+from xsquared.studies.trial import Scalar, Trial
+from xsquared.units import Gate, Unit, build, predict, register
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Cluster:
+    """A scheduler and workers, each a process."""
+
+    folder: Path
+    path: Path | None = None
+    processes: list[subprocess.Popen] = field(default_factory=list)
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        """Where the scheduler listens."""
+        return json.loads((self.folder / "scheduler.json").read_text())["address"]
+
+    def start(self, *arguments: str) -> subprocess.Popen:
+        """Start ``dask ...`` with this checkout importable."""
+        path = str(self.path or os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
+        # A trial whose second worker dies is given up: the default of three would cost workers.
+        given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | given_up,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.processes.append(process)
+        return process
+
+    def start_scheduler(self) -> subprocess.Popen:
+        """Start it, on a free port."""
+        file = self.folder / "scheduler.json"
+        listening = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)]
+        process = self.start("scheduler", *listening)
+        wait_until(
+            lambda: file.exists() and file.read_text().rstrip().endswith("}"),
+            "there is a scheduler",
+        )
+        return process
+
+    def need_workers(self, count: int) -> None:
+        """Start as many as are missing, such that nobody restarts them."""
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        while len(self.workers) < count:
+            listening = ["worker", self.address, "--no-nanny", "--nthreads", "1"]
+            self.workers.append(self.start(*listening))
+
+    def stop(self) -> None:
+        """Kill what still runs."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+
+
+# Schedulers and workers take their seconds to start and to be missed.
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler for every test of this module; each says how many workers it needs."""
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    made.start_scheduler()
+    yield made
+    made.stop()
+
+
+def stored(path: Path) -> list[int]:
+    """Seeds of the rows in a store, each as often as it is there."""
+    return sorted(row.trial.seed for row in Store(path).results(fingerprint(measure)))
+
+
+@contextmanager
+def killing(told: Path) -> Iterator[None]:
+    """Kill, in the background, the process that writes its id into that file."""
+
+    def kill() -> None:
+        wait_until(told.exists, "the trial has begun")
+        os.kill(int(told.read_text()), signal.SIGKILL)
+
+    # A daemon: a test that fails does not wait for it.
+    threading.Thread(target=kill, daemon=True).start()
+    yield
+
+
+def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    path = tmp_path / "rows.sqlite"
+    here = run_sweep(trials(20), measure, tmp_path / "here.sqlite", progress=False)
+    run_sweep(trials(5), measure, path, progress=False)
+    there = run_sweep(trials(20), measure, path, scheduler=cluster.address, progress=False)
+    assert there.resumed == 5
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    assert len(stored(path)) == 20
+
+
+def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    path = tmp_path / "rows.sqlite"
+    report = run_sweep(
+        trials(10), fail_on_odd_seeds, path, scheduler=cluster.address, progress=False
+    )
+    assert [row.trial.seed for row in report.failures] == [1, 3, 5, 7, 9]
+    assert report.results[1].message == "ZeroDivisionError: a trainer's own mistake"
+
+
+def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    cluster.need_workers(2)
+    wanted = trials(60, folder=str(tmp_path))
+    with killing(tmp_path / "pid"):
+        report = run_sweep(
+            wanted, wait_to_be_killed, path, scheduler=cluster.address, progress=False
+        )
+    assert not report.failures
+    assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
+    assert stored(path) == list(range(60))
+
+
+def test_workers_with_other_sources_are_refused(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.need_workers(1)
+    monkeypatch.setattr(executors, "fingerprint", lambda _: "of another version")
+    with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
+        run_sweep(
+            trials(2),
+            measure,
+            tmp_path / "rows.sqlite",
+            scheduler=cluster.address,
+            progress=False,
+        )
+
+
+@pytest.fixture
+def without_xsquared(tmp_path: Path) -> Path:
+    """A folder that hides the package from a process that looks there first."""
+    (tmp_path / "hidden" / "xsquared").mkdir(parents=True)
+    text = "raise ModuleNotFoundError(\"No module named 'xsquared'\")\n"
+    (tmp_path / "hidden" / "xsquared" / "__init__.py").write_text(text)
+    return tmp_path / "hidden"
+
+
+def test_a_worker_without_this_package_is_one_line(tmp_path: Path, without_xsquared: Path) -> None:
+    bare = Cluster(tmp_path, path=without_xsquared)
+    bare.start_scheduler()
+    bare.need_workers(1)
+    try:
+        with pytest.raises(RuntimeError, match="cannot run trials: No module named 'xsquared'"):
+            run_sweep(
+                trials(2),
+                measure,
+                tmp_path / "rows.sqlite",
+                scheduler=bare.address,
+                progress=False,
+            )
+    finally:
+        bare.stop()
+
+
+def scaled_error(trial: Trial) -> dict[str, Scalar]:
+    """A number that only the unit and gate of this test give."""
+    network = build(trial.unit, 1, 1, generator=torch.Generator().manual_seed(trial.seed))
+    return {"train_rmse": float(predict(network, np.array([0.3]))[0])}
+
+
+def test_units_of_ones_own_reach_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(1)
+    factor = 7.0
+    register(Gate("of_a_test", lambda z: factor * torch.sigmoid(z)))
+    register(Unit("unit_of_a_test", (("U", "u"),), "of_a_test"))
+    wanted = [replace(trial, unit="unit_of_a_test") for trial in trials(2)]
+    path, where = tmp_path / "rows.sqlite", cluster.address
+    there = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    here = run_sweep(wanted, scaled_error, tmp_path / "here.sqlite", progress=False)
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    factor = 8.0
+    again = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    assert again.resumed == 0, "another gate, another row"
+    assert again.results[0].values != there.results[0].values
+
+
+def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.need_workers(2)
+    wanted = trials(1, folder=str(tmp_path), once=False)
+    report = run_sweep(
+        wanted,
+        die_on_seed_0,
+        tmp_path / "rows.sqlite",
+        scheduler=cluster.address,
+        progress=False,
+    )
+    assert [row.status for row in report.results] == ["lost"]
+    assert report.results[0].message.startswith("its worker processes died")
+
+
+def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "rows.sqlite"
+    with pytest.raises(StoreError, match="no trial was started"):
+        run_sweep(trials(2), measure, path, scheduler="tcp://127.0.0.1:1", progress=False)
+
+
+def test_a_scheduler_that_is_not_there_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+    RUNS.clear()
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(
+            trials(2), count_runs, tmp_path / "rows.sqlite", scheduler=address, progress=False
+        )
+    assert RUNS == []
+
+
+def test_a_port_that_says_nothing_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+            run_sweep(
+                trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False
+            )
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port", "tls://127.0.0.1:8786", "nothing"],
+)
+def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> None:
+    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+        run_sweep(trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False)
+
+
+def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "rows.sqlite"
+    cluster = Cluster(tmp_path)
+    scheduler = cluster.start_scheduler()
+    cluster.need_workers(1)
+    address = cluster.address
+
+    def kill() -> None:
+        wait_until(lambda: len(stored(path)) >= 3, "three rows")
+        scheduler.kill()
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        with pytest.raises(ConnectionError, match=f"scheduler at {address} stopped answering"):
+            run_sweep(trials(60, seconds=0.05), measure, path, scheduler=address, progress=False)
+    finally:
+        cluster.stop()
+    assert not [record for record in caplog.records if record.name.startswith("distributed")]
+    report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
+    assert 3 <= report.resumed < 60
+    assert stored(path) == list(range(60))
+
+
+def test_a_scheduler_without_workers_is_reported_and_waited_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = Cluster(tmp_path)
+    cluster.start_scheduler()
+
+    def start_worker() -> None:
+        wait_until(lambda: bool(caplog.messages), "something is said")
+        cluster.need_workers(1)
+
+    threading.Thread(target=start_worker, daemon=True).start()
+    path = tmp_path / "rows.sqlite"
+    try:
+        report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
+    finally:
+        cluster.stop()
+    assert caplog.messages == [
+        f"the Dask scheduler at {cluster.address} has no worker yet: waiting for one"
+    ]
+    assert [row.status for row in report.results] == ["completed"] * 2
+
+
+def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):
+        run_sweep(
+            trials(2),
+            measure,
+            tmp_path / "rows.sqlite",
+            scheduler="tcp://127.0.0.1:1",
+            progress=False,
+        )

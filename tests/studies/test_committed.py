@@ -1,0 +1,147 @@
+"""Declared studies and their committed rows: run, read, checked, and a fixed sample run again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from xsquared.cli import main
+from xsquared.studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
+from xsquared.studies.committed import TOLERANCE, check, compare, drawn, read, run
+from xsquared.studies.experiment import run_trial
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
+    study = STUDIES[name]
+    assert check(study, study.sample) == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> None:
+    found = read(STUDIES[name])
+    assert set(found) == set(STUDIES[name].trials)
+    assert all(result.completed for result in found.values())
+    assert "torch" in next(iter(found.values())).versions
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
+    """A study of six trials in a checkout of its own."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "_toc.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    trials = tuple(
+        Trial(unit, n, expression="x**2", domain=((-1, 1),), solver="free_knots", protocol="small")
+        for unit in ("mlp", "glu", "gqu")
+        for n in (1, 2)
+    )
+    trials = tuple(replace(trial, split="paper") for trial in trials)
+    study = Study("small", "Parabolas", {"small": "as a test needs it"}, trials, trials[:1])
+    monkeypatch.setattr(committed, "STUDIES", {"small": study})
+    monkeypatch.setattr(declared, "STUDIES", {"small": study})
+    return study
+
+
+def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Study) -> None:
+    report, moved = run(small)
+    assert len(moved) == len(report.results) == 6
+    text = Path("results/small.csv").read_bytes()
+    assert b"\r" not in text
+    table = pd.read_csv("results/small.csv")
+    assert list(table["unit"]) == sorted(table["unit"])
+    assert list(table.columns[:5]) == ["problem", "unit", "activation", "n_hidden", "parameters"]
+    origin = Path("results/small.toml").read_text()
+    for word in ("commit", "fingerprint", "torch", "cpu_seconds", "as a test needs it"):
+        assert word in origin
+    found = read(small)
+    assert list(found) == sorted(small.trials, key=lambda t: (t.unit, t.n_hidden))
+    for result in report.results:
+        again = found[result.trial]
+        assert again.values["test_rmse"] == pytest.approx(result.values["test_rmse"], rel=1e-5)
+        assert again.values["parameters"] == result.values["parameters"]
+        assert again.status == result.status
+    assert run(small)[1] == []
+    assert Path("results/small.csv").read_bytes() == text
+
+
+def test_chapters_read_committed_rows_and_compute_the_rest(
+    small: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(small)
+    ran: list[Trial] = []
+
+    def counted(trial: Trial) -> dict:
+        ran.append(trial)
+        return run_trial(trial)
+
+    counted.__module__, counted.__qualname__ = run_trial.__module__, "run_trial"
+    monkeypatch.setattr("xsquared.studies.experiment.run_trial", counted)
+    monkeypatch.setattr(committed, "run_trial", counted)
+    wider = replace(small.trials[0], n_hidden=3)
+    found = rows("small", [wider, small.trials[4]])
+    assert [row.trial for row in found] == [wider, small.trials[4]]
+    assert ran == [wider]
+    rows("small", [wider])
+    assert ran == [wider], "kept in the study's store"
+
+
+def test_what_moved_is_told(small: Study, capsys: pytest.CaptureFixture[str]) -> None:
+    run(small)
+    path = Path("results/small.csv")
+    assert main(["study", "small", "--check", "2", "--seed", "1"]) == 0
+    assert "small: 2 rows drawn with seed 1\n0 rows are not as committed" in capsys.readouterr().out
+    table = pd.read_csv(path)
+    table.loc[:, "test_rmse"] *= 1 + 2 * TOLERANCE
+    table.to_csv(path, index=False)
+    assert main(["study", "small", "--check", "6"]) == 1
+    shown = capsys.readouterr().out
+    assert "6 rows are not as committed, within 2%" in shown
+    assert "x**2: mlp, n = 1, free_knots, gates trained, paper, seed 0, small: test_rmse" in shown
+    assert main(["study", "--all"]) == 0
+    assert "6 rows are not as committed" in capsys.readouterr().out
+    assert main(["study", "--all"]) == 0
+    assert "0 rows are not as committed" in capsys.readouterr().out
+
+
+def test_failures_show_by_their_status(small: Study) -> None:
+    report, _ = run(small)
+    first = report.results[0]
+    lost = replace(first, status="lost", message="killed", values={})
+    assert compare({first.trial: first}, [lost]) == [
+        f"{first.trial}: {first.status}, now lost killed"
+    ]
+    assert compare({}, [first]) == [f"{first.trial}: new"]
+
+
+def test_draws_are_those_of_their_seed(small: Study) -> None:
+    assert drawn(small, 3, 5) == drawn(small, 3, 5)
+    assert len(set(drawn(small, 6, 0))) == 6
+    with pytest.raises(
+        ValueError, match="rows of small to check: expected an integer from 1 to 6, got 7"
+    ):
+        drawn(small, 7, 0)
+
+
+def test_what_is_refused(small: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="unknown study 'none'; known are small"):
+        rows("none", small.trials)
+    with pytest.raises(ValueError, match="the protocol 'small' is not declared"):
+        replace(small, protocols={})
+    with pytest.raises(ValueError, match="expected each trial once"):
+        replace(small, trials=small.trials[:1] * 2)
+    run(small)
+    Path("results/small.csv").write_text("key\nx\n\x00")
+    Path("results/small.toml").write_text("= 3")
+    with pytest.raises(StoreError, match=r"small\.csv or small\.toml is damaged"):
+        read(small)
+    outside = tmp_path / "results"
+    Path("_toc.yml").unlink()
+    monkeypatch.chdir(outside)
+    with pytest.raises(StoreError, match="is not inside a checkout of the book"):
+        read(small)

@@ -1,0 +1,115 @@
+"""A trial's row is what fit() returns, on whatever a trial names."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from xsquared.data import from_frame, load, sampled
+from xsquared.functions import target
+from xsquared.studies import Trial, experiment
+from xsquared.studies.executors import Attempt, attempt
+from xsquared.studies.experiment import dataset, run_trial
+from xsquared.training import FreeKnots, RidgePath, fit
+
+
+def trial(**changes: object) -> Trial:
+    described = {
+        "unit": "glu",
+        "n_hidden": 4,
+        "solver": "free_knots",
+        "split": "paper",
+        "points": 300,
+        "expression": "1/(1 + 9*x**2)",
+        "domain": ((-1.0, 1.0),),
+    }
+    return Trial(**described | changes)  # type: ignore[arg-type]
+
+
+def on_problem(**changes: object) -> Trial:
+    described = {"expression": "", "domain": (), "problem": "friedman1", "points": 100}
+    return trial(**described | {"solver": "ridge_path", "split": "held-out"} | changes)
+
+
+def test_row_is_the_fit() -> None:
+    row = run_trial(trial())
+    done = fit(sampled(target("1/(1 + 9*x**2)"), 300), "glu", 4, solver=FreeKnots())
+    assert row["test_rmse"] == done.test_rmse
+    assert row["status"] == done.status.word
+    assert row["parameters"] == 21
+
+
+def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
+    row = run_trial(
+        on_problem(activation="gelu", gates="frozen", settings=(("most_starts", 2),), seed=3)
+    )
+    data = load("friedman1", 3, "held-out", 100)
+    solver = RidgePath(most_starts=2)
+    done = fit(data, "glu", 4, solver=solver, gates="frozen", activation="gelu", seed=3)
+    assert row["train_rmse"] == done.train_rmse
+    assert row["test_rmse"] == done.test_rmse
+
+
+def test_the_split_decides_which_points_are_which() -> None:
+    paper = dataset(on_problem(split="paper"))
+    assert (paper.train.x == paper.test.x).all()
+    held_out = dataset(on_problem())
+    assert len(held_out.test) > len(held_out.train) == 100
+    drawn = dataset(trial(split="held-out"))
+    assert len(drawn.test) > len(drawn.train) == 300
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.normal(size=(60, 2)), columns=["a", "b"])
+    frame["c"] = frame["a"] ** 2
+    path = tmp_path / "mine.csv"
+    frame.to_csv(path, index=False)
+    mine = trial(expression="", domain=(), data=str(path), y="c", points=None, split="held-out")
+    made, expected = dataset(mine), from_frame(pd.read_csv(path), "c")
+    np.testing.assert_array_equal(made.train.x, expected.train.x)
+    path.write_text(path.read_text() + "1,2,3\n")
+    with pytest.raises(RuntimeError, match=r"mine\.csv has changed since the sweep began"):
+        dataset(mine)
+
+
+def test_a_diverged_run_is_a_row_with_its_cause() -> None:
+    row = run_trial(trial(expression="10**170*x", solver="adamw"))
+    assert row["status"] == "diverged"
+    assert "infinite or not a number" in str(row["message"])
+    assert not math.isfinite(float(str(row["train_rmse"])))
+
+
+def no_memory(*_: object, **__: object) -> None:
+    # 2**60 bytes, which no machine has: torch's own error.
+    torch.empty(2**57, dtype=torch.float64)
+
+
+def test_what_memory_does_not_hold_is_lost_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = Attempt.of(run_trial, trial(solver="adamw"))
+    monkeypatch.setattr("xsquared.training.first_order.AdamW.train", no_memory)
+    row = attempt(asked)
+    assert row.status == "lost"
+    assert "allocate memory" in row.message
+    monkeypatch.setattr(experiment, "dataset", no_memory)
+    row = attempt(asked)
+    assert (row.status, "allocate memory" in row.message) == ("lost", True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro"),
+        ({"settings": (("speed", 3),)}, "unknown setting of free_knots 'speed'"),
+    ],
+)
+def test_bad_names_are_refused(changes: dict[str, object], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        run_trial(trial(**changes))

@@ -1,0 +1,209 @@
+"""The sum of a function's sources: what it follows, and that a change shows."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.studies.trainers import measure, trials
+from xsquared.studies import Store, fingerprint, provenance, run_sweep
+from xsquared.studies.provenance import identity, own_records, sources
+from xsquared.units import Gate, GatedNetwork, Unit, find_unit
+
+Write = Callable[[str, str], None]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """Writes modules of a package ``lab`` that can be imported, as if long ago."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def write(name: str, text: str) -> None:
+        path = tmp_path / "lab" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(dedent(text))
+        os.utime(path, (1e9, 1e9))
+
+    write("__init__", "")
+    write("helper", "FACTOR = 2.0\n")
+    write("other", "")
+    write(
+        "trainer",
+        """\
+        import math, numpy
+        from xsquared.data.problems import load
+
+        def run(trial):
+            from . import helper
+            return {"value": helper.FACTOR * trial.seed}
+        """,
+    )
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+        del sys.modules[name]
+
+
+def fresh() -> Callable:
+    """The trainer as a new process would import it."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "lab"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+    return importlib.import_module("lab.trainer").run
+
+
+@pytest.mark.usefixtures("write")
+def test_imports_are_followed_within_the_packages_concerned() -> None:
+    assert set(sources(fresh())) == {
+        "lab",
+        "lab.helper",
+        "lab.trainer",
+        "xsquared.checks",
+        "xsquared.data",
+        "xsquared.data.dataset",
+        "xsquared.data.problems",
+        "xsquared.data.tables",
+        "xsquared.functions",
+        "xsquared.units",
+    }
+
+
+def test_the_carriers_sources_do_not_count() -> None:
+    found = sources(measure)
+    assert set(found) == {"tests", "tests.studies", "tests.studies.trainers"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "same"),
+    [
+        ("helper", "FACTOR = 3.0\n", False),
+        ("helper", "FACTOR = 2.0  # two\n", True),
+        ("helper", '"""Two."""\n\nFACTOR = 2.0\n', True),
+        ("helper", "FACTOR = (\n    2.0\n)\n", True),
+        ("helper", "FACTOR = 2.0\n", True),
+        ("helper", "FACTOR = 2.0\r\n", True),
+        ("__init__", "import math\n", False),
+        ("other", "FACTOR = 3.0\n", True),
+    ],
+)
+def test_changes_show(write: Write, name: str, text: str, same: bool) -> None:
+    before = fingerprint(fresh())
+    write(name, text)
+    assert (fingerprint(fresh()) == before) == same
+
+
+def test_it_is_stable_within_a_process(write: Write) -> None:
+    function = fresh()
+    before = fingerprint(function)
+    write("helper", "FACTOR = 3.0\n")
+    # What runs is still the old code, and that is what results must be filed under.
+    assert fingerprint(function) == before
+
+
+@pytest.mark.usefixtures("write")
+def test_sources_changed_under_a_running_process_are_refused(tmp_path: Path) -> None:
+    os.utime(tmp_path / "lab" / "helper.py")
+    with pytest.raises(RuntimeError, match=r"helper\.py changed after this process had loaded"):
+        fingerprint(fresh())
+
+
+@pytest.mark.usefixtures("write")
+def test_a_date_in_the_future_stops_no_sweep(tmp_path: Path) -> None:
+    before = fingerprint(fresh())
+    os.utime(tmp_path / "lab" / "helper.py", (4e9, 4e9))
+    assert fingerprint(fresh()) == before
+
+
+@pytest.mark.parametrize("package", ["torch", "numpy", "scipy", "scikit-learn"])
+def test_another_version_of_what_computes_is_another_fingerprint(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = fingerprint.__wrapped__(measure)
+    older = lambda name: "1.0" if name == package else version(name)  # noqa: E731
+    monkeypatch.setattr(provenance, "version", older)
+    provenance.versions.cache_clear()
+    assert fingerprint.__wrapped__(measure) != before
+    monkeypatch.undo()
+    provenance.versions.cache_clear()
+    assert fingerprint.__wrapped__(measure) == before
+
+
+SCALE = 2.0
+
+
+def scaled(z: Tensor) -> Tensor:
+    """A helper of a gate."""
+    return SCALE * z
+
+
+class Twice(GatedNetwork):
+    """A unit of one's own."""
+
+    def hidden(self, x: Tensor) -> Tensor:
+        """Twice."""
+        return 2 * super().hidden(x)
+
+
+def record_sums(**changed: object) -> str:
+    """Identity of a unit whose gate, helper and module are these tests' own."""
+    gate = changed.get("gate", lambda z: torch.sigmoid(scaled(z)))
+    module = changed.get("module", Twice)
+    unit = Unit("own", (("U", "u"),), "own_gate", module)  # type: ignore[arg-type]
+    return identity("f", (Gate("own_gate", gate), unit))  # type: ignore[arg-type]
+
+
+def test_records_of_ones_own_are_part_of_a_rows_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = record_sums()
+    assert before.startswith("f-")
+    assert record_sums() == before
+    assert record_sums(gate=lambda z: torch.sigmoid(scaled(2 * z))) != before
+    assert record_sums(module=type("Twice", (GatedNetwork,), {})) != before
+    assert record_sums(gate=partial(torch.pow, exponent=2)) != before
+    with monkeypatch.context() as other:
+        other.setitem(globals(), "SCALE", 3.0)
+        assert record_sums() != before
+
+    def scaled_again(z: Tensor) -> Tensor:
+        # Another comment, another place, another docstring: the same gate.
+        return SCALE * z
+
+    monkeypatch.setitem(globals(), "scaled", scaled_again)
+    assert record_sums() == before
+    assert identity("f", own_records(find_unit("glu"))) == "f"
+
+
+def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def inner() -> None: ...
+
+    message = "expected a function at the top of an importable module, got"
+    with pytest.raises(ValueError, match=message):
+        fingerprint(inner)
+    monkeypatch.setattr(inner, "__module__", "__main__")
+    with pytest.raises(ValueError, match=message):
+        sources(inner)
+
+
+def test_rows_of_other_sources_are_neither_read_nor_touched(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    before = run_sweep(trials(3), fresh(), path, progress=False)
+    assert [r.values["value"] for r in before.results] == [0.0, 2.0, 4.0]
+    write("helper", "FACTOR = 10.0\n")
+    after = run_sweep(trials(3), fresh(), path, progress=False)
+    assert [r.values["value"] for r in after.results] == [0.0, 10.0, 20.0]
+    assert after.resumed == 0
+    store = Store(path)
+    assert store.results(before.results[0].fingerprint) == list(before.results)
+    write("helper", "FACTOR = 2.0\n")
+    again = run_sweep(trials(3), fresh(), path, progress=False)
+    assert again.results == before.results
+    assert again.resumed == 3

@@ -1,0 +1,60 @@
+"""The speedrun against the exact minimum it claims to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from xsquared.data import sampled
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.slopes import fit_slope
+from xsquared.studies.speedrun import WIDTHS, speedrun
+from xsquared.training import FreeKnots, fit
+
+
+def test_errors_are_those_of_the_frozen_gates() -> None:
+    runs = {run.unit: run for run in speedrun(progress=False)}
+    samples = sampled(PAPER_TARGET)
+    for unit in ("mlp", "glu"):
+        for place in (3, 10, 33):
+            oracle = fit(
+                samples, unit, int(WIDTHS[place]), solver=FreeKnots(), gates="frozen"
+            ).test_rmse
+            assert runs[unit].errors[place] == pytest.approx(oracle, rel=1e-9)
+    # The GQU's factors are fixed here: training them helps, but not by much.
+    trained = fit(samples, "gqu", int(WIDTHS[5]), solver=FreeKnots(), gates="frozen").test_rmse
+    assert trained < runs["gqu"].errors[5] < 2 * trained
+
+
+def test_fits_side_by_side_are_those_one_by_one() -> None:
+    before = torch.get_num_threads()
+    errors = {}
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            errors[threads] = np.array([run.errors for run in speedrun(progress=False)])
+            assert torch.get_num_threads() == threads, "torch gets its threads back"
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(errors[3], errors[1], rtol=1e-9)
+
+
+def test_slopes_approach_the_orders_of_the_splines() -> None:
+    for run, order in zip(speedrun(progress=False), (2, 3, 4), strict=True):
+        off = {
+            start: abs(fit_slope(WIDTHS[kept], run.errors[kept]).value + order)
+            for start in (25, 70)
+            if (kept := start <= WIDTHS).any()
+        }
+        assert off[70] < off[25], "the wider, the closer"
+        assert off[70] < 0.1
+
+
+def test_widths_are_the_papers() -> None:
+    np.testing.assert_array_equal(WIDTHS, range(1, 101, 3))
+
+
+def test_a_target_of_two_variables_is_refused() -> None:
+    with pytest.raises(ValueError, match="one variable"):
+        speedrun(target("x*y"), progress=False)

@@ -1,0 +1,292 @@
+"""The store: torn writes, several writers, full disks, folders that cannot be written."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.studies.trainers import (
+    RUNS,
+    SOURCES,
+    append_all,
+    count_runs,
+    die_in_the_middle_of_a_write,
+    fill_disk_on_seed_1,
+    result,
+    trials,
+)
+from xsquared.studies import Result, Store, StoreError, fingerprint, run_sweep
+
+
+def stored(path: Path) -> list[int]:
+    """Seeds of the rows of a store that sqlite itself finds whole."""
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("pragma integrity_check").fetchone() == ("ok",)
+        return [json.loads(row)["trial"]["seed"] for (row,) in database.execute(ROWS)]
+
+
+ROWS = "select row from results order by rowid"
+
+
+@pytest.fixture(autouse=True)
+def no_runs() -> Iterator[None]:
+    RUNS.clear()
+    yield
+    RUNS.clear()
+
+
+def test_rows_come_back_in_their_order(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    rows = [result(trial) for trial in trials(5)]
+    assert all(store.append(row) for row in rows)
+    assert store.results(SOURCES) == rows
+    assert Store(store.path).results(SOURCES) == rows
+    assert store.results("others") == []
+    assert store.result(rows[2].trial, SOURCES) == rows[2]
+    assert store.result(rows[2].trial, "others") is None
+
+
+def test_a_row_is_stored_once_but_a_lost_one_is_replaced(tmp_path: Path) -> None:
+    store = Store(tmp_path / "rows.sqlite")
+    (trial,) = trials(1)
+    assert store.append(result(trial, "lost"))
+    assert not store.has(trial, SOURCES)
+    assert store.append(result(trial, "failed"))
+    assert store.has(trial, SOURCES)
+    assert not store.append(result(trial))
+    assert [row.status for row in store.results(SOURCES)] == ["failed"]
+
+
+def test_a_write_cut_short_by_a_kill_is_undone(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    rows = [result(trial) for trial in trials(3)]
+    for row in rows[:2]:
+        Store(path).append(row)
+    whole = path.read_bytes()
+    context = multiprocessing.get_context("forkserver")
+    writer = context.Process(target=die_in_the_middle_of_a_write, args=(path,))
+    writer.start()
+    writer.join()
+    assert writer.exitcode == -signal.SIGKILL
+    assert path.read_bytes() != whole, "nothing had been written when it was killed"
+    assert Store(path).results(SOURCES) == rows[:2]
+    assert Store(path).append(rows[2])
+    assert stored(path) == [0, 1, 2]
+
+
+def text_file(path: Path) -> None:
+    path.write_text("nonsense\n" * 100)
+
+
+def half_a_file(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def another_table(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("create table results (name text)")
+
+
+def another_row(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update results set row = '{}'")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (text_file, "cannot read results from {}: file is not a database"),
+        (half_a_file, "cannot read results from {}: database disk image is malformed"),
+        (another_table, "cannot read results from {}: no such column: row"),
+        (another_row, "{} holds what is no result: 'trial'"),
+    ],
+)
+def test_a_damaged_file_is_named_and_left_alone(
+    tmp_path: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    path = tmp_path / "rows.sqlite"
+    Store(path).append(result(trials(1)[0], fingerprint=fingerprint(count_runs)))
+    damage(path)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=re.escape(message.format(path))):
+        run_sweep(trials(1), count_runs, path, progress=False)
+    assert RUNS == []
+    assert path.read_bytes() == before
+
+
+def test_rows_of_problems_unknown_today_stand_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    trial, other = trials(2)
+    Store(path).append(result(trial, fingerprint="old"))
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update results set row = replace(row, '\"sine\"', '\"forgotten\"')")
+    store = Store(path)
+    assert store.append(result(other))
+    assert len(store.results(SOURCES)) == 1
+
+
+def test_a_store_sees_what_others_append_and_a_file_put_in_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    one, other = Store(path), Store(path)
+    first, second = (result(trial) for trial in trials(2))
+    one.append(first)
+    assert not other.append(first)
+    other.append(second)
+    assert one.results(SOURCES) == [first, second]
+    path.unlink()
+    assert one.results(SOURCES) == []
+    one.append(second)
+    assert other.results(SOURCES) == [second]
+
+
+def test_processes_writing_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.studies.trainers"])
+    # Two with rows of their own, and one with the rows of both.
+    parts = [range(100), range(100, 200), range(200)]
+    writers = [context.Process(target=append_all, args=(path, part)) for part in parts]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert [writer.exitcode for writer in writers] == [0, 0, 0]
+    assert sorted(stored(path)) == list(range(200))
+
+
+@pytest.fixture
+def read_only_folder() -> Iterator[Path]:
+    """A folder that nobody may write, and that users other than root can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    fingerprint(count_runs)  # of sources that a lesser user may not be able to read
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """As a user to whom permissions apply."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+def test_a_read_only_folder_is_one_error_before_any_trial(read_only_folder: Path) -> None:
+    path = read_only_folder / "rows.sqlite"
+    message = r"cannot write 3 results to .*: unable to open database file; no trial was started"
+    with without_privileges(), pytest.raises(StoreError, match=message):
+        run_sweep(trials(3), count_runs, path, progress=False)
+    assert RUNS == []
+
+
+def test_a_complete_store_in_a_read_only_folder_can_be_read(read_only_folder: Path) -> None:
+    path = read_only_folder / "rows.sqlite"
+    read_only_folder.chmod(0o755)
+    done = run_sweep(trials(3), count_runs, path, progress=False)
+    path.chmod(0o444)
+    read_only_folder.chmod(0o555)
+    with without_privileges():
+        again = run_sweep(trials(3), count_runs, path, progress=False)
+    assert again.results == done.results
+    assert len(RUNS) == 3
+
+
+def test_a_missing_folder_is_one_error_before_any_trial(tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "rows.sqlite"
+    with pytest.raises(StoreError, match="unable to open database file; no trial was started"):
+        run_sweep(trials(3), count_runs, path, progress=False)
+    assert RUNS == []
+
+
+def test_a_store_that_is_a_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(
+        StoreError, match=r"cannot read results from .*: unable to open database file"
+    ):
+        Store(tmp_path)
+
+
+def test_a_limit_on_file_sizes_is_one_error_before_any_trial(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(StoreError, match="File too large; no trial was started"):
+            run_sweep(trials(3), count_runs, path, progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert RUNS == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("no mount command")
+    if done.returncode:
+        pytest.skip(f"mounting a small disk needs root: {done.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_error_before_any_trial(small_disk: Path) -> None:
+    path = small_disk / "rows.sqlite"
+    with pytest.raises(StoreError, match="No space left on device; no trial was started"):
+        run_sweep(trials(100), count_runs, path, progress=False)
+    assert RUNS == []
+    # What could not be kept was given back: a sweep that fits runs.
+    assert not run_sweep(trials(10), count_runs, path, progress=False).failures
+
+
+def test_a_disk_that_fills_up_during_the_sweep_loses_no_trial(small_disk: Path) -> None:
+    path = small_disk / "rows.sqlite"
+    wanted = trials(20, folder=str(small_disk))
+    report = run_sweep(wanted, fill_disk_on_seed_1, path, progress=False)
+    assert not report.failures
+    assert len(stored(path)) == 20
+
+
+def test_a_row_that_cannot_be_written_leaves_the_store_as_it_was(small_disk: Path) -> None:
+    store = Store(small_disk / "rows.sqlite")
+    rows = [replace(result(trial), message="a" * 700) for trial in trials(100)]
+    store.append(rows[0])
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(180 * 1024))
+    with pytest.raises(StoreError, match=r"disk is full; the rows in it are safe"):
+        append_rows(store, rows)
+    kept = stored(store.path)
+    assert kept == list(range(len(kept)))
+    assert 10 < len(kept) < 100
+    filler.unlink()
+    append_rows(store, rows)
+    assert len(stored(store.path)) == 100
+
+
+def append_rows(store: Store, rows: list[Result]) -> None:
+    for row in rows:
+        store.append(row)

@@ -1,0 +1,292 @@
+"""Sweeps on this machine: killed, resumed, failing, in processes, reported, exported."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+import pyarrow
+import pytest
+import torch
+from threadpoolctl import threadpool_info
+
+from tests.studies.trainers import (
+    RUNS,
+    SOURCES,
+    count_runs,
+    die_on_seed_0,
+    fail_on_odd_seeds,
+    measure,
+    measured,
+    result,
+    sweep_in_processes,
+    sweep_slowly,
+    trials,
+    wait_to_be_killed,
+)
+from tests.waiting import wait_until
+from xsquared.studies import Store, Trial, export, fingerprint, run_sweep, to_frame
+from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
+
+
+def threads(_: Trial) -> dict:
+    pools = [pool["num_threads"] for pool in threadpool_info()]
+    return {"torch": torch.get_num_threads(), "largest": max(pools, default=1)}
+
+
+def test_trials_run_once_and_rows_tell_everything(tmp_path: Path) -> None:
+    RUNS.clear()
+    wanted = trials(4)
+    path = tmp_path / "rows.sqlite"
+    report = run_sweep([*wanted, wanted[0]], count_runs, path, progress=False)
+    assert [row.trial for row in report.results] == wanted
+    assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
+    assert all(row.status == "completed" and row.seconds >= 0 for row in report.results)
+    assert "torch 2." in report.results[0].versions
+    again = run_sweep(reversed(wanted), count_runs, path, progress=False)
+    assert again.results == tuple(reversed(report.results))
+    assert (report.resumed, again.resumed) == (0, 4)
+    assert wanted == RUNS
+
+
+def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    report = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
+    failures = {row.trial.seed: (row.status, row.message) for row in report.failures}
+    assert failures == {
+        1: ("failed", "ZeroDivisionError: a trainer's own mistake"),
+        3: ("failed", "SystemExit: 2"),
+        5: ("lost", "MemoryError: no room for 64 neurons"),
+        7: ("stopped", "50 s"),
+        9: ("failed", "TypeError: curve: expected a number or a string, got array([0, 1, 2])"),
+    }
+    assert report.results[7].values == {"train_rmse": 0.25}
+    text = str(report).splitlines()
+    assert text[:4] == [
+        "6 of 11 trials completed, 0 from the store",
+        "3 failed",
+        "1 lost",
+        "1 stopped",
+    ]
+    assert text[4] == (
+        "  failed: sine: glu, n = 2, test, gates trained, paper, seed 1, 10 points: "
+        "ZeroDivisionError: a trainer's own mistake"
+    )
+    # What the machine lost is tried again, what the trial did is not.
+    again = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
+    assert again.resumed == 10
+    assert len(Store(path).results(report.results[0].fingerprint)) == 11
+
+
+def rows_of(path: Path) -> list[tuple]:
+    """Every row of a store, whatever made it: seed, status and values."""
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path, 60)) as database:
+        if not database.execute("pragma table_info(results)").fetchall():
+            return []
+        found = [json.loads(row) for (row,) in database.execute("select row from results")]
+    return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
+
+
+def has_rows(path: Path, count: int) -> bool:
+    return len(rows_of(path)) >= count
+
+
+@pytest.mark.slow
+def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_sweep(
+    tmp_path: Path,
+) -> None:
+    path, seconds = tmp_path / "killed.sqlite", 0.02
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.studies.trainers"])
+    rng = random.Random(4)
+    kills, counts = 0, [0]
+    while kills < 10:
+        process = context.Process(target=sweep_slowly, args=(path, 60, seconds))
+        process.start()
+        # At any moment of a trial or a write, after a few more rows: however busy the machine.
+        wanted = counts[-1] + rng.randrange(4)
+        wait_until(partial(has_rows, path, wanted), f"{wanted} rows are on the disk")
+        time.sleep(rng.uniform(0.0, 0.03))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, "it ended before it was killed ten times"
+        kills += 1
+        counts.append(len(Store(path).results(fingerprint(measure))))
+    assert counts == sorted(counts)
+    assert 0 < counts[-1] < 60
+    killed = run_sweep(trials(60, seconds=seconds), measure, path, progress=False)
+    whole = run_sweep(
+        trials(60, seconds=seconds), measure, tmp_path / "whole.sqlite", progress=False
+    )
+    assert killed.resumed == counts[-1]
+    assert len(rows_of(path)) == 60
+    assert rows_of(path) == rows_of(tmp_path / "whole.sqlite")
+    assert [r.values for r in killed.results] == [r.values for r in whole.results]
+
+
+def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.studies.trainers"])
+    both = [context.Process(target=sweep_slowly, args=(path, 60, 0.005)) for _ in range(2)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    assert [process.exitcode for process in both] == [0, 0]
+    assert [seed for seed, *_ in rows_of(path)] == list(range(60))
+
+
+def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        report = run_sweep(trials(2), threads, tmp_path / "rows.sqlite", progress=False)
+        assert [dict(row.values) for row in report.results] == [{"torch": 1, "largest": 1}] * 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_processes_give_the_same_rows(tmp_path: Path) -> None:
+    here = run_sweep(trials(6), measure, tmp_path / "here.sqlite", progress=False)
+    there = run_sweep(trials(6), measure, tmp_path / "there.sqlite", jobs=2, progress=False)
+    assert [row.values for row in there.results] == [row.values for row in here.results]
+    assert not there.failures
+
+
+def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
+    return [Attempt.of(run_trial, trial) for trial in wanted]
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: bool) -> None:
+    wanted = trials(2, folder=str(tmp_path), once=once)
+    rows = list(on_workers(asked(wanted, die_on_seed_0), 1))
+    rows.sort(key=lambda row: row.trial.seed)
+    assert [row.trial for row in rows] == wanted
+    assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
+    if not once:
+        assert rows[0].message.startswith("its worker processes died, killed or out of memory")
+
+
+def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
+    wanted = trials(2, folder=str(tmp_path))
+    rows = on_workers(asked(wanted, wait_to_be_killed), 2)
+    assert next(rows).trial == wanted[1]
+    told = tmp_path / "pid"
+    wait_until(told.exists, "the trial has begun")
+    rows.close()
+    assert ended(int(told.read_text()))
+
+
+@pytest.mark.slow
+def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.studies.trainers"])
+    sweep = context.Process(
+        target=sweep_in_processes, args=(tmp_path / "rows.sqlite", str(tmp_path))
+    )
+    sweep.start()
+    told = tmp_path / "pid"
+    wait_until(lambda: told.exists() or not sweep.is_alive(), "the trial has begun")
+    assert sweep.is_alive()
+    sweep.kill()
+    sweep.join()
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
+
+
+@pytest.mark.slow
+def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None:
+    # As a terminal does: the signal goes to every process of the group.
+    places = (str(tmp_path / "rows.sqlite"), str(tmp_path))
+    code = f"from tests.studies.trainers import *; sweep_in_processes{places!r}"
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
+    )
+    told = tmp_path / "pid"
+    wait_until(lambda: told.exists() or sweep.poll() is not None, "the trial has begun")
+    os.killpg(sweep.pid, signal.SIGINT)
+    _, said = sweep.communicate(timeout=60)
+    assert "KeyboardInterrupt" in said
+    assert sweep.returncode not in (0, None)
+    wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
+
+
+def ended(process: int) -> bool:
+    """Whether it has ended, whoever collects it."""
+    try:
+        stat = (Path("/proc") / str(process) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_worker_with_other_sources_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers or"):
+        attempt(Attempt(measure, trials(1)[0], SOURCES))
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True])
+def test_bad_numbers_of_jobs_are_refused(tmp_path: Path, jobs: int) -> None:
+    with pytest.raises(ValueError, match="jobs: expected an integer >= 1"):
+        run_sweep(trials(1), measure, tmp_path / "rows.sqlite", jobs=jobs)
+
+
+def test_a_sweep_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="needs at least one trial"):
+        run_sweep([], measure, tmp_path / "rows.sqlite")
+
+
+def test_the_bar_counts_what_is_done_and_what_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.sqlite"
+    run_sweep(trials(1), fail_on_odd_seeds, path, progress=False)
+    assert capsys.readouterr().err == ""
+    run_sweep(trials(4), fail_on_odd_seeds, path)
+    shown = capsys.readouterr().err
+    assert "1/4" in shown
+    assert "4/4" in shown
+    assert "not completed=2" in shown
+
+
+def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
+    on_line = Trial("mlp", 2, expression="x", domain=((0, 1),), solver="test")
+    rows = [result(on_line), *(result(trial) for trial in trials(2, starts=3))]
+    export(rows, tmp_path / "rows.parquet")
+    table = pd.read_parquet(tmp_path / "rows.parquet")
+    pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
+    assert list(table["n_hidden"]) == [2, 1, 2]
+    assert list(table["train_rmse"]) == [row.values["train_rmse"] for row in rows]
+    assert list(table["domain"]) == ["[[0.0, 1.0]]", "[]", "[]"]
+    assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    export([result(trials(1)[0])], path)
+    old = path.read_bytes()
+    mixed = [
+        replace(result(trial), values={"a": a})
+        for trial, a in zip(trials(2), (1, "b"), strict=True)
+    ]
+    with pytest.raises(pyarrow.ArrowException):
+        export(mixed, path)
+    assert path.read_bytes() == old
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.parquet"]

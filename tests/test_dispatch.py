@@ -1,0 +1,66 @@
+"""What a unit is, its record says: no other code asks for its name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import xsquared
+from xsquared.units import PAPER_UNITS
+
+PACKAGE = Path(xsquared.__file__).parent
+#: Where the names are given: the records, and what the papers, figures and studies are about.
+NAMING = ("units.py", "plotting.py", "papers/", "book/", "studies/declared", "studies/speedrun")
+MODULES = [
+    path
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if not path.relative_to(PACKAGE).as_posix().startswith(NAMING)
+]
+
+
+def named(node: ast.AST | None) -> bool:
+    """Whether a node is a unit's name, or a display of some."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return any(map(named, node.elts))
+    return isinstance(node, ast.Constant) and node.value in PAPER_UNITS
+
+
+def dispatches(source: str) -> Iterator[int]:
+    """Lines that compare with a unit's name, match it, or look something up under it."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Compare():
+                found = any(map(named, (node.left, *node.comparators)))
+            case ast.MatchValue():
+                found = named(node.value)
+            case ast.Dict():
+                found = any(map(named, node.keys))
+            case ast.Subscript():
+                found = named(node.slice)
+            case _:
+                found = False
+        if found:
+            yield node.lineno
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_no_code_asks_for_a_units_name(path: Path) -> None:
+    lines = sorted(set(dispatches(path.read_text(encoding="utf-8"))))
+    assert not lines, f"{path.name} asks for a unit's name in lines {lines}"
+
+
+def test_such_code_is_noticed() -> None:
+    for source in (
+        'unit == "mlp"',
+        '"gqu" != unit',
+        'unit in ("glu", "gqu")',
+        'order = {"mlp": 2}[unit]',
+        'space = SPACES["glu"]',
+        'match unit:\n    case "mlp" | "glu":\n        pass',
+    ):
+        assert list(dispatches(source)), source
+    for source in ('build("mlp", 1, 2)', "unit.name == record.name", 'x = "mlp"'):
+        assert not list(dispatches(source)), source

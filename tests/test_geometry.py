@@ -1,0 +1,169 @@
+"""Knots, hinges, cells and neurons' polynomials against the forward pass."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from xsquared.geometry import (
+    count_cells,
+    hinge_segments,
+    knots,
+    neuron_contributions,
+    neuron_polynomials,
+    spline_gates,
+)
+from xsquared.units import UNITS, build, set_parameters
+
+sizes = st.integers(1, 5)
+BOX = ((-2.0, 3.0), (-1.0, 1.5))
+SPLINES = sorted(name for name, unit in UNITS.items() if unit.gate.hinged)
+SMOOTH = sorted(set(UNITS) - set(SPLINES))
+
+
+@given(st.sampled_from(sorted(UNITS)), sizes, sizes, sizes, st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_contributions_and_bias_are_the_forward_pass(
+    unit: str, n_in: int, n: int, n_out: int, seed: int
+) -> None:
+    network = build(unit, n_in, n, n_out, generator=torch.Generator().manual_seed(seed))
+    x = np.random.default_rng(seed).normal(size=(6, n_in))
+    total = neuron_contributions(network, x).sum(axis=1) + network.d.detach().numpy()
+    expected = network(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(total, expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("unit", SPLINES)
+def test_open_neurons_are_their_polynomials(unit: str) -> None:
+    network = build(unit, 1, 6, generator=torch.Generator().manual_seed(1))
+    x = np.linspace(-3, 3, 101)
+    rows = neuron_polynomials(network)
+    assert rows.shape == (6, UNITS[unit].degree + 1)
+    gates = x[:, None] * network.G.detach().numpy()[:, 0] + network.g.detach().numpy()
+    expected = np.stack([np.polynomial.polynomial.polyval(x, row) for row in rows], axis=1)
+    found = neuron_contributions(network, x)[..., 0]
+    np.testing.assert_allclose(found, np.where(gates > 0, expected, 0), rtol=1e-11, atol=1e-11)
+
+
+def test_glu_polynomial_is_equation_two() -> None:
+    network = build("glu", 1, 1)
+    set_parameters(network, G=[[2.0]], g=[3.0], U=[[5.0]], u=[7.0], D=[[11.0]], d=[0.0])
+    np.testing.assert_allclose(neuron_polynomials(network), [[11 * 21, 11 * (15 + 14), 11 * 10]])
+
+
+def test_knots_are_where_gates_vanish() -> None:
+    network = build("mlp", 1, 3)
+    set_parameters(network, G=[[2.0], [-1.0], [0.0]], g=[1.0, 3.0, 1.0], D=[[1.0] * 3], d=[0.0])
+    np.testing.assert_allclose(knots(network), [-0.5, 3.0])
+
+
+@given(st.integers(0, 10**6), st.integers(1, 8))
+@settings(max_examples=40)
+def test_hinges_lie_on_their_lines_and_end_on_the_box(seed: int, n: int) -> None:
+    network = build("mlp", 2, n, generator=torch.Generator().manual_seed(seed))
+    for hinge in hinge_segments(network, BOX):
+        for end in (hinge.start, hinge.end):
+            G, g = network.G[hinge.neuron].detach().numpy(), network.g[hinge.neuron].item()
+            assert abs(G @ np.array(end) + g) < 1e-9 * (1 + np.abs(G).sum() * 4)
+            on_edge = [
+                abs(c - side) < 1e-9 for c, sides in zip(end, BOX, strict=True) for side in sides
+            ]
+            assert any(on_edge)
+            assert all(a - 1e-9 <= c <= b + 1e-9 for c, (a, b) in zip(end, BOX, strict=True))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7))
+@settings(max_examples=30)
+def test_hinges_found_are_those_that_change_sign_on_the_boxs_corners(seed: int, n: int) -> None:
+    network = build("mlp", 2, n, generator=torch.Generator().manual_seed(seed))
+    corners = torch.tensor(list(itertools.product(*BOX)), dtype=torch.float64)
+    gates = (corners @ network.G.T + network.g).detach().numpy()
+    crossing = [i for i in range(n) if gates[:, i].min() < 0 < gates[:, i].max()]
+    assert [hinge.neuron for hinge in hinge_segments(network, BOX)] == crossing
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cell_count_is_the_number_of_gate_patterns_seen(seed: int) -> None:
+    network = build("mlp", 2, 4, generator=torch.Generator().manual_seed(seed))
+    fine = torch.stack(
+        torch.meshgrid(
+            *(torch.linspace(*side, 1500, dtype=torch.float64) for side in BOX), indexing="ij"
+        ),
+        dim=-1,
+    ).reshape(-1, 2)
+    pattern = (fine @ network.G.T + network.g > 0).long() @ torch.tensor([1, 2, 4, 8])
+    # A fine grid can miss a sliver of a cell, never invent one.
+    seen = len(pattern.unique())
+    assert seen <= count_cells(network, BOX) <= seen + 1
+
+
+def test_cells_of_known_lines() -> None:
+    network = build("mlp", 2, 3)
+    weights = {"g": np.zeros(3), "D": np.ones((1, 3)), "d": [0.0]}
+    set_parameters(network, G=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], **weights)
+    assert count_cells(network, BOX) == 4
+    set_parameters(network, G=[[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]], g=[0.0, 1.0, 0.0])
+    assert count_cells(network, BOX) == 3
+
+
+@pytest.mark.parametrize("orientation", ["one-way", "alternating"])
+@pytest.mark.parametrize("n", [2, 3, 10])
+def test_gates_sit_on_equidistant_knots(n: int, orientation: str) -> None:
+    G, g = spline_gates(n, (-1.0, 2.0), orientation)
+    np.testing.assert_allclose(-g / G[:, 0], np.linspace(-1, 2, n), atol=1e-15)
+    expected = np.ones(n) if orientation == "one-way" else (-1.0) ** np.arange(n)
+    np.testing.assert_array_equal(G[:, 0], expected)
+
+
+def test_one_way_leaves_the_left_dead_and_alternating_does_not() -> None:
+    x = np.linspace(-5, 5, 1001)[:, None]
+    for orientation, dead in (("one-way", True), ("alternating", False)):
+        G, g = spline_gates(6, (-1.0, 1.0), orientation)
+        assert ((x @ G.T + g > 0).sum(axis=1) == 0).any() == dead
+
+
+def test_neuron_polynomials_need_one_output() -> None:
+    with pytest.raises(ValueError, match="network of n_out = 1, got n_out = 2"):
+        neuron_polynomials(build("mlp", 1, 3, 2))
+
+
+@pytest.mark.parametrize("function", [hinge_segments, count_cells])
+def test_hinges_need_the_plane_and_a_box(function) -> None:
+    with pytest.raises(ValueError, match="network of n_in = 2, got n_in = 1"):
+        function(build("mlp", 1, 3), BOX)
+    with pytest.raises(ValueError, match="finite a < b"):
+        function(build("mlp", 2, 3), ((1.0, 0.0), (0.0, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1, (0.0, 1.0), "one-way"), "n: expected an integer from 2 to"),
+        ((0, (0.0, 1.0), "one-way"), "n: expected an integer from 2 to"),
+        ((3, (1.0, 0.0), "one-way"), "finite a < b"),
+        ((3, (0.0, 1.0), "both"), "unknown orientation 'both'; known are one-way, alternating"),
+    ],
+)
+def test_bad_gates_are_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spline_gates(*arguments)
+
+
+def test_contributions_need_points_of_the_networks_dimension() -> None:
+    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 1\)"):
+        neuron_contributions(build("mlp", 2, 3), np.zeros(4))
+
+
+@pytest.mark.parametrize("function", [knots, neuron_polynomials])
+def test_splines_need_one_input_and_hinges(function) -> None:
+    with pytest.raises(ValueError, match="network of n_in = 1, got n_in = 2"):
+        function(build("mlp", 2, 3))
+    for unit in SMOOTH:
+        gate = UNITS[unit].activation
+        with pytest.raises(ValueError, match=f"only hinged gates have knots, this one is {gate}"):
+            function(build(unit, 1, 3))

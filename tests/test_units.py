@@ -1,0 +1,407 @@
+"""The units against naive sums, their counts, their splines, and a reader's own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from xsquared import units
+from xsquared.geometry import knots
+from xsquared.units import (
+    GATES,
+    PAPER_UNITS,
+    UNITS,
+    Gate,
+    GatedNetwork,
+    Unit,
+    build,
+    find_gate,
+    find_unit,
+    parameter_count,
+    predict,
+    register,
+    set_parameters,
+)
+
+sizes = st.integers(1, 5)
+any_unit = st.sampled_from(sorted(UNITS))
+any_gate = st.sampled_from(sorted(GATES))
+SPLINES = [name for name, unit in UNITS.items() if unit.gate.hinged]
+#: Hinged gates under any number of factors, which the package itself does not name.
+MORE = [
+    Unit("relu2_glu", (("U", "u"),), "relu2"),
+    Unit("relu3_gqu", (("U", "u"), ("Q", "q")), "relu3"),
+    Unit("gated_cubic", (("U", "u"), ("Q", "q"), ("V", "v"))),
+]
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The registry as it was, afterwards."""
+    before = dict(GATES), dict(UNITS)
+    yield
+    for kept, now in zip(before, (units._GATES, units._UNITS), strict=True):
+        now.clear()
+        now.update(kept)
+
+
+def naive(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
+    """The definition, one point, one output, one neuron at a time."""
+    p = {name: value.detach().numpy() for name, value in network.named_parameters()}
+    act = GATES[network.unit.activation].value
+    out = np.zeros((len(x), network.n_out))
+    for row, k in itertools.product(range(len(x)), range(network.n_out)):
+        total = p["d"][k]
+        for i in range(network.n_hidden):
+            gate = torch.tensor(sum(p["G"][i, j] * x[row, j] for j in range(network.n_in)))
+            term = float(act(gate + p["g"][i]))
+            for w, b in network.unit.factors:
+                term *= sum(p[w][i, j] * x[row, j] for j in range(network.n_in)) + p[b][i]
+            total += p["D"][k, i] * term
+        out[row, k] = total
+    return out
+
+
+def test_the_package_knows_these_units_and_gates() -> None:
+    assert set(GATES) == {"relu", "relu2", "relu3", "identity", "gelu", "silu"}
+    described = {name: (len(unit.factors), unit.activation) for name, unit in UNITS.items()}
+    assert described == {
+        "mlp": (0, "relu"),
+        "glu": (1, "relu"),
+        "gqu": (2, "relu"),
+        "relu2_mlp": (0, "relu2"),
+        "relu3_mlp": (0, "relu3"),
+        "bilinear": (1, "identity"),
+        "geglu": (1, "gelu"),
+        "swiglu": (1, "silu"),
+    }
+    assert set(PAPER_UNITS) <= set(UNITS)
+    assert all(unit.is_standard for unit in UNITS.values())
+    assert all(name == record.name for name, record in (*UNITS.items(), *GATES.items()))
+
+
+def test_the_registry_is_read_only() -> None:
+    for registry in (UNITS, GATES):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            registry["mine"] = registry["relu"] if registry is GATES else registry["mlp"]  # type: ignore[index]
+
+
+def test_gates_are_the_functions_of_their_names() -> None:
+    z = np.linspace(-3, 3, 61)
+    erf = torch.erf(torch.from_numpy(z) / 2**0.5).numpy()
+    expected = {
+        "relu": np.maximum(z, 0),
+        "relu2": np.maximum(z, 0) ** 2,
+        "relu3": np.maximum(z, 0) ** 3,
+        "identity": z,
+        "gelu": z * (1 + erf) / 2,
+        "silu": z / (1 + np.exp(-z)),
+    }
+    assert set(expected) == set(GATES)
+    for name, values in expected.items():
+        found = find_gate(name).value(torch.from_numpy(z))
+        np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-14)
+
+
+@given(any_unit, sizes, sizes, sizes, st.none() | any_gate, st.integers(0, 10**6))
+@settings(max_examples=60)
+def test_forward_pass_is_the_definition(
+    unit: str, n_in: int, n: int, n_out: int, activation: str | None, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    network = build(unit, n_in, n, n_out, activation, generator)
+    assert network.unit.activation == (activation or UNITS[unit].activation)
+    x = np.random.default_rng(seed).normal(size=(4, n_in))
+    found = network(torch.from_numpy(x)).detach().numpy()
+    np.testing.assert_allclose(found, naive(network, x), rtol=1e-11, atol=1e-11)
+    assert found.dtype == np.float64
+
+
+@given(any_unit, sizes, sizes, sizes)
+@settings(max_examples=40)
+def test_parameter_formula_is_the_modules_count(unit: str, n_in: int, n: int, n_out: int) -> None:
+    own = sum(p.numel() for p in build(unit, n_in, n, n_out).parameters())
+    assert parameter_count(unit, n_in, n, n_out) == own
+    assert UNITS[unit].parameter_count(n_in, n, n_out) == own
+
+
+def test_parameter_counts_are_the_papers() -> None:
+    for dx, dy, n in ((1, 1, 50), (3, 2, 7)):
+        for unit in ("mlp", "relu2_mlp", "relu3_mlp"):
+            assert parameter_count(unit, dx, n, dy) == (dx + dy + 1) * n + dy
+        for unit in ("glu", "bilinear", "geglu", "swiglu"):
+            assert parameter_count(unit, dx, n, dy) == (2 * dx + dy + 2) * n + dy
+        assert parameter_count("gqu", dx, n, dy) == (3 * dx + dy + 3) * n + dy
+
+
+@pytest.mark.parametrize("unit", sorted(UNITS))
+def test_a_generator_decides_the_parameters_and_torchs_own_stays(unit: str) -> None:
+    torch.manual_seed(5)
+    before = torch.random.get_rng_state()
+    one, same, other = (
+        build(unit, 2, 3, generator=torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
+    )
+    assert torch.equal(torch.random.get_rng_state(), before)
+    for letter, values in one.named_parameters():
+        assert torch.equal(values, getattr(same, letter))
+        assert not torch.equal(values, getattr(other, letter))
+    plain, again = build(unit, 2, 3), build(unit, 2, 3)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert torch.equal(plain.G, again.G)
+
+
+def spline_rows(unit: Unit) -> np.ndarray:
+    """Coefficients in x - 0.3 of neurons whose knot 0.3 is, measured on their forward pass.
+
+    All factors but the last vanish at the knot; the last is constant in the first row, and vanishes
+    there too in the second.
+    """
+    network, knot = build(unit, 1, 2), 0.3
+    rows = {"G": [[1.0]] * 2, "g": [-knot] * 2}
+    for weight, bias in unit.factors:
+        rows |= {weight: [[1.0]] * 2, bias: [-knot] * 2}
+    if unit.factors:
+        weight, bias = unit.factors[-1]
+        rows |= {weight: [[0.0], [1.0]], bias: [1.0, -knot]}
+    set_parameters(network, **rows)
+    np.testing.assert_allclose(knots(network), [knot, knot])
+    s = np.linspace(0, 1, 12)
+    with torch.no_grad():
+        opened = network.hidden(torch.from_numpy(knot + s)[:, None]).numpy()
+        closed = network.hidden(torch.from_numpy(knot - s)[:, None]).numpy()
+    assert not closed.any()
+    return np.polynomial.polynomial.polyfit(s, opened, 8).T
+
+
+@pytest.mark.parametrize("unit", [*(UNITS[name] for name in SPLINES), *MORE], ids=lambda u: u.name)
+def test_degree_and_continuity_are_those_of_the_forward_pass(unit: Unit) -> None:
+    """The lowest power of x - t that a neuron adds at its knot t is the first jump's order."""
+    present = np.abs(spline_rows(unit)) > 1e-6
+    assert np.flatnonzero(present.any(axis=0)).max() == unit.degree
+    assert np.flatnonzero(present[0]).min() == unit.continuity + 1
+    assert unit.order == unit.degree + 1
+
+
+@pytest.mark.parametrize("unit", [*(UNITS[name] for name in SPLINES), *MORE], ids=lambda u: u.name)
+def test_order_is_the_rate_at_which_its_splines_converge(unit: Unit) -> None:
+    errors = []
+    x = np.linspace(0, 1, 600)
+    for cells in (12, 24):
+        # Knots beyond the left end supply the polynomials.
+        places = np.arange(-unit.degree - 1, cells) / cells
+        width = 2 * len(places)
+        network = build(unit, 1, width)
+        t = np.repeat(places, 2)
+        rows = {"G": np.ones((width, 1)), "g": -t}
+        for weight, bias in unit.factors:
+            rows |= {weight: np.ones((width, 1)), bias: -t}
+        if unit.factors:
+            weight, bias = unit.factors[-1]
+            flat = np.arange(width) % 2
+            rows |= {weight: flat[:, None].astype(float), bias: np.where(flat, -t, 1.0)}
+        set_parameters(network, **rows)
+        with torch.no_grad():
+            hidden = network.hidden(torch.from_numpy(x)[:, None]).numpy()
+        matrix = np.column_stack([hidden, np.ones(len(x))])
+        matrix /= np.linalg.norm(matrix, axis=0)
+        y = np.exp(x)
+        c = np.linalg.lstsq(matrix, y, rcond=1e-13)[0]
+        errors.append(np.sqrt(np.mean((matrix @ c - y) ** 2)))
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(unit.order, abs=0.3)
+
+
+@pytest.mark.parametrize("unit", [name for name in UNITS if name not in SPLINES])
+@pytest.mark.parametrize("fact", ["degree", "continuity", "order"])
+def test_what_has_no_hinges_is_no_spline(unit: str, fact: str) -> None:
+    gate = UNITS[unit].activation
+    with pytest.raises(ValueError, match=f"a {unit} with the gate {gate} is no spline"):
+        getattr(UNITS[unit], fact)
+
+
+def test_predict_takes_vectors_and_matrices() -> None:
+    network = build("gqu", 1, 4)
+    x = np.linspace(-1, 1, 5)
+    np.testing.assert_array_equal(predict(network, x), predict(network, x[:, None]))
+
+
+def test_many_points_are_predicted_as_few_are() -> None:
+    network, x = build("gqu", 2, 4), np.random.default_rng(0).standard_normal((2500, 2))
+    one_by_one = network(torch.from_numpy(x)).detach().numpy()[:, 0]
+    np.testing.assert_allclose(predict(network, x), one_by_one, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("unit", ["", "MLP", "gru", None, 3])
+def test_unknown_units_are_named_with_the_known_ones(unit: object) -> None:
+    for call in (find_unit, lambda u: build(u, 1, 1), lambda u: parameter_count(u, 1, 1)):
+        with pytest.raises(ValueError, match=f"unknown unit {unit!r}; known are mlp, glu, gqu"):
+            call(unit)
+
+
+@pytest.mark.parametrize("sizes", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, -2, 1), (1, 2.5, 1)])
+def test_sizes_below_one_are_refused(sizes: tuple) -> None:
+    for call in (lambda s: build("glu", *s), lambda s: parameter_count("glu", *s)):
+        with pytest.raises(ValueError, match=r"n_\w+: expected an integer >= 1, got"):
+            call(sizes)
+
+
+def test_unknown_gates_are_refused() -> None:
+    message = "unknown activation 'tanh'; known are relu, relu2, relu3, identity, gelu, silu"
+    for call in (lambda: build("mlp", 1, 1, activation="tanh"), lambda: find_gate("tanh")):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_wrong_input_shapes_are_refused() -> None:
+    network = build("mlp", 2, 3)
+    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 3\)"):
+        network(torch.zeros(4, 3, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4,\)"):
+        network(torch.zeros(4, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 1\)"):
+        predict(network, np.zeros(4))
+
+
+def test_predict_needs_one_output() -> None:
+    with pytest.raises(ValueError, match="network of n_out = 1, got n_out = 2"):
+        predict(build("mlp", 1, 3, 2), np.zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"Q": [[1.0]]}, "unknown parameter 'Q'; known are G, g, U, u, D, d"),
+        ({"G": [1.0]}, r"G: expected shape \(1, 1\), got \(1,\)"),
+        ({"u": [np.nan]}, "u: expected finite real numbers, got nan"),
+        ({"d": [np.inf]}, "d: expected finite real numbers, got inf"),
+    ],
+)
+def test_bad_weights_are_refused(values: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        set_parameters(build("glu", 1, 1), **values)
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_readers_gate_and_unit_are_known_everywhere() -> None:
+    register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
+    register(Unit("quintic", factors=(("V", "v"),), activation="relu4"))
+    assert find_unit("quintic") is UNITS["quintic"]
+    assert (UNITS["quintic"].degree, UNITS["quintic"].continuity) == (5, 3)
+    assert parameter_count("quintic", 2, 3) == parameter_count("glu", 2, 3)
+    network = build("quintic", 2, 3)
+    x = np.random.default_rng(1).standard_normal((5, 2))
+    np.testing.assert_allclose(predict(network, x), naive(network, x)[:, 0], rtol=1e-11)
+    assert build("mlp", 1, 2, activation="relu4").unit.gate is GATES["relu4"]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_readers_own_may_be_replaced() -> None:
+    """As a notebook's cell is run again and again."""
+    register(Unit("mine"))
+    register(Unit("mine", (("U", "u"),)))
+    assert len(find_unit("mine").factors) == 1
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("name", [*UNITS, *GATES])
+def test_the_packages_own_names_are_refused(name: str) -> None:
+    for record in (Unit(name), Gate(name, torch.relu, degree=1)):
+        with pytest.raises(ValueError, match=f"{name!r} is the package's own"):
+            register(record)
+    assert GATES["relu"].value is torch.nn.functional.relu
+
+
+@pytest.mark.usefixtures("registry")
+def test_only_records_are_registered() -> None:
+    with pytest.raises(TypeError, match="expected a Unit or a Gate, got <class"):
+        register(GatedNetwork)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="unknown activation 'tanh'; known are relu"):
+        register(Unit("mine", activation="tanh"))
+    assert "mine" not in UNITS
+
+
+@pytest.mark.parametrize(
+    ("value", "degree", "hinged", "message"),
+    [
+        (torch.relu, 2, True, r"expected value\(z\) = z\*\*2 for z > 0, zero elsewhere, got"),
+        (torch.relu, 1, False, r"expected value\(z\) = z\*\*1 for all z, got"),
+        (torch.square, 2, True, r"z\*\*2 for z > 0, zero elsewhere"),
+        (torch.nn.functional.gelu, 1, True, "degree=None says it is no power"),
+        (torch.relu, 0, True, "gate mine, degree: expected an integer >= 1, got 0"),
+        (lambda z: torch.relu(z) ** 2.5, 2.5, True, "expected an integer >= 1, got 2.5"),
+    ],
+)
+def test_a_gate_that_is_not_its_degree_is_refused(value, degree, hinged, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Gate("mine", value, degree, hinged)
+
+
+def test_a_gate_of_no_degree_has_no_hinge() -> None:
+    assert not Gate("mine", torch.tanh).hinged
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        (("G", "u"),),
+        (("U", "d"),),
+        (("U", "U"),),
+        (("U", "u"), ("U", "q")),
+        (("U", "u", "v"),),
+        (("U",),),
+        (("unit", "u"),),
+        (("training", "u"),),
+        (("hidden", "u"),),
+        (("U.0", "u"),),
+    ],
+)
+def test_letters_that_clash_are_refused(factors: tuple) -> None:
+    with pytest.raises(ValueError, match="unit mine: expected pairs of new letters as factors"):
+        Unit("mine", factors)
+
+
+@pytest.mark.parametrize("module", [torch.nn.Linear, int, "GatedNetwork", build("mlp", 1, 1)])
+def test_a_module_that_is_no_gated_network_is_refused(module: object) -> None:
+    with pytest.raises(ValueError, match="unit mine: expected a subclass of GatedNetwork"):
+        Unit("mine", module=module)  # type: ignore[arg-type]
+
+
+class Shifted(GatedNetwork):
+    """Adds to what the formula gives."""
+
+    def hidden(self, x: Tensor) -> Tensor:
+        return super().hidden(x) + 1
+
+
+class Longer(GatedNetwork):
+    """One parameter more than the formula counts."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self.scale = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
+
+
+class Negative(GatedNetwork):
+    """Overrides the forward pass itself."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(x)
+
+
+def test_a_module_with_other_parameters_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"module of mine has 11 .* its unit's formula gives 10"):
+        build(Unit("mine", module=Longer), 1, 3)
+
+
+def test_a_units_own_module_is_built_and_known_for_what_it_is() -> None:
+    for module in (Shifted, Negative):
+        unit = Unit("mine", module=module)
+        assert type(build(unit, 2, 3)) is module
+        assert not unit.is_standard
+    assert Unit("mine", module=type("Plain", (GatedNetwork,), {})).is_standard

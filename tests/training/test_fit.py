@@ -1,0 +1,546 @@
+"""``fit()`` with every solver and unit, gates trained and frozen: exact cases, seeds, failures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from xsquared.data.dataset import Dataset, Points, from_target, sampled
+from xsquared.errors import confined_rmse, rmse
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.geometry import knots, neuron_polynomials
+from xsquared.training import (
+    LBFGS,
+    SOLVERS,
+    STATUSES,
+    AdamW,
+    Fit,
+    FreeKnots,
+    Gates,
+    Newton,
+    RidgePath,
+    Solver,
+    Trained,
+    VariableProjection,
+    fit,
+    solver_from,
+)
+from xsquared.training.start import alternating_gates
+from xsquared.training.variable_projection import rows_on_data
+from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build
+
+LINE = sampled(PAPER_TARGET, 120)
+PLANE = from_target(target("sin(2*x)*y"), points=60)
+#: Enough to see every stage of every solver run.
+FEW: dict[str, Solver] = {
+    "varpro": VariableProjection(max_iterations=6, trial_iterations=2),
+    "ridge_path": RidgePath(most_starts=2, rounds=(2,), iterations=2, last_iterations=(2, 3)),
+    "free_knots": FreeKnots(max_iterations=6),
+    "newton": Newton(max_iterations=2),
+    "adamw": AdamW(max_iterations=6),
+    "lbfgs": LBFGS(max_iterations=6),
+}
+#: Solvers of any unit whose module overrides the formula.
+BY_GRADIENT = ["newton", "adamw", "lbfgs"]
+BOTH: list[Gates] = ["trained", "frozen"]
+every_solver = pytest.mark.parametrize("solver", list(FEW))
+either_data = pytest.mark.parametrize("data", [LINE, PLANE], ids=["line", "plane"])
+
+
+def by_hand(x: np.ndarray, y: np.ndarray) -> Dataset:
+    """Unscaled points that play all parts, without a target."""
+    points, dim = Points(x, y), x.shape[1]
+    return Dataset("mine", "paper", points, points, points, np.zeros(dim), np.ones(dim), 0.0, 1.0)
+
+
+def can(solver: str, unit: str | Unit, data: Dataset) -> bool:
+    """Free knots are for targets on a line and ReLU gates; all else is for everything."""
+    return solver != "free_knots" or (data is LINE and unit in PAPER_UNITS)
+
+
+def same(one: Fit, other: Fit) -> bool:
+    states = [made.network.state_dict() for made in (one, other) if made.network is not None]
+    return all(torch.equal(states[0][key], states[1][key]) for key in states[0])
+
+
+def test_every_solver_is_tried_here() -> None:
+    assert {name: type(solver) for name, solver in FEW.items()} == SOLVERS
+
+
+@every_solver
+@pytest.mark.parametrize("gates", BOTH)
+@pytest.mark.parametrize("unit", list(UNITS))
+@either_data
+def test_every_way_ends_with_a_network_or_names_what_is_missing(
+    data: Dataset, unit: str, gates: Gates, solver: str
+) -> None:
+    if not can(solver, unit, data):
+        with pytest.raises(ValueError, match="free_knots"):
+            fit(data, unit, 3, solver=FEW[solver], gates=gates)
+        return
+    made = fit(data, unit, 3, solver=FEW[solver], gates=gates, seed=2)
+    assert made.network is not None
+    assert made.closest is not None
+    assert (made.network.n_hidden, made.network.n_in) == (3, data.dim)
+    assert made.network.unit is UNITS[unit]
+    assert made.train_rmse == rmse(made.closest, data.train.x, data.train.y)
+    confined = solver == "ridge_path" and data.split == "held-out"
+    assert made.test_rmse == (
+        confined_rmse(made.network, data.test.x, data.test.y, data.train.y, 0.1)
+        if confined
+        else rmse(made.network, data.test.x, data.test.y)
+    )
+    assert all(map(math.isfinite, (made.train_rmse, made.test_rmse, made.gradient_norm)))
+    assert made.status.word in ("converged", "iterations", "stalled")
+    assert made.detail == ""
+    assert made.iterations >= 0
+    assert made.wall_s > 0
+    assert (made.solver, made.seed) == (FEW[solver], 2)
+    if solver in BY_GRADIENT:
+        assert made.history[0, 0] == 0
+        assert (np.diff(made.history[:, 0]) > 0).all()
+        assert math.isclose(made.history[-1, 1], made.train_rmse, rel_tol=1e-12)
+    else:
+        assert made.history.shape == (0, 2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("start", "gates"), [("density", "trained"), ("equidistant", "trained"), ("density", "frozen")]
+)
+def test_a_glu_learns_the_square(n: int, start, gates: Gates) -> None:
+    square = sampled(target("x**2"), 200)
+    made = fit(square, "glu", n, solver=FreeKnots(start=start), gates=gates)
+    assert made.train_rmse < 1e-10
+    assert made.status.word == "converged"
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8])
+@pytest.mark.parametrize("start", ["density", "equidistant"])
+def test_a_gqu_learns_the_cube(n: int, start) -> None:
+    made = fit(sampled(target("x**3"), 200), "gqu", n, solver=FreeKnots(start=start))
+    assert made.train_rmse < 1e-10
+    assert made.status.word == "converged"
+
+
+@pytest.mark.parametrize(
+    ("solver", "unit", "power"),
+    [(Newton(), "glu", 2), (Newton(), "gqu", 3), (VariableProjection(), "glu", 2)],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_powers_are_learnt_on_points_too(solver: Solver, unit: str, power: int) -> None:
+    made = fit(sampled(target(f"x**{power}"), 200), unit, 2, solver=solver)
+    assert made.train_rmse < 1e-10
+
+
+@pytest.mark.parametrize(("unit", "expression"), [("glu", "x*y"), ("gqu", "x*y*(x + y)")])
+def test_products_of_two_variables_are_learnt(unit: str, expression: str) -> None:
+    data = from_target(target(expression), points=300)
+    made = fit(data, unit, 4)
+    assert made.test_rmse * data.target_scale < 1e-3
+
+
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+def test_more_freedom_has_less_error(unit: str) -> None:
+    data = sampled(PAPER_TARGET, 200)
+    errors = [
+        fit(data, unit, 5, solver=FreeKnots(start=start), gates=gates).train_rmse
+        for start, gates in (
+            ("equidistant", "frozen"),
+            ("equidistant", "trained"),
+            ("density", "trained"),
+        )
+    ]
+    assert errors[0] > errors[1] >= errors[2] * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("solver", [*BY_GRADIENT, "free_knots"])
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+def test_frozen_gates_stay_on_the_papers_knots(unit: str, solver: str) -> None:
+    made = fit(LINE, unit, 4, gates="frozen", solver=FEW[solver])
+    gates = alternating_gates(4, (-1.0, 1.0))
+    np.testing.assert_allclose(made.network.G.detach(), gates[:, :1], rtol=1e-15)
+    np.testing.assert_allclose(made.network.g.detach(), gates[:, 1], rtol=1e-15)
+    np.testing.assert_allclose(knots(made.network), np.linspace(-1, 1, 4), atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "solver", [VariableProjection(), RidgePath(most_starts=1)], ids=lambda s: s.name
+)
+@pytest.mark.parametrize("unit", list(UNITS))
+@either_data
+def test_frozen_gates_stay_where_the_data_put_them(data: Dataset, unit: str, solver) -> None:
+    made = fit(data, unit, 4, gates="frozen", solver=solver, seed=3)
+    start = rows_on_data(UNITS[unit], data.train.x, 4, np.random.default_rng(3)).gate.numpy()
+    found = np.column_stack([made.network.G.detach(), made.network.g.detach()])
+    np.testing.assert_array_equal(found, start)
+
+
+@pytest.mark.parametrize("solver", BY_GRADIENT)
+def test_without_a_target_the_gates_span_the_points(solver: str) -> None:
+    x = np.random.default_rng(0).uniform(2, 5, (40, 1))
+    made = fit(by_hand(x, x[:, 0] ** 2), "glu", 4, gates="frozen", solver=FEW[solver])
+    np.testing.assert_allclose(knots(made.network), np.linspace(x.min(), x.max(), 4), rtol=1e-14)
+
+
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+def test_without_a_target_varpro_works_on_the_points(unit: str) -> None:
+    x = np.linspace(-1, 1, 80)[:, None]
+    assert fit(by_hand(x, np.abs(x[:, 0] - 0.1)), unit, 3).train_rmse < 0.01
+
+
+@pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
+def test_the_values_are_what_is_fitted(solver: str) -> None:
+    """Not a function that is known by another way: noise is a value as any other."""
+    x = np.linspace(-1, 1, 40)[:, None]
+    noise = np.random.default_rng(1).standard_normal(40)
+    plain, noisy = by_hand(x, x[:, 0] ** 2), by_hand(x, x[:, 0] ** 2 + noise)
+    one, other = (fit(data, "glu", 3, solver=FEW[solver]) for data in (plain, noisy))
+    assert not same(one, other)
+    assert other.train_rmse == rmse(other.closest, x, noisy.train.y)
+    assert other.train_rmse < rmse(one.closest, x, noisy.train.y)
+
+
+def test_an_integral_needs_its_target() -> None:
+    x = np.linspace(-1, 1, 40)[:, None]
+    with pytest.raises(ValueError, match=r"free_knots .*target"):
+        fit(by_hand(x, x[:, 0] ** 2), "glu", 3, solver=FreeKnots())
+    with pytest.raises(ValueError, match=r"free_knots .*one variable"):
+        fit(PLANE, "glu", 3, solver=FreeKnots())
+
+
+def test_frozen_gates_need_no_derivative_of_the_target() -> None:
+    data = sampled(target("abs(x)"), 50)
+    assert fit(data, "mlp", 3, solver=FreeKnots(), gates="frozen").train_rmse < 1e-12
+
+
+@pytest.mark.parametrize("activation", list(GATES))
+@every_solver
+def test_every_gate(activation: str, solver: str) -> None:
+    if solver == "free_knots" and activation != "relu":
+        with pytest.raises(ValueError, match=f"free_knots .*{activation}"):
+            fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
+        return
+    made = fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
+    assert made.network.unit == Unit("glu", (("U", "u"),), activation)
+    assert math.isfinite(made.train_rmse)
+
+
+def test_gqu_neurons_have_real_roots_however_trained() -> None:
+    for solver, gates in (
+        (FreeKnots(), "frozen"),
+        (FreeKnots(start="equidistant"), "trained"),
+        (FreeKnots(), "trained"),
+        (VariableProjection(max_iterations=30), "trained"),
+    ):
+        network = fit(LINE, "gqu", 5, solver=solver, gates=gates).network
+        opened = np.column_stack([network.g.detach(), network.G.detach()])
+        for row, gate in zip(neuron_polynomials(network), opened, strict=True):
+            quotient, _ = np.polynomial.polynomial.polydiv(row, gate)
+            c, b, a = np.pad(quotient, (0, 3 - len(quotient)))
+            assert b**2 - 4 * a * c >= -1e-9 * np.abs(row).max() ** 2
+
+
+@every_solver
+@either_data
+def test_the_seed_decides_everything(data: Dataset, solver: str) -> None:
+    """For free knots it decides the jitter only, so results may agree."""
+    if not can(solver, "glu", data):
+        return
+    one, again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 5, 6))
+    assert same(one, again)
+    assert (one.train_rmse, one.status, one.iterations, one.gradient_norm) == (
+        again.train_rmse,
+        again.status,
+        again.iterations,
+        again.gradient_norm,
+    )
+    if solver != "free_knots":
+        assert not same(one, other)
+
+
+@every_solver
+def test_global_randomness_is_neither_used_nor_changed(solver: str) -> None:
+    data = LINE if solver == "free_knots" else PLANE
+    torch.manual_seed(1)
+    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    one = fit(data, "glu", 2, solver=FEW[solver])
+    assert torch.equal(torch.random.get_rng_state(), before)
+    np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
+    torch.manual_seed(2)
+    assert same(one, fit(data, "glu", 2, solver=FEW[solver]))
+
+
+@pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
+@pytest.mark.parametrize("gates", BOTH)
+@either_data
+def test_huge_values_are_a_divergence(data: Dataset, gates: Gates, solver: str) -> None:
+    """Without a warning: the square of 1e200 overflows."""
+    huge = by_hand(data.train.x, 1e200 * data.train.y)
+    made = fit(huge, "glu", 3, gates=gates, solver=FEW[solver])
+    assert made.status.word == "diverged"
+    assert not math.isfinite(made.train_rmse)
+
+
+@pytest.mark.parametrize("gates", BOTH)
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+def test_a_huge_target_is_a_divergence(unit: str, gates: Gates) -> None:
+    data = sampled(target("10**200*x**2"), 50)
+    for solver in (FreeKnots(), FreeKnots(start="equidistant"), VariableProjection()):
+        made = fit(data, unit, 3, solver=solver, gates=gates)
+        assert made.status.word == "diverged"
+        assert made.network is None
+        assert "the loss is inf" in made.detail
+
+
+@dataclass(frozen=True)
+class Fake:
+    """Does what it is told."""
+
+    name: ClassVar[str] = "fake"
+    do: Callable[[Dataset, Unit, int], Trained]
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        del gates, seed
+        return self.do(data, unit, n_hidden)
+
+
+def raises(error: BaseException) -> Fake:
+    def do(*_: object) -> Trained:
+        raise error
+
+    return Fake(do)
+
+
+def of_zeros(data: Dataset, unit: Unit, n_hidden: int) -> GatedNetwork:
+    network = build(unit, data.dim, n_hidden)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.zero_()
+    return network
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        np.linalg.LinAlgError("singular"),
+        torch.linalg.LinAlgError("singular"),
+        torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+        MemoryError("singular"),
+    ],
+    ids=lambda error: type(error).__module__ + "." + type(error).__name__,
+)
+def test_failures_are_results(error: Exception) -> None:
+    solver = raises(error)
+    made = fit(PLANE, "glu", 2, solver=solver, seed=4)
+    assert made.status.word == "failed"
+    assert made.detail == str(error)
+    assert made.network is None
+    assert made.closest is None
+    assert made.iterations == 0
+    assert made.history.shape == (0, 2)
+    assert all(map(math.isnan, (made.train_rmse, made.test_rmse, made.gradient_norm)))
+    assert made.wall_s >= 0
+    assert (made.solver, made.seed) == (solver, 4)
+
+
+def test_a_number_that_is_not_finite_is_a_divergence() -> None:
+    made = fit(PLANE, "glu", 2, solver=raises(FloatingPointError("the loss is nan at the start")))
+    assert (made.status.word, made.detail) == ("diverged", "the loss is nan at the start")
+
+
+@pytest.mark.parametrize("error", [KeyError("a bug"), ValueError("a bug"), TypeError("a bug")])
+def test_mistakes_in_the_program_are_not_hidden(error: Exception) -> None:
+    with pytest.raises(type(error), match="a bug"):
+        fit(PLANE, "glu", 2, solver=raises(error))
+
+
+@pytest.mark.parametrize(
+    ("share", "word"),
+    [
+        (1.0, "converged"),
+        (0.995, "converged"),
+        (0.98, "inexact"),
+        (0.0, "inexact"),
+        (math.nan, "inexact"),
+        (2.0, "converged"),
+        (None, "converged"),
+    ],
+)
+def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share, word: str) -> None:
+    def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
+        network = of_zeros(data, unit, n_hidden)
+        error = rmse(network, data.train.x, data.train.y)
+        return Trained(network, "converged", 1, None if share is None else share * error)
+
+    made = fit(PLANE, "glu", 2, solver=Fake(do))
+    assert made.status is STATUSES[word]
+    assert made.train_rmse == math.sqrt(np.mean(PLANE.train.y**2))
+
+
+def test_rounding_keeps_a_promise() -> None:
+    def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
+        network = of_zeros(data, unit, n_hidden)
+        with torch.no_grad():
+            network.d += 1e5 * (1 + 1e-12)
+        return Trained(network, "converged", 1, 0.0)
+
+    x = np.linspace(-1, 1, 9)[:, None]
+    made = fit(by_hand(x, np.full(9, 1e5)), "glu", 2, solver=Fake(do))
+    assert made.train_rmse > 0
+    assert made.status.word == "converged"
+
+
+def test_a_forward_pass_that_is_not_finite_is_a_divergence_whatever_was_promised() -> None:
+    def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
+        network = of_zeros(data, unit, n_hidden)
+        with torch.no_grad():
+            network.d += math.inf
+        return Trained(network, "converged", 1, 0.1)
+
+    made = fit(PLANE, "glu", 2, solver=Fake(do))
+    assert made.status.word == "diverged"
+    assert made.train_rmse == math.inf
+
+
+class Wavy(GatedNetwork):
+    """A hidden layer that the formula does not describe."""
+
+    def hidden(self, x: Tensor) -> Tensor:
+        return torch.sin(super().hidden(x))
+
+
+WAVY = Unit("wavy", (("U", "u"),), module=Wavy)
+
+
+@either_data
+@pytest.mark.parametrize("gates", BOTH)
+@every_solver
+def test_a_hidden_layer_of_ones_own_is_called_or_refused_by_name(
+    data: Dataset, gates: Gates, solver: str
+) -> None:
+    if solver not in BY_GRADIENT:
+        with pytest.raises(ValueError, match=solver if data is PLANE else f"{solver}.*wavy"):
+            fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
+        return
+    made = fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
+    assert type(made.network) is Wavy
+    x = torch.tensor(data.train.x)
+    p = dict(made.network.named_parameters())
+    gate = torch.relu(x @ p["G"].T + p["g"]) * (x @ p["U"].T + p["u"])
+    y = (torch.sin(gate) @ p["D"].T + p["d"]).detach().numpy()[:, 0]
+    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=1e-12)
+    assert made.train_rmse < made.history[0, 1]
+
+
+def test_iterations_add_up_over_starts_and_stages() -> None:
+    """Three starts of at most fifteen, then the rest of the limit for the best of them."""
+    made = fit(PLANE, "mlp", 4, solver=VariableProjection(max_iterations=20))
+    assert 20 < made.iterations <= 3 * 15 + 5
+    one = VariableProjection(max_iterations=20, starts=1)
+    assert 15 < fit(PLANE, "mlp", 4, solver=one).iterations <= 20
+    assert fit(PLANE, "mlp", 4, solver=AdamW(max_iterations=7)).iterations == 7
+    stages = {
+        (True, "trained"): 6,
+        (False, "trained"): 4,
+        (True, "frozen"): 2,
+    }
+    for (joint, gates), expected in stages.items():
+        solver = Newton(max_iterations=2, joint=joint)
+        made = fit(PLANE, "gqu", 4, solver=solver, gates=gates)
+        assert made.iterations == len(made.history) - 1 <= expected
+        assert made.iterations > expected - 2
+
+
+def test_several_starts_are_no_worse_than_the_first() -> None:
+    one, three = (
+        fit(PLANE, "glu", 4, solver=VariableProjection(15, starts=starts)).train_rmse
+        for starts in (1, 3)
+    )
+    assert three <= one
+
+
+@pytest.mark.parametrize("unit", list(UNITS))
+def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
+    made = fit(PLANE, unit, 2, solver=AdamW(max_iterations=3))
+    squares = 0.0
+    for parameter in made.network.parameters():
+        values = parameter.data.view(-1)
+        for i in range(len(values)):
+            middle = float(values[i])
+            ends = []
+            for shift in (1e-6, -1e-6):
+                values[i] = middle + shift
+                ends.append(rmse(made.network, PLANE.train.x, PLANE.train.y) ** 2)
+            values[i] = middle
+            squares += ((ends[0] - ends[1]) / 2e-6) ** 2
+    assert math.isclose(made.gradient_norm, math.sqrt(squares), rel_tol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"unit": "rnn"}, "unknown unit 'rnn'; known are mlp, glu, gqu"),
+        ({"unit": None}, "unknown unit None; known are mlp, glu, gqu"),
+        ({"n_hidden": 0}, "n_hidden: expected an integer >= 1, got 0"),
+        ({"n_hidden": 2.5}, "n_hidden: expected an integer >= 1, got 2.5"),
+        ({"n_hidden": True}, "n_hidden: expected an integer >= 1, got True"),
+        ({"n_hidden": 10**8}, "hidden layer on 120 points: expected at most 134217728 numbers"),
+        ({"gates": "all"}, "unknown gates 'all'; known are trained, frozen"),
+        ({"activation": "tanh"}, "unknown activation 'tanh'; known are relu, relu2, relu3, ident"),
+        ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
+        ({"seed": None}, "seed: expected an integer >= 0, got None"),
+    ],
+)
+def test_bad_arguments_are_refused(change: dict, message: str) -> None:
+    arguments: dict[str, Any] = {"unit": "glu", "n_hidden": 2} | change
+    with pytest.raises(ValueError, match=message):
+        fit(LINE, **arguments)
+
+
+@pytest.mark.parametrize("data", [None, (LINE.train.x, LINE.train.y), LINE.train, "airfoil"])
+def test_data_that_are_no_dataset_are_refused(data: Any) -> None:
+    with pytest.raises(TypeError, match=f"expected a Dataset, got {type(data).__name__}: "):
+        fit(data, "glu", 2)
+
+
+@pytest.mark.parametrize("solver", [VariableProjection, "varpro", 3, {"name": "varpro"}])
+def test_what_is_no_solver_is_refused(solver: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected a solver such as VariableProjection\(\), got "):
+        fit(LINE, "glu", 2, solver=solver)
+
+
+@pytest.mark.parametrize("solver", [VariableProjection, RidgePath])
+def test_a_missing_device_is_refused(solver: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="torch sees no CUDA device"):
+        solver(device="cuda")
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
+    plain = solver_from(name)
+    assert plain == SOLVERS[name]() == solver_from(name, {})
+    settings = {field.name: getattr(FEW[name], field.name) for field in fields(FEW[name])}  # type: ignore[arg-type]
+    assert solver_from(name, settings) == FEW[name] != plain
+    known = ", ".join(settings)
+    with pytest.raises(ValueError, match=f"unknown setting of {name} 'rate'; known are {known}"):
+        solver_from(name, {"rate": 1})
+    with pytest.raises(ValueError, match=r"unknown setting of .* 'name'"):
+        solver_from(name, {"name": "mine"})
+
+
+def test_unknown_solvers_and_bad_settings_are_refused() -> None:
+    known = "varpro, ridge_path, free_knots, newton, adamw, lbfgs"
+    with pytest.raises(ValueError, match=f"unknown solver 'sgd'; known are {known}"):
+        solver_from("sgd")
+    with pytest.raises(ValueError, match="max_iterations: expected an integer >= 1, got 0"):
+        solver_from("newton", {"max_iterations": 0})
