@@ -1,13 +1,15 @@
-"""What the proving tests found, written for the book."""
+"""What every test shares; what the proving tests found, written for the book."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import xsquared.units
 from tests.small_project import small_project
 
 # The same examples on every machine, and no time limit: speed lives in benchmarks.
@@ -15,6 +17,17 @@ settings.register_profile("xsquared", derandomize=True, deadline=None)
 settings.load_profile("xsquared")
 
 __all__ = ["small_project"]  # the fixture, for every test
+
+
+@pytest.fixture(autouse=True)
+def registered_units() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    registries = xsquared.units._GATES, xsquared.units._UNITS
+    before = [dict(registry) for registry in registries]
+    yield
+    for registry, kept in zip(registries, before, strict=True):
+        registry.clear()
+        registry.update(kept)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from xsquared import Gate, Unit, fit, from_target, register, sampled, target
 from xsquared.data import Dataset
 from xsquared.errors import rmse
 from xsquared.training import SOLVERS, Gates, Trained, VariableProjection, solver_from
-from xsquared.units import GATES, UNITS, build, parameter_count
+from xsquared.units import build, parameter_count
 
 FEW = {
     "varpro": {"max_iterations": 20, "starts": 2, "trial_iterations": 5},
@@ -28,16 +27,11 @@ FEW = {
 
 
 @pytest.fixture(autouse=True)
-def readers_own() -> Iterator[None]:
-    """Five lines of a notebook, and the registry as it was afterwards."""
-    before = dict(GATES), dict(UNITS)
+def readers_own() -> None:
+    """Five lines of a notebook, forgotten after the test."""
     register(Gate("squared", lambda z: torch.relu(z) ** 2, degree=2))
     register(Unit("squared_mlp", activation="squared"))
     register(Unit("ungated", factors=(("U", "u"),), activation="identity"))
-    yield
-    for registry, kept in zip((xsquared.units._GATES, xsquared.units._UNITS), before, strict=True):
-        registry.clear()
-        registry.update(kept)
 
 
 def data_in(dim: int) -> Dataset:
