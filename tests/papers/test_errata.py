@@ -204,7 +204,7 @@ def trained() -> tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]:
     return run, W, x, y
 
 
-@pytest.mark.proves("gl-unbiased")
+@pytest.mark.proves("gl-word-unbiased")
 def test_trained_maps_are_biased(trained) -> None:
     """By a test of signs, exact at the level 1/128.
 

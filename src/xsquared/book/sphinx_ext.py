@@ -2,7 +2,7 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances} PAPER``: the claims ledger with the
+- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the
   chapters' verdicts.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
@@ -134,7 +134,7 @@ def write_rooms(_project: Project, first: str, last: str) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
     "verdicts": verdicts.full_table,
-    "tolerances": verdicts.tolerances,
+    "protocols": verdicts.protocol_table,
     "errata": write_errata,
     "chapter-times": write_times,
     "rooms": write_rooms,

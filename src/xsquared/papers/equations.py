@@ -93,6 +93,10 @@ class Paper:
 
         return keep
 
+    def keys(self) -> list[str]:
+        """The equations' keys, for which sympy has nothing to do."""
+        return [key for key, *_ in self._written]
+
     @cached_property
     def equations(self) -> tuple[Equation, ...]:
         """Every equation; sympy works them out on the first call."""

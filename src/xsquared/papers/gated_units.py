@@ -27,7 +27,7 @@ from xsquared.truncation import (
     x,
 )
 
-_paper = Paper()
+paper = Paper()
 D, U, u, G, g, d = sp.symbols("D U u G g d", real=True)
 _Di, _Ui, _ui = (sp.symbols(f"{letter}0:5", real=True) for letter in "DUu")
 _F = sp.symbols("F0:6", real=True)  # values of the target at 0, h, 2h, ...
@@ -38,7 +38,7 @@ _Neuron = Callable[[int], sp.Expr]
 
 def equations() -> tuple[Equation, ...]:
     """Every equation, the paper's in its own order, ours last."""
-    return _paper.equations
+    return paper.equations
 
 
 # fmt: off
@@ -104,7 +104,7 @@ def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
            rms**2, h ** (2 * order) * derivative**2 / square)
 
 
-@_paper.equation("gu-eq2", "2", "an open GLU neuron is a quadratic")
+@paper.equation("gu-eq2", "2", "an open GLU neuron is a quadratic")
 def _eq2() -> Links:
     neuron = D * (G * x + g) * (U * x + u)
     powers = sp.Add(*(sp.Poly(neuron, x).coeff_monomial(x**j) * x**j for j in range(3)))
@@ -114,7 +114,7 @@ def _eq2() -> Links:
            neuron, D * (G * U * x**2 + (g * U + G * u) * x + g * u))
 
 
-@_paper.equation("gu-eq4", "4", "the RMSE tends to an integral")
+@paper.equation("gu-eq4", "4", "the RMSE tends to an integral")
 def _eq4() -> Links:
     big = sp.Symbol("N", positive=True, integer=True)
     error = _a + _b * x + _c * x**2
@@ -127,10 +127,10 @@ def _eq4() -> Links:
            sp.sqrt(mean), sp.sqrt(integral))
 
 
-_paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuron))
+paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuron))
 
 
-@_paper.equation("gu-eq6", "6", "the MLP recurrence")
+@paper.equation("gu-eq6", "6", "the MLP recurrence")
 def _eq6() -> Links:
     weights, y = [], _F[0]
     for i in range(4):
@@ -145,7 +145,7 @@ def _eq6() -> Links:
            (_F[2] - _F[0]) / h - (_F[0] + weights[0] * 2 * h), weights[1])
 
 
-@_paper.equation("gu-eq7", "7", "truncation error of the MLP")
+@paper.equation("gu-eq7", "7", "truncation error of the MLP")
 def _eq7() -> Links:
     error = truncation_error("interpolating_mlp")
     right = (h * x - x**2) * f[2] / 2 + (h**2 * x - x**3) * f[3] / 6 + (h**3 * x - x**4) * f[4] / 24
@@ -157,7 +157,7 @@ def _eq7() -> Links:
            -terms_up_to(printed, 3), terms_up_to(error, 3))
 
 
-@_paper.equation("gu-eq8", "8", "from a cell to the whole interval")
+@paper.equation("gu-eq8", "8", "from a cell to the whole interval")
 def _eq8() -> Links:
     cell = sp.integrate((_a * (x * h - x**2)) ** 2, (x, 0, h))
     covers = sp.integrate(sp.Integer(1), (x, (_i - 1) / _n, _i / _n))
@@ -168,11 +168,11 @@ def _eq8() -> Links:
            sp.summation(covers, (_i, 0, _n)), 1)
 
 
-_paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
+paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
     partial(_leading, "interpolating_mlp", 3, sp.Integer(120)))
 
 
-@_paper.equation("gu-eq10", "10", "u_0 closes the first cell")
+@paper.equation("gu-eq10", "10", "u_0 closes the first cell")
 def _eq10() -> Links:
     value = sp.Symbol("fh", real=True)
     closing = sp.solve(D * h * (U * h + u) + f[0] - value, u)[0]
@@ -181,7 +181,7 @@ def _eq10() -> Links:
     yield "printed", "u_0 as printed", closing, (-D * U * h**2 - f[0] + value) / (D * h)
 
 
-@_paper.equation("gu-eq11", "11", "truncation error of the GLU with free curvature")
+@paper.equation("gu-eq11", "11", "truncation error of the GLU with free curvature")
 def _eq11() -> Links:
     start = target(sp.Integer(0))
     closing = (-D * U * h**2 - start + target(h)) / (D * h)
@@ -196,7 +196,7 @@ def _eq11() -> Links:
            + x**3 * f[3] / 6 + x**2 * f[2] / 2)
 
 
-@_paper.equation("gu-eq12", "12", "the curvature that cancels two terms")
+@paper.equation("gu-eq12", "12", "the curvature that cancels two terms")
 def _eq12() -> Links:
     free = D * U * h * x - D * U * x**2 - h * x * f[2] / 2 + x**2 * f[2] / 2
     solved = sp.solve(sp.Poly(free, x).coeff_monomial(x), U)[0]
@@ -205,7 +205,7 @@ def _eq12() -> Links:
     yield "printed", "U_0 as printed", solved, f[2] / (2 * D)
 
 
-@_paper.equation("gu-eq13", "13", "truncation error of the GLU")
+@paper.equation("gu-eq13", "13", "truncation error of the GLU")
 def _eq13() -> Links:
     error = -truncation_error("left_curvature_glu")
     kept = terms_up_to(error, 3)
@@ -215,17 +215,17 @@ def _eq13() -> Links:
     yield "printed", "f - y to degree three", kept, -(h**2) * x * f[3] / 6 + x**3 * f[3] / 6
 
 
-_paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
+paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
     partial(_leading, "left_curvature_glu", 5, sp.Rational(945, 2)))
 
 
-_paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(
+paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(
     partial(_spline, _mlp_neuron))
-_paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")(
+paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")(
     partial(_spline, _glu_neuron))
 
 
-@_paper.equation("xs-midpoint-glu", "ours", "a GLU whose curvature is taken at the midpoint")
+@paper.equation("xs-midpoint-glu", "ours", "a GLU whose curvature is taken at the midpoint")
 def _midpoint() -> Links:
     general = sp.expand(quadratic_piece(_theta) - target(x))
     mean = _on_unit_cell(terms_of_degree(general, 3) / f[3])
@@ -242,7 +242,7 @@ def _midpoint() -> Links:
            sp.diff(mean, _theta, 2), sp.Rational(1, 60))
 
 
-@_paper.equation("xs-hermite-gqu", "ours", "a GQU that is the cubic Hermite interpolant")
+@paper.equation("xs-hermite-gqu", "ours", "a GQU that is the cubic Hermite interpolant")
 def _hermite() -> Links:
     tau = truncation_error("hermite_gqu")
     leading = terms_of_degree(tau, 4)

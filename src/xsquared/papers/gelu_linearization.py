@@ -9,7 +9,7 @@ from sympy.physics.quantum import TensorProduct
 
 from xsquared.papers.equations import Equation, Links, Paper
 
-_paper = Paper()
+paper = Paper()
 z, t = sp.symbols("z t", real=True)
 n = sp.Symbol("n", integer=True, nonnegative=True)
 _s, _v, _sigma, _lambda = sp.symbols("s v sigma lambda", positive=True)
@@ -29,7 +29,7 @@ gelu_term = (-1) ** n * z ** (2 * n + 2) / (2**n * sp.factorial(n) * (2 * n + 1)
 
 def equations() -> tuple[Equation, ...]:
     """The GELU paper's equations in their order, then ours; the tests prove every link."""
-    return _paper.equations
+    return paper.equations
 
 
 def partial_sum(term: sp.Expr, count: int) -> sp.Expr:
@@ -53,7 +53,7 @@ def _lifted(w: sp.Matrix, x: sp.Matrix, times: int) -> sp.Expr:
     return (TensorProduct(*[w] * times) * TensorProduct(*[x] * times))[0]
 
 
-@_paper.equation("gl-eq1", "1", "GELU as a product with the distribution function")
+@paper.equation("gl-eq1", "1", "GELU as a product with the distribution function")
 def _eq1() -> Links:
     cdf = sp.integrate(density.subs(z, t), (t, -sp.oo, z))
     extra = sp.integrate(t * density.subs(z, t), (t, -sp.oo, z))
@@ -63,7 +63,7 @@ def _eq1() -> Links:
     yield "printed", "z times the integral with the factor t", z * extra, gelu
 
 
-@_paper.equation("gl-cdf-series", "Section 2.1.2", "the series of the distribution function")
+@paper.equation("gl-cdf-series", "Section 2.1.2", "the series of the distribution function")
 def _cdf_series() -> Links:
     cdf = (1 + sp.erf(z / sp.sqrt(2))) / 2
     yield ("density", "the density's series sums to it",
@@ -75,7 +75,7 @@ def _cdf_series() -> Links:
            _taylor(cdf, 12), sp.Rational(1, 2) + partial_sum(cdf_term, 6) / _ROOT)
 
 
-@_paper.equation("gl-eq2", "2", "the series of GELU")
+@paper.equation("gl-eq2", "2", "the series of GELU")
 def _eq2() -> Links:
     magnitude = 1 / (2**n * sp.factorial(n) * (2 * n + 1))
     ratio = sp.gammasimp(magnitude.subs(n, n + 1) / magnitude)
@@ -88,7 +88,7 @@ def _eq2() -> Links:
            z / 2 + sp.summation(gelu_term, (n, 0, sp.oo)) / _ROOT, gelu)
 
 
-@_paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
+@paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
 def _eq3() -> Links:
     even = [sp.Poly(_taylor(gelu, 11) * _ROOT, z).coeff_monomial(z ** (2 * k)) for k in range(1, 6)]
     printed = [1, -sp.Rational(1, 6), sp.Rational(1, 40), -sp.Rational(1, 336)]
@@ -100,7 +100,7 @@ def _eq3() -> Links:
            sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(printed))))
 
 
-@_paper.equation("gl-eq4", "4", "a square as a product of lifted vectors")
+@paper.equation("gl-eq4", "4", "a square as a product of lifted vectors")
 def _eq4() -> Links:
     w, x = _rows(2)
     square = (w * x)[0] ** 2
@@ -112,7 +112,7 @@ def _eq4() -> Links:
     yield "printed", "the first line as printed", _a[1] * square, written
 
 
-@_paper.equation("gl-eq5", "5", "GELU as a sum of products of feature maps")
+@paper.equation("gl-eq5", "5", "GELU as a sum of products of feature maps")
 def _eq5() -> Links:
     for size, terms in ((2, 2), (3, 1)):
         w, x = _rows(size)
@@ -127,7 +127,7 @@ def _eq5() -> Links:
            _a[0] * (w * x)[0] + _a[1] * (w * x)[0] ** 2)
 
 
-@_paper.equation("gl-eq6", "6", "an antiderivative of the density")
+@paper.equation("gl-eq6", "6", "an antiderivative of the density")
 def _eq6() -> Links:
     yield ("term", "its general term has the density's as derivative",
            sp.diff(cdf_term, z), density_term)
@@ -137,7 +137,7 @@ def _eq6() -> Links:
            partial_sum(cdf_term, 4), z - z**3 / 6 + z**5 / 40 - z**7 / 336)
 
 
-@_paper.equation("gl-tanh-derivative", "Section 2.3.1", "the derivative of GELU, both forms")
+@paper.equation("gl-tanh-derivative", "Section 2.3.1", "the derivative of GELU, both forms")
 def _derivatives() -> Links:
     y = sp.Symbol("u", real=True)
     inner = sp.tanh(sp.sqrt(2) * (sp.Rational(8943, 200000) * z**3 + z) / sp.sqrt(sp.pi))
@@ -150,7 +150,7 @@ def _derivatives() -> Links:
            + z * (sp.Rational(26829, 200000) * z**2 + 1) * (1 - inner**2) / _ROOT)
 
 
-@_paper.equation("xs-gelu-remainder", "ours", "what N terms leave over, for every z")
+@paper.equation("xs-gelu-remainder", "ours", "what N terms leave over, for every z")
 def _remainder() -> Links:
     count = sp.Symbol("N", integer=True, positive=True)
     for k in (1, 2, 3, 4):
@@ -171,7 +171,7 @@ def _remainder() -> Links:
            gelu_term.subs({n: count, z: _s}) / (-1) ** count)
 
 
-@_paper.equation("xs-gelu-curvature", "ours", "the largest curvature of GELU")
+@paper.equation("xs-gelu-curvature", "ours", "the largest curvature of GELU")
 def _curvature() -> Links:
     second = density * (2 - z**2)
     yield "second", "GELU'' = phi(z)(2 - z^2)", sp.diff(gelu, z, 2), second
@@ -182,7 +182,7 @@ def _curvature() -> Links:
            second.subs(z, 2), -2 * density.subs(z, 2))
 
 
-@_paper.equation("xs-hermite-coefficients", "ours",
+@paper.equation("xs-hermite-coefficients", "ours",
                  "the Hermite coefficients of GELU in closed form")
 def _hermite() -> Links:
     s = sp.sqrt(1 + _sigma**2)
@@ -202,7 +202,7 @@ def _hermite() -> Links:
                (-1) ** (j // 2) * sp.factorial2(j - 1) / (_ROOT * s ** (j + 1)))
 
 
-@_paper.equation("xs-random-maclaurin", "ours",
+@paper.equation("xs-random-maclaurin", "ours",
                  "random features that are unbiased, and their variance")
 def _random_maclaurin() -> Links:
     k = sp.Symbol("k", integer=True, nonnegative=True)
