@@ -117,7 +117,8 @@ def test_what_a_verdict_records() -> None:
         "holds": True,
         "sort": "holds by its own protocol only",
         "sentence": "holds by its own protocol only (1 of 2: fails for b)",
-        "measured": {"own": "2.00", "b": "3.00"},
+        "measured": "2.00",
+        "found": {"own": "2.00", "b": "3.00"},
         "outcomes": {"own": True, "b": False},
         "note": "five seeds",
         "unexpected": "",
@@ -194,7 +195,7 @@ def test_every_threshold_can_be_missed(claim_id: str) -> None:
     assert any(bound is not None for bound in inside)
     for side, bound in zip((-1, 1), inside, strict=True):
         if bound is not None:
-            step = 1e-9 * max(abs(bound), claim.tolerance or 0)
+            step = 1e-9 * (max(abs(bound), claim.tolerance or 0) or 1)
             assert not claim.met_by(bound + side * step)
     if claim.value is not None:
         assert claim.tolerance is None or claim.met_by(claim.value)

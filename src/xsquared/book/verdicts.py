@@ -112,17 +112,17 @@ def summary_table(project: Project) -> str:
     entries = {paper: _of_paper(project, paper) for paper in PAPERS}
     counts = {paper: Counter(entry.sort for entry in entries[paper]) for paper in PAPERS}
     rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
-    for sort in SORTS:
-        if any(count[sort] for count in counts.values()):
-            rows.append(f"| {sort} | {' | '.join(str(counts[paper][sort]) for paper in PAPERS)} |")
-    rows.append(f"| claims | {' | '.join(str(len(entries[paper])) for paper in PAPERS)} |")
-    amended = (sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS)
-    rows.append(f"| of those that hold, via an amended form | {' | '.join(map(str, amended))} |")
+    shown = {sort: [counts[paper][sort] for paper in PAPERS] for sort in SORTS}
+    shown["claims"] = [len(entries[paper]) for paper in PAPERS]
+    shown["of those that hold, via an amended form"] = [
+        sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS
+    ]
+    rows += [f"| {word} | {' | '.join(map(str, row))} |" for word, row in shown.items() if any(row)]
     return "\n".join(rows)
 
 
 def _written(entry: Entry) -> str:
-    """One claim in Markdown: what is claimed, how it was judged, what was found and what flips it."""
+    """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
     claim, record = entry.claim, entry.record
     sentence = record.get("sentence") or (
         f"cannot be judged, because {claim.unjudged.strip()}" if claim.unjudged else "open"

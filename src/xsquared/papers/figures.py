@@ -1,10 +1,10 @@
 """The points that the gated-units paper itself plots.
 
-``paper_figures.csv`` beside this module holds them: read from the vector graphics of the PDF that the
-paper's author keeps in its public repository (github.com/afqueiruga/divine_scaling,
-``assets/queiruga2026divine_scaling.pdf``), all as root mean square errors. The axis of Figs. 3 to 5
-is a mean square, whose root is taken. Fits through them give the printed slopes to two digits. Beyond
-about 128 points a curve of Figs. 6 and 7 was thinned by the program that drew it.
+``paper_figures.csv`` beside this module holds them: read from the vector graphics of the PDF that
+the paper's author keeps in a public repository (github.com/afqueiruga/divine_scaling,
+``assets/queiruga2026divine_scaling.pdf``), all as root mean square errors. The axis of Figs. 3 to
+5 is a mean square, whose root is taken. Fits through them give the printed slopes to two digits.
+Beyond about 128 points a curve of Figs. 6 and 7 was thinned by the program that drew it.
 """
 
 from __future__ import annotations

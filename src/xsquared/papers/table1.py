@@ -1,4 +1,4 @@
-"""The slopes of the gated-units paper's Table 1 by every protocol that the ledger names for them."""
+"""The slopes of the gated-units paper's Table 1 by every protocol that the ledger names."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ _WINDOWS = {
     "paper-points-10-100": (10, 100),
     "paper-points-10-500": (10, 500),
 }
+_OURS = (
+    "training-points",
+    "training-points-from-8",
+    "training-points-from-16",
+    "training-points-parameters",
+    "held-out",
+)
 
 
 def slope_within(sizes: np.ndarray, errors: np.ndarray, first: int, last: int) -> float | None:
@@ -49,10 +56,7 @@ def table1_slopes(
     widths, errors = paper_points(figure, problem, unit)
     slopes = {name: slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
     slopes["paper-table"] = ledger()[f"gu-table1-{problem}-{unit}"].value
-    ours: dict[str, float | None] = dict.fromkeys(
-        ["training-points", "training-points-from-8", "training-points-from-16"]
-        + ["training-points-parameters", "held-out"]
-    )
+    ours: dict[str, float | None] = dict.fromkeys(_OURS)
     if (problem, unit, "paper") in found:
         trained, held = (found[problem, unit, split] for split in ("paper", "held-out"))
         for first, name in ((1, ""), (8, "-from-8"), (16, "-from-16")):
