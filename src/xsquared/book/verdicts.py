@@ -138,8 +138,9 @@ def _written(entry: Entry) -> str:
     }
     if record:
         found = [
-            f"{_MARKS['holds' if record['outcomes'][name] else 'fails']} `{name}` {measured}"
-            for name, measured in record["found"].items()
+            f"{_MARKS['holds' if record['outcomes'][name] else 'fails']} `{name}` {record['found'][name]}"
+            for name in (claim.protocol, *claim.alternatives)
+            if name in record["found"]
         ]
         told["Found"] = "; ".join(found) + (f". {record['note']}" if record["note"] else "")
         told["Where"] = (

@@ -104,6 +104,20 @@ def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
            rms**2, h ** (2 * order) * derivative**2 / square)
 
 
+@paper.equation("gu-eq1", "1", "the GLU as a sum over its neurons")
+def _eq1() -> Links:
+    gates = sp.symbols("s0:3", real=True)
+    slopes, offsets = sp.symbols("G0:3", real=True), sp.symbols("g0:3", real=True)
+    gate, factor = sp.Matrix(gates), sp.Matrix(_Ui[:3]) * x + sp.Matrix(_ui[:3])
+    layer = d + (sp.Matrix([_Di[:3]]) * gate.multiply_elementwise(factor))[0]
+    opened = layer.subs({s: G_i * x + g_i for s, G_i, g_i in zip(gates, slopes, offsets, strict=True)})
+    yield ("piece", "where all gates are open, the layer's curvature is the sum of its neurons'",
+           sp.diff(opened, x, 2), sp.Add(*(2 * _Di[i] * slopes[i] * _Ui[i] for i in range(3))))
+    yield "shut", "where all are shut, only d is left", layer.subs(dict.fromkeys(gates, 0)), d
+    yield ("printed", "the sum over three neurons is the layer, whatever the gates' values",
+           d + sp.Add(*(_Di[i] * gates[i] * (_Ui[i] * x + _ui[i]) for i in range(3))), layer)
+
+
 @paper.equation("gu-eq2", "2", "an open GLU neuron is a quadratic")
 def _eq2() -> Links:
     neuron = D * (G * x + g) * (U * x + u)
@@ -112,6 +126,21 @@ def _eq2() -> Links:
     yield "curvature", "its curvature is 2 D G U", sp.diff(neuron, x, 2), 2 * D * G * U
     yield ("printed", "the three coefficients as printed",
            neuron, D * (G * U * x**2 + (g * U + G * u) * x + g * u))
+
+
+@paper.equation("gu-eq3", "3", "the form of a scaling law")
+def _eq3() -> Links:
+    E, A, alpha, B, beta, data = sp.symbols("E A alpha B beta N", positive=True)
+    law = E + A / _P**alpha + B / data**beta
+    ours = root_mean_square(leading_term("interpolating_mlp")).subs(h, 3 / (_P - 1))
+    yield ("data", "with data without limit the last term vanishes",
+           sp.limit((B / data**beta).subs(beta, 2), data, sp.oo), 0)
+    yield ("slope", "the logarithmic slope of what parameters can remove is -alpha",
+           _P * sp.diff(sp.log(A / _P**alpha), _P), -alpha)
+    yield ("ours", "the MLP construction has this form, with alpha = 2 and A = 9 |f''|/sqrt(120)",
+           sp.limit(ours * _P**2, _P, sp.oo) ** 2, 81 * f[2] ** 2 / 120)
+    yield ("printed", "without noise and with data without limit, A/P^alpha is left",
+           law.subs({E: 0, B: 0}), A / _P**alpha)
 
 
 @paper.equation("gu-eq4", "4", "the RMSE tends to an integral")
@@ -172,6 +201,20 @@ paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
     partial(_leading, "interpolating_mlp", 3, sp.Integer(120)))
 
 
+@paper.equation("gu-recurrences", "Section 3", "the unnumbered steps of both constructions")
+def _recurrences() -> Links:
+    bias, closing = -h, (_F[1] - _F[0]) / h
+    second = (_F[2] - _F[0] - 2 * closing * h) / h
+    added = D * (x + bias) * (U * x + u)
+    rows = {i: _network_at((i + sp.Rational(1, 2)) * h, _mlp_neuron) for i in (0, 1)}
+    weights = {d: _F[0], _Di[0]: closing, _Di[1]: second}
+    yield "first", "D_0 = (f(h) - f(0))/h meets f at h", rows[0].subs(weights).subs(x, h), _F[1]
+    yield ("second", "D_1 = (f(2h) - f(0) - 2 D_0 h)/h meets f at 2h",
+           rows[1].subs(weights).subs(x, 2 * h), _F[2])
+    yield ("printed", "what a GLU's neuron adds, with G = 1", added,
+           D * U * x**2 + (D * U * bias + D * u) * x + D * bias * u)
+
+
 @paper.equation("gu-eq10", "10", "u_0 closes the first cell")
 def _eq10() -> Links:
     value = sp.Symbol("fh", real=True)
@@ -217,6 +260,16 @@ def _eq13() -> Links:
 
 paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
     partial(_leading, "left_curvature_glu", 5, sp.Rational(945, 2)))
+
+
+@paper.equation("gu-eq15", "15", "the GQU, whose open neurons are cubics")
+def _eq15() -> Links:
+    Q, q = sp.symbols("Q q", real=True)
+    neuron = D * (G * x + g) * (U * x + u) * (Q * x + q)
+    yield "third", "its third derivative is 6 D G U Q", sp.diff(neuron, x, 3), 6 * D * G * U * Q
+    yield "fourth", "it has no power above the third", sp.diff(neuron, x, 4), 0
+    yield ("printed", "the cubic term of its unfolding",
+           sp.Poly(neuron, x).coeff_monomial(x**3), D * G * U * Q)
 
 
 paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(

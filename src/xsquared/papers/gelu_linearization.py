@@ -88,6 +88,28 @@ def _eq2() -> Links:
            z / 2 + sp.summation(gelu_term, (n, 0, sp.oo)) / _ROOT, gelu)
 
 
+@paper.equation("gl-multinomial", "Section 2.1.4", "powers of a dot product")
+def _multinomial() -> Links:
+    def expanded(size: int, power: int, first: bool) -> sp.Expr:
+        """The sum over exponents; with the first entry alone as base, as printed."""
+        w, x = _rows(size)
+        total = sp.Integer(0)
+        for exponents in product(range(power + 1), repeat=size):
+            if sum(exponents) == power:
+                count = sp.factorial(power) / sp.prod(map(sp.factorial, exponents))
+                bases = [(w[0] * x[0]) if first else (w[m] * x[m]) for m in range(size)]
+                total += count * sp.prod(b**k for b, k in zip(bases, exponents, strict=True))
+        return total
+
+    for size, power in ((2, 2), (2, 4), (3, 2), (4, 4)):
+        w, x = _rows(size)
+        yield (f"d{size}-p{power}", f"in {size} dimensions, power {power}",
+               (w * x)[0] ** power, expanded(size, power, first=False))
+    w, x = _rows(2)
+    yield ("printed", "the printed products, whose bases do not depend on the place",
+           (w * x)[0] ** 2, expanded(2, 2, first=True))
+
+
 @paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
 def _eq3() -> Links:
     even = [sp.Poly(_taylor(gelu, 11) * _ROOT, z).coeff_monomial(z ** (2 * k)) for k in range(1, 6)]
