@@ -49,7 +49,7 @@ from xsquared.feature_maps import (
     series,
     tensor,
 )
-from xsquared.papers import claims
+from xsquared.papers import claims, figures, ledger, table1
 from xsquared.studies import committed, experiment, scaling, speedrun, sweep, trial
 from xsquared.studies.declared import STUDIES
 from xsquared.training import free_knots, frozen_gates, optimal_knots
@@ -1116,7 +1116,7 @@ door(
     {"claim": _CLAIM, "measured": 1.0, "note": ""},
     also=("ClaimError",),
     claim=(None, "ab"),
-    measured=(True, None, "1", math.nan, math.inf, 1j, [1.0]),
+    measured=(True, "1", math.nan, math.inf, 1j, [1.0], {}, {"spam": 1.0}, {_CLAIM.protocol: "1"}),
 )
 door(
     "papers.claims.settle",
@@ -1124,6 +1124,16 @@ door(
     {"measured": {_CLAIM.id: 1.0}},
     also=("ClaimError",),
     measured=({}, {"spam": 1.0}, {_CLAIM.id: True}, {_CLAIM.id: "1"}, None, 3, "ab", [1]),
+)
+door("papers.ledger.foundations", ledger.foundations, {"key": "gu-eq9"}, key=NAMES)
+_CURVE = {"figure": "6", "problem": "sine", "unit": "mlp"}
+door("papers.figures.paper_points", figures.paper_points, _CURVE, **dict.fromkeys(_CURVE, NAMES))
+door(
+    "papers.table1.table1_slopes",
+    table1.table1_slopes,
+    {"found": {}, "problem": "sine", "unit": "mlp"},
+    problem=NAMES,
+    unit=NAMES,
 )
 
 # ---- studies
@@ -1406,7 +1416,9 @@ EXEMPT = {
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
     r"studies\.declared\.smooth_trials": "takes what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
-    r"papers\.claims\.ledger": "takes no argument",
+    r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
+    r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",
+    r"papers\.coverage\..*": "works on the package's own file",
 }
 
 #: Every bad value of every argument of every door.

@@ -29,7 +29,7 @@ _OURS = (
 )
 
 
-def slope_within(sizes: np.ndarray, errors: np.ndarray, first: int, last: int) -> float | None:
+def _slope_within(sizes: np.ndarray, errors: np.ndarray, first: int, last: int) -> float | None:
     """Slope over a window of sizes, both ends included; None where fewer than two lie inside."""
     kept = (sizes >= first) & (sizes <= last)
     return fit_slope(sizes[kept], errors[kept]).value if kept.sum() > 1 else None
@@ -54,15 +54,15 @@ def table1_slopes(
     find_unit(unit)
     figure = "7" if problem in ("airfoil", "housing") else "6"
     widths, errors = paper_points(figure, problem, unit)
-    slopes = {name: slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
+    slopes = {name: _slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
     slopes["paper-table"] = ledger()[f"gu-table1-{problem}-{unit}"].value
     ours: dict[str, float | None] = dict.fromkeys(_OURS)
     if (problem, unit, "paper") in found:
         trained, held = (found[problem, unit, split] for split in ("paper", "held-out"))
         for first, name in ((1, ""), (8, "-from-8"), (16, "-from-16")):
-            ours[f"training-points{name}"] = slope_within(
+            ours[f"training-points{name}"] = _slope_within(
                 trained.widths, trained.median, first, 10**9
             )
         ours["training-points-parameters"] = trained.slope.value
-        ours["held-out"] = slope_within(held.widths, held.median, 1, 10**9)
+        ours["held-out"] = _slope_within(held.widths, held.median, 1, 10**9)
     return ours | slopes
