@@ -152,7 +152,7 @@ def test_chapter_settles_every_claim_that_the_ledger_gives_it(name: str) -> None
     settled = {
         entry.claim.id
         for entry in collect(PROJECT.chapters)
-        if entry.verdict != "open" and entry.claim.chapter == name
+        if entry.sort != "open" and entry.claim.chapter == name
     }
     assert settled == given
 

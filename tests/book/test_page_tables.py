@@ -45,6 +45,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     (root / "conf.py").write_text(CONF)
     cells = [
         new_markdown_cell("# A page\n\nAs {numref}`tab-errors` shows."),
+        new_markdown_cell("(claim-gu-fig1-piecewise)=\n## Where the page of verdicts has it"),
         cell(TABLE, "Table(frame)"),
         cell(settle({"gu-fig1-piecewise": True}), "settle()", "Code that judges"),
     ]
@@ -64,8 +65,12 @@ def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
 
 
 def test_headers_say_what_they_head(page: str) -> None:
-    assert page.count('<th scope="col"') == 2 + 3
+    assert page.count('<th scope="col"') == 2 + 4
     assert page.count('<th scope="row"') == 2 + 1
+
+
+def test_a_settled_claim_leads_to_its_verdict(page: str) -> None:
+    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">gu-fig1-piecewise' in page
 
 
 def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:

@@ -3,7 +3,7 @@
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
 - ``{verdict-summary}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the
-  chapters' verdicts.
+  chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{rooms} FIRST LAST``: every module of these rooms of the package and those between, documented.
@@ -134,7 +134,8 @@ def write_rooms(_project: Project, first: str, last: str) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
     "verdicts": verdicts.full_table,
-    "protocols": verdicts.protocol_table,
+    "protocols": verdicts.protocol_list,
+    "coverage": verdicts.coverage_table,
     "errata": write_errata,
     "chapter-times": write_times,
     "rooms": write_rooms,

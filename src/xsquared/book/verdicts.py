@@ -14,6 +14,8 @@ from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import read_proofs
 from xsquared.checks import check_choice
 from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
+from xsquared.papers.coverage import places
+from xsquared.papers.errata import errata
 from xsquared.papers.ledger import protocols, standing
 
 #: Kinds of verdicts, as :attr:`xsquared.papers.claims.Verdict.sort` has them, best first.
@@ -123,34 +125,32 @@ def summary_table(project: Project) -> str:
 
 def _written(entry: Entry) -> str:
     """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
-    claim, record = entry.claim, entry.record
+    claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
     sentence = record.get("sentence") or (
         f"cannot be judged, because {claim.unjudged.strip()}" if claim.unjudged else "open"
     )
-    chapter, own = claim.chapter[:2], protocols()[claim.protocol]
+    settled = f"settled in {{ref}}`chapter {number} <tab-claims-{number}>`"
+    found = [
+        f"{'✔' if record['outcomes'][name] else '✘'} `{name}` {record['found'][name]}"
+        for name in (claim.protocol, *claim.alternatives)
+        if name in record.get("found", ())
+    ]
     told = {
-        "Measured": claim.estimand,
-        "Protocol": f"{own} (`{claim.protocol}`)",
+        "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
+        "Estimand": claim.estimand,
+        "Protocol": f"`{claim.protocol}`: {protocols()[claim.protocol]}",
         "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
+        "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
         "Why it fails": claim.refuted.strip(),
-        "Rests on": ", ".join(f"`{key}`" for key in claim.uses)
-        + (f": {entry.rests}" if entry.rests else ""),
+        "Rests on": ", ".join(f"`{key}`" for key in claim.uses),
     }
-    if record:
-        found = [
-            f"{_MARKS['holds' if record['outcomes'][name] else 'fails']} `{name}` {record['found'][name]}"
-            for name in (claim.protocol, *claim.alternatives)
-            if name in record["found"]
-        ]
-        told["Found"] = "; ".join(found) + (f". {record['note']}" if record["note"] else "")
-        told["Where"] = (
-            f"{claim.where}; settled in {{ref}}`chapter {chapter} <tab-claims-{chapter}>`"
-        )
-    else:
-        told["Where"] = f"{claim.where}; to be settled in chapter {chapter}"
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
+    stands = f", {entry.rests}" if entry.rests else ""
+    options = (
+        f":name: claim-{claim.id}\n:class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
+    )
     title = f"{entry.mark} {claim.statement}"
-    return f"```{{dropdown}} {title}\n:name: claim-{claim.id}\n\n**{sentence}**\n\n{body}\n```"
+    return f"```{{dropdown}} {title}\n{options}\n\n**{sentence}**{stands}\n\n{body}\n```"
 
 
 def full_table(project: Project, paper: str) -> str:
@@ -162,6 +162,24 @@ def full_table(project: Project, paper: str) -> str:
     return "\n\n".join(blocks)
 
 
-def protocol_table(_project: Project) -> str:
+def protocol_list(_project: Project) -> str:
     """Markdown: every protocol by its name."""
     return "\n".join(f"- `{name}`: {protocol}" for name, protocol in protocols().items())
+
+
+def coverage_table(_project: Project, paper: str) -> str:
+    """A Markdown table: every place of one paper, with its entries or the reason for none."""
+    check_choice("paper", paper, PAPERS)
+    claims, slips = ledger(), {slip.key for slip in errata()}
+
+    def linked(key: str) -> str:
+        if key in claims:
+            return f"{{ref}}`{key} <claim-{key}>`"
+        return f"`{key}`" + (" ({doc}`erratum <errata>`)" if key in slips else "")
+
+    rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
+    for place in places():
+        if place.paper == paper:
+            entries = ", ".join(map(linked, place.entries)) or f"*None.* {place.reason}"
+            rows.append(f"| {place.where} | {place.says} | {entries} |")
+    return "\n".join(rows)

@@ -110,7 +110,7 @@ def _eq1() -> Links:
     slopes, offsets = sp.symbols("G0:3", real=True), sp.symbols("g0:3", real=True)
     gate, factor = sp.Matrix(gates), sp.Matrix(_Ui[:3]) * x + sp.Matrix(_ui[:3])
     layer = d + (sp.Matrix([_Di[:3]]) * gate.multiply_elementwise(factor))[0]
-    opened = layer.subs({s: G_i * x + g_i for s, G_i, g_i in zip(gates, slopes, offsets, strict=True)})
+    opened = layer.subs({gates[i]: slopes[i] * x + offsets[i] for i in range(3)})
     yield ("piece", "where all gates are open, the layer's curvature is the sum of its neurons'",
            sp.diff(opened, x, 2), sp.Add(*(2 * _Di[i] * slopes[i] * _Ui[i] for i in range(3))))
     yield "shut", "where all are shut, only d is left", layer.subs(dict.fromkeys(gates, 0)), d
