@@ -32,7 +32,7 @@ except ValueError as error:
 else:
     raise AssertionError("gates='trained' is not refused")
 assert len(study.trials) == 15
-assert verdict.holds
+assert sentence == "holds (2 of 3: fails for frozen-3-50)"
 """
 
 

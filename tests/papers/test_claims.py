@@ -103,7 +103,7 @@ def test_a_claim_is_open_without_its_own_protocol() -> None:
         (RATIO, True, "expects a number, got True"),
         (QUESTION, 1.0, "expects True or False, got 1.0"),
         (NUMBER, {"a": 2.0}, "expected its own protocol own"),
-        (NUMBER, {"own": 2.0, "c": 2.0}, r"the ledger names own, a, b, got \['c'\]"),
+        (NUMBER, {"own": 2.0, "c": 2.0}, r"expected only own, a, b, got \['c'\]"),
     ],
 )
 def test_measurements_of_the_wrong_kind(claim: Claim, measured: object, message: str) -> None:

@@ -155,7 +155,7 @@ def judge(
     named = (claim.protocol, *claim.alternatives)
     if beyond := [name for name in given if name not in named]:
         raise ClaimError(
-            f"claim {claim.id}: the ledger names {', '.join(named)}, got {quoted(beyond)}"
+            f"claim {claim.id}: expected only {', '.join(named)}, got {quoted(beyond)}"
         )
     if claim.protocol not in given:
         raise ClaimError(

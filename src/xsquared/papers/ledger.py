@@ -17,7 +17,7 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from xsquared.checks import check_choice, quoted
+from xsquared.checks import quoted
 from xsquared.papers import gated_units, gelu_linearization
 from xsquared.papers.errata import errata
 
@@ -272,7 +272,8 @@ def foundations(key: str) -> frozenset[str]:
         ValueError: an unknown key.
     """
     rests = _stored().rests
-    check_choice("key", key, sorted(sources() | set(rests)))
+    if not isinstance(key, str) or key not in sources() | rests.keys():
+        raise ValueError(f"expected a claim, an equation or an erratum, got {quoted(key)}")
     found: set[str] = set()
     ahead = list(rests.get(key, ()))
     while ahead:
