@@ -158,5 +158,5 @@ def test_claims_that_rest_on_a_misprint_say_so() -> None:
 
 
 def test_an_unknown_key_has_no_foundations() -> None:
-    with pytest.raises(ValueError, match="expected a claim, .* got 'gu-eq99'"):
+    with pytest.raises(ValueError, match=r"expected a claim, .* got 'gu-eq99'"):
         foundations("gu-eq99")
