@@ -146,17 +146,25 @@ def test_a_chapters_claims_are_one_table_and_one_list_of_records() -> None:
     table = settled.table()
     assert table.name == "tab-claims-02"
     assert table.columns == (
-        "Claim", "Verdict", "Required", "Measured", "Otherwise", "Note", "Entry",
+        "Claim", "Verdict", "Agree", "Required", "Measured", "Note", "Entry",
     )  # fmt: skip
     assert [row[1:] for row in table.rows] == [
-        ("✔ holds (1 of 1)", "0.09128709292 ± 1e-12", "0.0912871", "–", "–", "gu-eq9-constant"),
-        ("✘ fails (0 of 2)", "at most 1.001", "8.000", "largest-error 8.000", "at the middle",
-         "gu-eq12-minimises"),
+        ("✔ holds", "–", "0.09128709292 ± 1e-12", "0.0912871", "–", "gu-eq9-constant"),
+        ("✘ fails", "0 of 2", "at most 1.001", "8.000", "at the middle", "gu-eq12-minimises"),
         ("○ open", "–", "–", "–", "not measured with these parameters", "gu-eq13-printed"),
     ]  # fmt: skip
     bundle = settled._repr_mimebundle_()
     assert bundle["text/plain"] == str(table)
     assert [r["claim"] for r in bundle[VERDICT_MIME]] == ["gu-eq9-constant", "gu-eq12-minimises"]
+
+
+def test_the_table_names_what_flips_a_verdict() -> None:
+    (row,) = (
+        settle({"gl-acceptable-on-3": {"root-mean-square": 0.52, "largest-error": 1.2}})
+        .table()
+        .rows
+    )
+    assert row[1:6] == ("✘ fails", "1 of 2", "at most 1", "1.200", "root-mean-square 0.5200")
 
 
 def test_an_unexpected_verdict_is_marked_in_the_table() -> None:

@@ -58,8 +58,15 @@ class Verdict:
 
     @property
     def flips(self) -> list[str]:
-        """Protocols whose outcome is not that of the claim's own."""
+        """Protocols whose outcome is not that of the claim's own; none where that is none."""
+        if self.holds is None:
+            return []
         return [name for name, met in self.outcomes.items() if met != self.holds]
+
+    @property
+    def word(self) -> str:
+        """The verdict by the claim's own protocol, with its mark."""
+        return {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}[self.holds]
 
     @property
     def sort(self) -> str:
@@ -192,34 +199,26 @@ class Settled:
     verdicts: Mapping[str, Verdict | None]
 
     def table(self) -> Table:
-        """The claims in words with what they require and what was measured."""
+        """The claims in words, what they require, what was measured, and what flips the verdict."""
         claims = ledger()
         rows = []
         for key, verdict in self.verdicts.items():
             claim = claims[key]
-            row = {
-                "Claim": claim.statement,
-                "Verdict": "○ open",
-                "Required": claim.required or None,
-            }
-            row |= {
-                "Measured": None,
-                "Otherwise": None,
-                "Note": "not measured with these parameters",
-            }
+            row = {"Claim": claim.statement, "Verdict": "○ open", "Agree": None}
+            row |= {"Required": claim.required or None, "Measured": None, "Otherwise": None}
+            row |= {"Note": "not measured with these parameters", "Entry": key}
             if verdict is not None:
-                mark = {True: "✔", False: "✘", None: "○"}[verdict.holds]
                 unexpected = f"unexpected: {verdict.unexpected}" if verdict.unexpected else ""
-                others = [
-                    f"{name} {verdict.measured_text(name)}" for name in list(verdict.measured)[1:]
-                ]
+                flips = [f"{name} {verdict.measured_text(name)}" for name in verdict.flips]
+                agree = sum(verdict.outcomes.values()), len(verdict.outcomes)
                 row |= {
-                    "Verdict": f"{mark} {verdict.sentence}",
-                    "Measured": verdict.measured_text(),
-                    "Otherwise": ", ".join(others) or None,
+                    "Verdict": verdict.word,
+                    "Agree": f"{agree[0]} of {agree[1]}" if agree[1] > 1 else None,
+                    "Measured": verdict.measured_text() or None,
+                    "Otherwise": ", ".join(flips) or None,
                     "Note": "; ".join(filter(None, (verdict.note, unexpected))) or None,
                 }
-            rows.append(row | {"Entry": key})
+            rows.append(row)
         chapter = claims[next(iter(self.verdicts))].chapter
         return Table(
             pd.DataFrame(rows).set_index("Claim").dropna(axis="columns", how="all"),
