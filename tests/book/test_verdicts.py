@@ -123,7 +123,7 @@ def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Pro
     table = verdicts.coverage_table(small_project, "gated-units").splitlines()
     assert len(table) == 2 + sum(place.paper == "gated-units" for place in places())
     assert (
-        "| Eq. (6) | The MLP's recurrence. | `gu-eq6` ({doc}`erratum <errata>`), "
+        "| Eq. (6) | The MLP's recurrence. | {ref}`gu-eq6 <erratum-gu-eq6>`, "
         "{ref}`gu-eq6-printed <claim-gu-eq6-printed>` |"
     ) in table
     assert any("*None.* A definition" in row or "*None.* A choice" in row for row in table)

@@ -93,7 +93,8 @@ def write_errata(project: Project, paper: str) -> str:
         else:
             raise BookError(f"no test proves the erratum {slip.key}")
         right = slip.right.strip()
-        entries.append(f"**{slip.where}.** {slip.printed}\n\n*Right:* {right}\n\n{shown}")
+        head = f"(erratum-{slip.key})=\n**{slip.where}.** {slip.printed}"
+        entries.append(f"{head}\n\n*Right:* {right}\n\n{shown}")
     return "\n\n---\n\n".join(entries)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -123,6 +124,15 @@ def summary_table(project: Project) -> str:
     return "\n".join(rows)
 
 
+def _linked(keys: Collection[str]) -> str:
+    """Keys of claims, equations and errata, claims and errata as links."""
+    kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
+    kinds |= dict.fromkeys(ledger(), "claim")
+    return ", ".join(
+        f"{{ref}}`{key} <{kinds[key]}-{key}>`" if key in kinds else f"`{key}`" for key in keys
+    )
+
+
 def _written(entry: Entry) -> str:
     """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
     claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
@@ -142,7 +152,7 @@ def _written(entry: Entry) -> str:
         "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
         "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
         "Why it fails": claim.refuted.strip(),
-        "Rests on": ", ".join(f"`{key}`" for key in claim.uses),
+        "Rests on": _linked(claim.uses),
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
     stands = f", {entry.rests}" if entry.rests else ""
@@ -170,16 +180,9 @@ def protocol_list(_project: Project) -> str:
 def coverage_table(_project: Project, paper: str) -> str:
     """A Markdown table: every place of one paper, with its entries or the reason for none."""
     check_choice("paper", paper, PAPERS)
-    claims, slips = ledger(), {slip.key for slip in errata()}
-
-    def linked(key: str) -> str:
-        if key in claims:
-            return f"{{ref}}`{key} <claim-{key}>`"
-        return f"`{key}`" + (" ({doc}`erratum <errata>`)" if key in slips else "")
-
     rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
     for place in places():
         if place.paper == paper:
-            entries = ", ".join(map(linked, place.entries)) or f"*None.* {place.reason}"
+            entries = _linked(place.entries) or f"*None.* {place.reason}"
             rows.append(f"| {place.where} | {place.says} | {entries} |")
     return "\n".join(rows)
