@@ -71,10 +71,11 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
         "| claims | 2 | 1 |",
     ]
     page = verdicts.full_table(small_project, "gated-units")
-    assert page.startswith("### {doc}`chapters/01_good`\n\n```{dropdown} ✘ the first.\n")
+    assert page.startswith("### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n")
+    assert "```{dropdown} ✘ the first.\n" in page
     for written in (
-        ":name: claim-gu-a\n:class-container: xs-claim xs-fails\n",
-        "**fails by its own protocol, holds for other (1 of 3)**",
+        ":class-container: xs-claim xs-fails\n",
+        "(claim-gu-a)=\n**fails by its own protocol, holds for other (1 of 3)**",
         "- *Where:* Eq. 1; settled in {ref}`chapter 01 <tab-claims-01>`",
         "- *Estimand:* a slope.",
         "- *Protocol:* `own`: points all",

@@ -156,18 +156,17 @@ def _written(entry: Entry) -> str:
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
     stands = f", {entry.rests}" if entry.rests else ""
-    options = (
-        f":name: claim-{claim.id}\n:class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
-    )
-    title = f"{entry.mark} {claim.statement}"
-    return f"```{{dropdown}} {title}\n{options}\n\n**{sentence}**{stands}\n\n{body}\n```"
+    look = f":class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
+    # The anchor stands inside: a browser that follows a link to it opens what holds it.
+    head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
+    return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
 
 
 def full_table(project: Project, paper: str) -> str:
     """Markdown: every claim of one paper by chapter, each with an anchor ``claim-ID``."""
     blocks = []
     for chapter, entries in groupby(_of_paper(project, paper), lambda entry: entry.claim.chapter):
-        blocks.append(f"### {{doc}}`chapters/{chapter}`")
+        blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
         blocks += [_written(entry) for entry in entries]
     return "\n\n".join(blocks)
 
