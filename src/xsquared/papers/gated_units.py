@@ -13,7 +13,7 @@ from functools import partial
 
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Link, Links, Paper
+from xsquared.papers.equations import Equation, Links, Paper
 from xsquared.truncation import (
     PIECES,
     f,
@@ -82,8 +82,8 @@ def _any_target(name: str) -> Links:
     taylor = sum(any_f(start).diff(start, j) * (x - start) ** j / sp.factorial(j)
                  for j in range(order))
     leading = leading_term(name)
-    yield ("remainder", "for any f: the derivative by s of its Taylor polynomial of degree k - 1 at "
-           "s, whose integral from 0 to x is Taylor's remainder",
+    yield ("remainder", "for any f: the derivative by s of its Taylor polynomial of degree k - 1 "
+           "at s, whose integral from 0 to x is Taylor's remainder",
            sp.diff(taylor, start),
            any_f(start).diff(start, order) * (x - start) ** (order - 1) / sp.factorial(order - 1))
     yield ("reproduces", "polynomials of degree below k are reproduced",
