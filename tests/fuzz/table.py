@@ -997,7 +997,7 @@ for _solver, _counts, _scales in (
     (
         training.VariableProjection,
         ("max_iterations", "starts", "trial_iterations"),
-        ("ridge", "sharpest"),
+        ("ridge",),
     ),
     (
         training.RidgePath,
@@ -1032,6 +1032,8 @@ for _solver, _counts, _scales in (
         {},
         **dict.fromkeys(_counts, _WHOLE),
         **dict.fromkeys(_scales, _SHARE),
+        # None is no bound.
+        **({"sharpest": [v for v in _SHARE if v is not None]} if "ridge" in _scales else {}),
     )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
