@@ -405,3 +405,22 @@ def test_a_units_own_module_is_built_and_known_for_what_it_is() -> None:
         assert type(build(unit, 2, 3)) is module
         assert not unit.is_standard
     assert Unit("mine", module=type("Plain", (GatedNetwork,), {})).is_standard
+
+
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+@pytest.mark.parametrize("gate", ["relu", "gelu", "silu"])
+def test_redundant_parameters_are_counted_by_the_rank_of_the_jacobian(unit: str, gate: str) -> None:
+    """One scale a neuron for every factor, and one for a gate that is homogeneous."""
+    network = build(unit, 1, 3, activation=gate)
+    set_parameters(network, G=[[1.1], [-0.9], [1.3]], g=[0.2, 0.4, -0.5])
+    x = torch.linspace(-2, 2, 400, dtype=torch.float64)[:, None]
+
+    def values(parameters: dict[str, Tensor]) -> Tensor:
+        moved: Tensor = torch.func.functional_call(network, parameters, x)
+        return moved[:, 0]
+
+    blocks = torch.func.jacrev(values)(dict(network.named_parameters())).values()
+    jacobian = torch.cat([block.flatten(1) for block in blocks], dim=1)
+    rank = int(torch.linalg.matrix_rank(jacobian, rtol=1e-12))
+    scales = len(network.unit.factors) + (network.unit.gate.degree is not None)
+    assert jacobian.shape[1] - rank == 3 * scales

@@ -3,7 +3,8 @@
 Two classical families bracket every network of one input. Pieces that need not meet have the
 smallest error; splines as smooth as their degree allows have the fewest coefficients. For both, the
 leading error on equal cells is a constant times h^k rms(f^(k)), and with free knots the same
-constant times n^-k and a quasi-norm of f^(k) (Barrow and Smith, Quart. Appl. Math. 36, 1978).
+constant times n^-k and the mass of f^(k), the integral of abs(f^(k))^s with s = 1/(k + 1/2), to the
+power k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
 """
 
 from __future__ import annotations
@@ -24,9 +25,7 @@ from xsquared.quadrature import gauss_legendre, on_cells
 
 Family = Literal["discontinuous", "smooth"]
 
-#: Points of the midpoint rule for the quasi-norm; its integrand is continuous but not smooth.
-_POINTS = 20_000
-#: Points of the midpoint rule that finds zeros of f^(k) and shares between them.
+#: Points of the midpoint rule that finds zeros of f^(k) and masses between them.
 _FINE = 200_000
 #: Legendre polynomials beyond the first one that the pieces lack, in a lower bound's projection.
 _MORE_DEGREES = 3
@@ -118,18 +117,15 @@ def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) 
 def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> float:
     """Leading term of the best RMSE when the knots are free.
 
-    The constant times n^-k (integral of abs(f^(k))^s)^(1/s) with s = 1/(k + 1/2), over the square
-    root of the interval's length.
+    The constant times n^-k and the mass to the power k + 1/2, over the root of the width.
 
-    Arguments and errors as for :func:`predicted_uniform`.
+    Arguments and errors as for :func:`predicted_uniform` and :func:`segments`.
     """
     a, b = interval_of(target)
     n = check_integer("n_cells", n_cells, 1)
+    mass = segments(target, order).masses.sum()
     constant = float(error_constant(order, family))
-    s = 1 / (order + 0.5)
-    points = a + (np.arange(_POINTS) + 0.5) * (b - a) / _POINTS
-    integral = float(np.mean(np.abs(target.numpy(order)(points)) ** s)) * (b - a)
-    return float(constant * n**-order * integral ** (1 / s) / math.sqrt(b - a))
+    return float(constant * n**-order * mass ** (order + 0.5) / math.sqrt(b - a))
 
 
 def least_squares_spline_rmse(

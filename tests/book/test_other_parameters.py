@@ -96,6 +96,9 @@ CASES: dict[str, dict[str, Any]] = {
         "local_widths": [5, 11],
         "law_widths": [10, 20, 40],
         "most_pieces": 6,
+        "rough_widths": [4, 6],
+        "smooth_widths": [4, 8],
+        "smooth_seeds": 1,
     },
 }
 

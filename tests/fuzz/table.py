@@ -994,7 +994,11 @@ door(
 )
 _WHOLE, _SHARE = (*INTEGERS, -1), (*NUMBERS, -1.0)
 for _solver, _counts, _scales in (
-    (training.VariableProjection, ("max_iterations", "starts", "trial_iterations"), ("ridge",)),
+    (
+        training.VariableProjection,
+        ("max_iterations", "starts", "trial_iterations"),
+        ("ridge",),
+    ),
     (
         training.RidgePath,
         ("iterations", "last_work", "most_starts", "start_work", "kept"),
@@ -1028,6 +1032,8 @@ for _solver, _counts, _scales in (
         {},
         **dict.fromkeys(_counts, _WHOLE),
         **dict.fromkeys(_scales, _SHARE),
+        # None is no bound.
+        **({"sharpest": [v for v in _SHARE if v is not None]} if "ridge" in _scales else {}),
     )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
@@ -1414,7 +1420,7 @@ EXEMPT = {
     r"studies\.committed\.(rows|read|run|check|compare)": "takes a declared study and its trials",
     r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
-    r"studies\.declared\.smooth_trials": "takes what a study declares",
+    r"studies\.declared\.smooth_(line_)?trials": "takes what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
     r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",

@@ -1,7 +1,9 @@
-"""The gated-units paper's numbered equations, each as links that sympy proves, and two of ours.
+"""The gated-units paper's numbered equations, each as links that sympy checks, and two of ours.
 
 Sections 1-3 and appendix A with the forms that the paper prints, in its order; then our two
 constructions, which it does not have. Definitions are computed through :mod:`xsquared.truncation`.
+What holds for every function is stated with an undefined one; limits that rest on its smoothness
+are argued in the chapter on truncation errors.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from functools import partial
 
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Link, Links, Paper
+from xsquared.papers.equations import Equation, Links, Paper
 from xsquared.truncation import (
     PIECES,
     f,
@@ -56,7 +58,7 @@ def _network_at(position: sp.Expr, neuron: _Neuron) -> sp.Expr:
 
 
 def _spline(neuron: _Neuron) -> Links:
-    """What makes the rows a spline, and the rows: gates open or shut by where the cell lies."""
+    """What makes the rows a spline, and the first four rows: gates open or shut by the cell."""
     rows = [_network_at((k + sp.Rational(1, 2)) * h, neuron) for k in range(4)]
     crossed = rows[2] - rows[1]
     yield "outside", "left of all hinges only d remains", _network_at(-h, neuron), d
@@ -74,15 +76,30 @@ def _on_unit_cell(error: sp.Expr) -> sp.Expr:
     return sp.integrate(sp.expand(error.subs(h, 1) ** 2), (x, 0, 1))
 
 
-def _over_cells(name: str, coefficient: sp.Expr) -> Link:
-    """Cells with different f^(k) add up to the constant times the root mean square of f^(k)."""
-    order = PIECES[name].order
-    cell = (coefficient * h**order * (_a + _b * _i * h)) ** 2 * h
-    total = sp.summation(sp.expand(cell.subs(h, 1 / _n)), (_i, 0, _n - 1)) * _n ** (2 * order)
-    mean = sp.integrate((_a + _b * x) ** 2, (x, 0, 1))
-    return ("global", "summed over cells, the bound on the derivative becomes its root mean "
-            "square, shown for a derivative that varies linearly",
-            sp.limit(sp.expand(total), _n, sp.oo), coefficient**2 * mean)
+def _any_target(name: str) -> Links:
+    """For any f in C^k: what carries the error from Taylor polynomials to f itself."""
+    order, any_f, start = PIECES[name].order, sp.Function("f"), sp.Symbol("s", real=True)
+    taylor = sum(any_f(start).diff(start, j) * (x - start) ** j / sp.factorial(j)
+                 for j in range(order))
+    leading = leading_term(name)
+    yield ("remainder", "for any f: the derivative by s of its Taylor polynomial of degree k - 1 "
+           "at s, whose integral from 0 to x is Taylor's remainder",
+           sp.diff(taylor, start),
+           any_f(start).diff(start, order) * (x - start) ** (order - 1) / sp.factorial(order - 1))
+    yield ("reproduces", "polynomials of degree below k are reproduced",
+           terms_up_to(truncation_error(name), order - 1), 0)
+    yield ("only", "the leading term carries f^(k) at the cell's left end and nothing else",
+           leading, f[order] * sp.diff(leading, f[order]))
+
+
+def _riemann_sum() -> Links:
+    """For any g in C^1: sums over n cells tend to the integral, with a bound."""
+    g, start = sp.Function("g")(x), sp.Symbol("a", real=True)
+    yield ("by-parts", "for any g, on a cell that begins at a: (x - a) g has the derivative "
+           "g + (x - a) g', so that h g(a + h) exceeds the integral of g by that of (x - a) g'",
+           sp.diff((x - start) * g, x), g + (x - start) * sp.diff(g, x))
+    yield ("bound", "where abs(g') is at most 1, n cells of width 1/n miss the integral by no more "
+           "than 1/(2n)", _n * sp.integrate(x, (x, 0, 1 / _n)), 1 / (2 * _n))
 
 
 def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
@@ -96,7 +113,8 @@ def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
            constant**2 * h ** (2 * order) * derivative**2)
     yield ("unit", "the same on a cell of width one",
            _on_unit_cell(error), constant**2 * derivative**2)
-    yield _over_cells(name, constant)
+    yield from _any_target(name)
+    yield from _riemann_sum()
     yield ("rate", f"in parameters the error falls like P^-{order}",
            sp.limit(rms.subs(h, per_neuron / (_P - 1)) * _P**order, _P, sp.oo),
            (rms / h**order) * per_neuron**order)
@@ -150,9 +168,9 @@ def _eq4() -> Links:
     sample = sp.expand((error**2).subs(x, _i / big))
     mean = sp.limit(sp.expand(sp.summation(sample, (_i, 1, big)) / big), big, sp.oo)
     integral = sp.integrate(error**2, (x, 0, 1))
-    yield ("riemann", "the mean square over N equidistant points tends to the integral of the "
-           "square, shown for a generic quadratic error", mean, integral)
-    yield ("printed", "root of the mean tends to the root of the integral",
+    yield from _riemann_sum()
+    yield ("riemann", "the limit itself, for an error that is a quadratic", mean, integral)
+    yield ("printed", "root of the mean tends to the root of the integral, for that error",
            sp.sqrt(mean), sp.sqrt(integral))
 
 
@@ -161,6 +179,9 @@ paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuro
 
 @paper.equation("gu-eq6", "6", "the MLP recurrence")
 def _eq6() -> Links:
+    so_far, value = sp.symbols("Y f", real=True)
+    yield ("every-cell", "whatever the earlier neurons sum to at the right end of a cell, its own "
+           "neuron makes it f there", so_far + (value - so_far) / h * h, value)
     weights, y = [], _F[0]
     for i in range(4):
         weights.append(sp.expand((_F[i + 1] - y.subs(x, (i + 1) * h)) / h))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from xsquared.functions import PAPER_TARGET
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -71,6 +72,45 @@ def smooth_trials(
     )
 
 
+#: Analytic targets of one variable: the paper's, and Runge's function.
+SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
+
+
+def smooth_line_trials(
+    targets: tuple[str, ...] = SMOOTH_TARGETS,
+    gates: tuple[str, ...] = ("gelu", "silu"),
+    widths: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 64),
+    seeds: int = 10,
+    budgets: tuple[int, ...] = (300, 600),
+) -> tuple[Trial, ...]:
+    """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    return tuple(
+        Trial(
+            "mlp",
+            n,
+            expression=expression,
+            domain=((-1.0, 1.0),),
+            activation=gate,
+            settings=(
+                ("max_iterations", budget),
+                ("ridge", 1e-14),
+                ("sharpest", 16.0),
+                ("starts", 1),
+            ),
+            gates="frozen" if budget == 1 else "trained",
+            split="paper",
+            points=500,
+            seed=seed,
+            protocol="smooth",
+        )
+        for n in widths
+        for expression in targets
+        for gate in gates
+        for budget in (1, *budgets)
+        for seed in range(seeds)
+    )
+
+
 def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
     """The narrowest GLU on each problem with each gate and split, from one seed."""
     least = min(trial.n_hidden for trial in trials)
@@ -82,7 +122,7 @@ def _declared() -> tuple[Study, ...]:
     synthetic = [LINE, "sine", "friedman1", "friedman2", "friedman3"]
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
-    smooth = smooth_trials()
+    smooth, line = smooth_trials(), smooth_line_trials()
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
@@ -105,6 +145,18 @@ def _declared() -> tuple[Study, ...]:
             {"points": _POINTS},
             smooth,
             _narrow(smooth),
+        ),
+        Study(
+            "smooth_line",
+            "MLPs with GELU and SiLU gates on two analytic targets of one input",
+            {
+                "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable "
+                "projection with a ridge of 1e-14, once and with twice the iterations; and the "
+                "same starts frozen; judged on the 500 training points"
+            },
+            line,
+            # Linear least squares, which every processor solves alike.
+            tuple(t for t in line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
         ),
     )
 

@@ -91,6 +91,8 @@ class VariableProjection:
         starts: random starts that compete; with frozen gates there is one.
         trial_iterations: iterations of each start before the best goes on.
         ridge: multiple of the linear weights' sum of squares added to the mean square error.
+        sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
+            start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
         damping: how the damping moves, and when a descent ends.
         device: ``"cpu"`` or ``"cuda"``.
     """
@@ -100,6 +102,7 @@ class VariableProjection:
     starts: int = 3
     trial_iterations: int = 15
     ridge: float = 0.0
+    sharpest: float | None = None
     damping: Damping = DAMPING
     device: str = "cpu"
 
@@ -107,6 +110,8 @@ class VariableProjection:
         for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_number("ridge", self.ridge, least=0)
+        if self.sharpest is not None:
+            check_number("sharpest", self.sharpest, least=1)
         check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
@@ -120,11 +125,18 @@ class VariableProjection:
         draw = np.random.default_rng(seed)
         trains = gates == "trained"
         run = partial(
-            iterates, unit, x, y, train_gates=trains, ridge=self.ridge, damping=self.damping
+            iterates,
+            unit,
+            x,
+            y,
+            train_gates=trains,
+            ridge=self.ridge,
+            sharpest=self.sharpest,
+            damping=self.damping,
         )
         first = min(self.trial_iterations, self.max_iterations)
         starts = (
-            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
+            self._start(unit, data.train.x, n_hidden, draw)
             for _ in range(self.starts if trains else 1)
         )
         trials = [last(run(rows, max_iterations=first)) for rows in starts]
@@ -134,6 +146,14 @@ class VariableProjection:
             best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Trained(to_network(best, unit), best.status, total, best.rmse)
+
+    def _start(self, unit: Unit, x: np.ndarray, n: int, draw: np.random.Generator) -> Rows:
+        rows = rows_on_data(unit, x, n, draw)
+        if self.sharpest is not None and unit.gate.degree is None:
+            rows = Rows(
+                rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
+            )
+        return rows.to(self.device)
 
 
 def require_formula(solver: str, unit: Unit) -> None:
@@ -181,6 +201,7 @@ def iterates(
     train_gates: bool = True,
     max_iterations: int = 200,
     ridge: float = 0.0,
+    sharpest: float | None = None,
     damping: Damping = DAMPING,
 ) -> Iterator[ProjectedFit]:
     """Variable projection from given rows, one fit after the other; stop taking to stop early.
@@ -195,6 +216,7 @@ def iterates(
             least-squares problem is left.
         max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
         ridge: as there.
+        sharpest: as there, of every step's rows.
         damping: as there.
 
     Yields:
@@ -215,7 +237,9 @@ def iterates(
             raise ValueError(f"expected rows of {x.shape[1] + 1} entries, got {tuple(rows.shape)}")
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge)
+    model = _Model(
+        unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
+    )
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
@@ -294,12 +318,15 @@ class _Model:
     values: Tensor
     train_gates: bool
     ridge: float
+    sharpest: float = math.inf
 
     def normalised(self, rows: Rows) -> Rows:
-        """Rows at unit length, the gates' only where their length is no parameter."""
+        """Rows at unit length; the gates', where their length is a parameter, at most as sharp."""
         gate = rows.gate
-        if self.unit.gate.degree is not None and self.train_gates:
+        if self.train_gates and self.unit.gate.degree is not None:
             gate = _unit_rows(gate)
+        elif self.train_gates and self.sharpest < math.inf:
+            gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
         return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
 
     def gates(self, rows: Rows) -> Tensor:
