@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from xsquared.studies.executors import RunTrial
+from xsquared.studies.experiment import run_trial
+from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
+from xsquared.studies.learned_maps import map_trials, run_map
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -31,6 +35,7 @@ class Study:
         protocols: what each protocol of its trials trains, and where it is judged.
         trials: all of them.
         sample: those that every test run repeats: narrow, quick, and agreed upon by processors.
+        run: runs one of them.
 
     Raises:
         ValueError: a trial of a protocol that is not declared, or one that occurs twice.
@@ -41,6 +46,7 @@ class Study:
     protocols: Mapping[str, str]
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
+    run: RunTrial = run_trial
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
@@ -83,6 +89,12 @@ def _declared() -> tuple[Study, ...]:
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth = smooth_trials()
+    short = map_trials("short", (2,), (8,))
+    maps = (
+        *map_trials("drawn", features=(8, 16, 32, 64, 128)),
+        *map_trials("optimal", (2, 16), (16, 64)),
+        *map_trials("drawn", features=(256,)),
+    )
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
@@ -105,6 +117,14 @@ def _declared() -> tuple[Study, ...]:
             {"points": _POINTS},
             smooth,
             _narrow(smooth),
+        ),
+        Study(
+            "learned_maps",
+            "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+            MAP_PROTOCOLS,
+            (*short, *maps),
+            short,
+            run_map,
         ),
     )
 
