@@ -35,7 +35,9 @@ def closed_form_values(d: int, degree: int, scale: float) -> np.ndarray:
     k = np.arange(count)
     nodes, vectors = eigh_tridiagonal(2 * k + dim / 2, np.sqrt(k * (k + dim / 2 - 1))[1:])
     v = 2 * scale**2 * nodes[:, None]
-    half = k + degree // 2  # of the derivative's order n; (n-3)!! = 2^(half-1) Gamma(half-1/2)/sqrt(pi)
+    half = (
+        k + degree // 2
+    )  # of the derivative's order n; (n-3)!! = 2^(half-1) Gamma(half-1/2)/sqrt(pi)
     norms = gammaln(k + dim / 2) - gammaln(k + 1) - gammaln(dim / 2)
     logs = (half - 1 - k) * math.log(2) + gammaln(half - 0.5) - gammaln(k + 1) - norms / 2
     logs = logs + np.log(v + 2 * half) + k * np.log(v) - (half + 0.5) * np.log1p(v)
@@ -64,7 +66,9 @@ def test_levels_are_the_singular_values_of_the_whole_operator(d, nodes, error) -
     points = np.array(np.meshgrid(*[line] * d)).reshape(d, -1).T
     root = np.sqrt(np.prod(np.array(np.meshgrid(*[weights] * d)).reshape(d, -1), axis=0))
     expected = np.linalg.svd(root[:, None] * gelu(points @ points.T) * root, compute_uv=False)
-    found = np.repeat(*zip(*[(level.value, level.multiplicity) for level in levels(d)], strict=True))
+    found = np.repeat(
+        *zip(*[(level.value, level.multiplicity) for level in levels(d)], strict=True)
+    )
     np.testing.assert_allclose(found[: d + 1], expected[: d + 1], atol=error / 5)
     np.testing.assert_allclose(found[:12], expected[:12], atol=error)
 

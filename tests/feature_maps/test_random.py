@@ -133,7 +133,10 @@ def test_no_variance_where_the_input_vanishes() -> None:
         ),
         (lambda: sign_moment(np.ones(2), np.ones(3)), "w, x: expected vectors of one length"),
         (lambda: sign_moment(np.ones(2), np.full(2, 1e200)), "expected entries below"),
-        (lambda: draw_variance(np.ones(2), np.ones(2), -1.0), "moment: expected a finite number > 0"),
+        (
+            lambda: draw_variance(np.ones(2), np.ones(2), -1.0),
+            "moment: expected a finite number > 0",
+        ),
         (
             lambda: draw_variance(np.full(2, 1e6), np.ones(2), 1.0),
             r"V\^2/moment: .* <= 600, got",

@@ -281,8 +281,8 @@ def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor,
     """Batches without end, all seeds stacked."""
     size, step = protocol.n_pairs, 0
     while size is None:
-        drawn = draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
-        yield tuple(part.to(protocol.dtype) for part in drawn)
+        W, x, y = draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
+        yield W.to(protocol.dtype), x.to(protocol.dtype), y.to(protocol.dtype)
         step += 1
     drawn = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
     W, x, y = (part.to(protocol.dtype) for part in drawn)

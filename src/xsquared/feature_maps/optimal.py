@@ -1,8 +1,8 @@
 """The law of optimal features: the singular values of GELU(w . x), and the map that they belong to.
 
 Let w and x be independent normal vectors in d dimensions, x standard and w with entries of a given
-deviation, its scale. How small can E (GELU(w . x) - Phi(w) Psi(x))^2 be with m features? GELU(w . x)
-is the kernel of an integral operator, and the answer is what its m largest singular values leave
+deviation, its scale. How small can E (GELU(w . x) - Phi(w) Psi(x))^2 be with m features? GELU is
+then the kernel of an integral operator, and the answer is what its m largest singular values leave
 over (Eckart, Young, Schmidt): no network, however large or well trained, does better.
 
 The law is invariant under rotations, so the operator splits. The odd part z/2 has d singular values
@@ -210,7 +210,9 @@ class OptimalMap:
     def __post_init__(self) -> None:
         check_integer("m", self.m, 1)
         if self.m > sum(level.multiplicity for level in self._levels()):
-            raise ValueError(f"m: expected at most the features with a singular value, got {self.m}")
+            raise ValueError(
+                f"m: expected at most the features with a singular value, got {self.m}"
+            )
 
     def phi(self, w: np.ndarray) -> np.ndarray:
         """Features of weight rows, of deviation ``scale``: (..., d) -> (..., m).
@@ -273,7 +275,9 @@ def _gegenbauer(d: int, t: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     last, value, before = np.zeros_like(t), np.ones_like(t), 0.0
     for n in count_from(1):
         yield n - 1, value
-        after = math.sqrt(1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4)))
+        after = math.sqrt(
+            1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
+        )
         last, value, before = value, (t * value - before * last) / after, after
 
 

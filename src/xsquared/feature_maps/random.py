@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from scipy.special import gammaln, logsumexp, xlogy
 
 from xsquared.checks import check_finite_array, check_integer, check_number, check_size
@@ -58,12 +59,12 @@ class RandomMaclaurin:
         """
         W, products = self._products(W)
         scaled = self._scales() * products / len(self.orders)
-        return np.concatenate([self.exact_part.phi(W).numpy(), scaled], axis=-1)
+        return np.concatenate([self.exact_part.phi(torch.from_numpy(W)).numpy(), scaled], axis=-1)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
         """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
         x, products = self._products(x)
-        return np.concatenate([self.exact_part.psi(x).numpy(), products], axis=-1)
+        return np.concatenate([self.exact_part.psi(torch.from_numpy(x)).numpy(), products], axis=-1)
 
     def draws(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """What each random feature estimates by itself: (D,) for one row w (d,) and one x (d,).

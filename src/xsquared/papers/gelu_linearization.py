@@ -124,8 +124,7 @@ def _multinomial() -> Links:
         return many * sp.Mul(*(w[i] ** n[i] * x[i] ** n[i] for i in range(3)))
     yield ("three", "the fourth power in three dimensions",
            (w * x)[0] ** 4, sp.Add(*map(term, counts)))
-    yield ("printed", "two entries to the second power, with bases that do not depend on m, whichever"
-           " j and i are meant",
+    yield ("printed", "two entries to the second power, with bases that do not depend on m",
            (w[0] * x[0] + w[1] * x[1]) ** 2, 4 * w[0] ** 2 * x[0] ** 2)
 
 
@@ -233,8 +232,8 @@ def _hermite() -> Links:
            "order 2k, (-1)^k (2k-1)!!/(sqrt(2 pi) s^(2k+1)), for every k",
            sp.gammasimp(sp.factorial(2 * k) * term / _mu ** (2 * k) * s ** (2 * k)),
            sp.gammasimp((-1) ** k * 2**k * sp.gamma(k + sp.Rational(1, 2)) / sp.sqrt(sp.pi)))
-    yield ("double", "where (2k-1)!! is 2^k Gamma(k + 1/2)/sqrt(pi): one at k = 0, and times 2k + 1 "
-           "from k to k + 1",
+    yield ("double", "where (2k-1)!! is 2^k Gamma(k + 1/2)/sqrt(pi): one at k = 0, and times "
+           "2k + 1 from k to k + 1",
            2 * sp.expand_func(sp.gamma(k + sp.Rational(3, 2))) / sp.gamma(k + sp.Rational(1, 2)),
            2 * k + 1)
 
@@ -275,22 +274,23 @@ def _heights() -> Links:
     u = sp.Symbol("u", positive=True)
     a = (d - 3) / 2
     # With u = t^2 the integrals over angles are Euler's.
-    beta = lambda b: sp.gamma(b) * sp.gamma(a + 1) / sp.gamma(a + 1 + b)  # noqa: E731
-    mean = beta(1) / beta(sp.Rational(1, 2))
-    third = beta(2) / beta(sp.Rational(1, 2))
+    half = sp.Rational(1, 2)
+    whole, mean, third = (sp.gamma(b) / sp.gamma(a + 1 + b) for b in (half, 1, 2))
+    mean, third = mean / whole, third / whole
     second = d * mean / (2 * (d + 1))
     yield ("mean", "the mean of |t|",
-           sp.gammasimp(mean), sp.gammasimp(sp.gamma(d / 2) / (sp.sqrt(sp.pi) * sp.gamma((d + 1) / 2))))
+           sp.gammasimp(mean),
+           sp.gammasimp(sp.gamma(d / 2) / (sp.sqrt(sp.pi) * sp.gamma((d + 1) / 2))))
     yield ("quadratic", "and that of |t| times the harmonic (d t^2 - 1)/(d - 1)",
            sp.gammasimp(sp.expand_func((d * third - mean) / (d - 1) / mean)), 1 / (d + 1))
     yield ("moment", "of relu(z), which |z|/2 makes of z/2, the mean square is d/2",
            d * sp.integrate(u**2 * sp.exp(-(u**2) / 2), (u, 0, sp.oo)) / _ROOT, d / 2)
-    half = sp.Rational(1, 2)
-    leading = lambda b: (b - half) * sp.log(b) - b + sp.log(2 * sp.pi) / 2  # noqa: E731
+    leading = (u - half) * sp.log(u) - u + sp.log(2 * sp.pi) / 2
     yield ("stirling", "log Gamma to its constant, by sympy's own expansion",
-           sp.loggamma(u).series(u, sp.oo, 1).removeO().subs(sp.log(1 / u), -sp.log(u)), leading(u))
+           sp.loggamma(u).series(u, sp.oo, 1).removeO().subs(sp.log(1 / u), -sp.log(u)), leading)
     # (d/2) (mean of |t|)^2 is u Gamma(u)^2/Gamma(u + 1/2)^2 over pi, with u = d/2.
-    first = sp.exp(sp.limit(2 * leading(u) + sp.log(u) - 2 * leading(u + half), u, sp.oo)) / sp.pi
+    ratio = 2 * leading + sp.log(u) - 2 * leading.subs(u, u + half)
+    first = sp.exp(sp.limit(ratio, u, sp.oo)) / sp.pi
     yield ("first", "the share of the radial function tends to 1/pi", first, 1 / sp.pi)
     yield ("second", "that of the quadratic harmonics is its multiple, and tends to its half",
            sp.limit((d - 1) * (d + 2) / 2 * (second / (d * mean / 2)) ** 2, d, sp.oo),

@@ -1,4 +1,4 @@
-"""Learned maps of GELU(W x) that are wide enough for their features, against the best of their rank.
+"""Learned maps of GELU(W x), wide enough for their features, against the best of their rank.
 
 A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once.
 Their hidden layers have as many units as there are features, at least the paper's 64, so that the
@@ -26,9 +26,10 @@ DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
 _PAIRS, _CHUNK = 4096, 256
 _TRAINED = (
-    "hidden layers of max(64, m) units, a fresh batch of 64 pairs of standard normal W and x at every "
-    "step, Adam in float32 with the rate falling from 1e-3 to 0 along half a cosine, ten seeds; the "
-    "error is that on 4,096 other pairs, less the optimal map's error there, plus its exact error"
+    "hidden layers of max(64, m) units, a fresh batch of 64 pairs of standard normal W and x at "
+    "every step, Adam in float32 with the rate falling from 1e-3 to 0 along half a cosine, ten "
+    "seeds; the error is that on 4,096 other pairs, less the optimal map's error there, plus its "
+    "exact error"
 )
 #: What the trials of each protocol do.
 PROTOCOLS = {
