@@ -88,18 +88,6 @@ def _eq2() -> Links:
            z / 2 + sp.summation(gelu_term, (n, 0, sp.oo)) / _ROOT, gelu)
 
 
-@paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
-def _eq3() -> Links:
-    even = [sp.Poly(_taylor(gelu, 11) * _ROOT, z).coeff_monomial(z ** (2 * k)) for k in range(1, 6)]
-    printed = [1, -sp.Rational(1, 6), sp.Rational(1, 40), -sp.Rational(1, 336)]
-    yield ("odd", "the odd part of GELU is z/2 and nothing else",
-           (gelu - gelu.subs(z, -z)) / 2, z / 2)
-    yield "fifth", "the fifth even coefficient", even[4], sp.Rational(1, 3456)
-    yield ("printed", "the four even coefficients that are written out",
-           sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(even[:4]))),
-           sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(printed))))
-
-
 @paper.equation("gl-multinomial", "Section 2.1.4", "a power of a dot product")
 def _multinomial() -> Links:
     p, k = sp.symbols("p k", integer=True, nonnegative=True)
@@ -126,6 +114,18 @@ def _multinomial() -> Links:
            (w * x)[0] ** 4, sp.Add(*map(term, counts)))
     yield ("printed", "two entries to the second power, with bases that do not depend on m",
            (w[0] * x[0] + w[1] * x[1]) ** 2, 4 * w[0] ** 2 * x[0] ** 2)
+
+
+@paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
+def _eq3() -> Links:
+    even = [sp.Poly(_taylor(gelu, 11) * _ROOT, z).coeff_monomial(z ** (2 * k)) for k in range(1, 6)]
+    printed = [1, -sp.Rational(1, 6), sp.Rational(1, 40), -sp.Rational(1, 336)]
+    yield ("odd", "the odd part of GELU is z/2 and nothing else",
+           (gelu - gelu.subs(z, -z)) / 2, z / 2)
+    yield "fifth", "the fifth even coefficient", even[4], sp.Rational(1, 3456)
+    yield ("printed", "the four even coefficients that are written out",
+           sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(even[:4]))),
+           sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(printed))))
 
 
 @paper.equation("gl-eq4", "4", "a square as a product of lifted vectors")
