@@ -763,7 +763,7 @@ door(
 door(
     "feature_maps.random.draw_variance",
     random.draw_variance,
-    {"w": [1.0, 2.0], "x": [1.0, 2.0], "moment": 1.0, "exact": 1},
+    {"w": [0.5, 1.0], "x": [0.5, 1.0], "moment": 1.0, "exact": 1},
     w=_V,
     x=_V,
     moment=_SCALE,
@@ -773,7 +773,7 @@ _DIM, _DEVIATION = (*_D, 1, 10**6), (*NUMBERS, 0.0, -1.0, 1e9)
 for _name, _more, _bad in (
     ("second_moment", {}, {}),
     ("levels", {"left_over": 1e-3, "features": 4}, {"left_over": _SCALE, "features": (-1, 1.5)}),
-    ("best_mse", {"m": 3}, {"m": (*INTEGERS, [-1], "a", [1.5])}),
+    ("best_mse", {"m": 3}, {"m": (True, 1.5, "2", None, -1, [-1], [1.5])}),
     ("features_needed", {"error": 0.1}, {"error": _SCALE}),
 ):
     door(
@@ -1443,6 +1443,7 @@ EXEMPT = {
     r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
     r"studies\.declared\.smooth_trials": "takes what a study declares",
+    r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
     r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",

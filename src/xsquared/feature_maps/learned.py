@@ -258,7 +258,7 @@ def train(
     measured = {}
     for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
         if protocol.decay:
-            optimiser.param_groups[0]["lr"] = rate_at(protocol.rate, step, steps)
+            optimiser.param_groups[0]["lr"] = _rate_at(protocol.rate, step, steps)
         optimiser.zero_grad()
         loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
         loss.sum().backward()
@@ -272,7 +272,7 @@ def train(
     return Training(losses, measured, networks)
 
 
-def rate_at(rate: float, step: int, steps: int) -> float:
+def _rate_at(rate: float, step: int, steps: int) -> float:
     """The rate of a step, from 1 to ``steps``, along half a cosine from ``rate`` to zero."""
     return rate * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
 
