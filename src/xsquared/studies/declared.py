@@ -90,11 +90,7 @@ def _declared() -> tuple[Study, ...]:
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth = smooth_trials()
     short = map_trials("short", (2,), (8,))
-    maps = (
-        *map_trials("drawn", features=(8, 16, 32, 64, 128)),
-        *map_trials("optimal", (2, 16), (16, 64)),
-        *map_trials("drawn", features=(256,)),
-    )
+    maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
