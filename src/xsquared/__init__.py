@@ -2,8 +2,8 @@
 
 The package is layered: every module imports only from those named before it here.
 ``checks`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` → ``geometry`` → ``errors`` →
-``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``training`` → ``studies`` →
-``feature_maps`` → ``tables`` → ``papers`` → ``plotting`` → ``book`` → ``cli``.
+``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``feature_maps`` → ``training`` →
+``studies`` → ``tables`` → ``papers`` → ``plotting`` → ``book`` → ``cli``.
 Numerics never import tables, plotting, papers or the book's machinery.
 
 What a reader needs for data of one's own can be imported from here::

@@ -664,7 +664,7 @@ _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 
 _V = (*ARRAYS, [], [1.0], [[1.0]], 3.0, [1e300, 1.0])
 _map = tensor.TensorMap("symmetric", 2, np.array([0.0, 1.0, 0.5]))
 _drawn = random.draw_random_maclaurin(2, 4, 1.0, 0)
-_closed = optimal.ClosedMap("radial", 2)
+_best = optimal.OptimalMap(2, 3)
 _nets = learned.initial_networks(learned.Protocol(n_pairs=64), [0])
 door(
     "feature_maps.check_vectors",
@@ -744,11 +744,12 @@ door(
 door(
     "feature_maps.random.draw_random_maclaurin",
     random.draw_random_maclaurin,
-    {"d": 2, "n_features": 4, "rate": 1.0, "seed": 0},
+    {"d": 2, "n_features": 4, "moment": 1.0, "seed": 0, "exact": 1},
     d=(*_D, 2**30),
     n_features=(*_D, 2**30),
-    rate=_SCALE,
+    moment=_SCALE,
     seed=(*INTEGERS, -1),
+    exact=(*INTEGERS, -1, 10**6),
 )
 door("feature_maps.random.RandomMaclaurin.phi", _drawn.phi, {"W": [1.0, 2.0]}, W=_V)
 door("feature_maps.random.RandomMaclaurin.psi", _drawn.psi, {"x": [1.0, 2.0]}, x=_V)
@@ -762,29 +763,53 @@ door(
 door(
     "feature_maps.random.draw_variance",
     random.draw_variance,
-    {"w": [1.0, 2.0], "x": [1.0, 2.0], "rate": 1.0},
+    {"w": [0.5, 1.0], "x": [0.5, 1.0], "moment": 1.0, "exact": 1},
     w=_V,
     x=_V,
-    rate=_SCALE,
+    moment=_SCALE,
+    exact=(*INTEGERS, -1, 10**6),
 )
-for _name in ("second_moment", "singular_values", "best_mse"):
-    door(f"feature_maps.optimal.{_name}", getattr(optimal, _name), {"d": 3}, d=(*_D, 1, 10**6))
+_DIM, _DEVIATION = (*_D, 1, 10**6), (*NUMBERS, 0.0, -1.0, 1e9)
+for _name, _more, _bad in (
+    ("second_moment", {}, {}),
+    ("levels", {"left_over": 1e-3, "features": 4}, {"left_over": _SCALE, "features": (-1, 1.5)}),
+    ("best_mse", {"m": 3}, {"m": (True, 1.5, "2", None, -1, [-1], [1.5])}),
+    ("features_needed", {"error": 0.1}, {"error": _SCALE}),
+):
+    door(
+        f"feature_maps.optimal.{_name}",
+        getattr(optimal, _name),
+        {"d": 3, "scale": 1.0} | _more,
+        d=_DIM,
+        scale=_DEVIATION,
+        **_bad,
+    )
 door(
     "feature_maps.optimal.harmonics",
     optimal.harmonics,
     {"d": 3, "degree": 2},
-    d=(*_D, 1, 10**6),
+    d=_DIM,
     degree=(*INTEGERS, -1, 2**30),
 )
 door(
-    "feature_maps.optimal.ClosedMap",
-    optimal.ClosedMap,
-    {"name": "affine", "d": 2},
-    name=NAMES,
-    d=(*_D, 1, 10**6),
+    "feature_maps.optimal.unit_harmonics",
+    optimal.unit_harmonics,
+    {"d": 2, "degree": 2, "count": 2, "unit": [0.6, 0.8]},
+    d=_DIM,
+    degree=(*INTEGERS, -1, 2**30),
+    count=(*_D, 3),
+    unit=_V,
 )
-door("feature_maps.optimal.ClosedMap.phi", _closed.phi, {"w": [1.0, 2.0]}, w=_V)
-door("feature_maps.optimal.ClosedMap.psi", _closed.psi, {"x": [1.0, 2.0]}, x=_V)
+door(
+    "feature_maps.optimal.OptimalMap",
+    optimal.OptimalMap,
+    {"d": 2, "m": 3, "scale": 1.0},
+    d=_DIM,
+    m=_D,
+    scale=_DEVIATION,
+)
+door("feature_maps.optimal.OptimalMap.phi", _best.phi, {"w": [1.0, 2.0]}, w=_V)
+door("feature_maps.optimal.OptimalMap.psi", _best.psi, {"x": [1.0, 2.0]}, x=_V)
 door(
     "feature_maps.learned.Protocol",
     learned.Protocol,
@@ -795,14 +820,17 @@ door(
     batch=_D,
     hidden=_D,
     rate=(*NUMBERS, 0.0, -1.0),
+    decay=(1, None, "a"),
+    single=(1, None, "a"),
 )
-door(
-    "feature_maps.learned.initial_networks",
-    learned.initial_networks,
-    {"protocol": learned.Protocol(), "seeds": [0]},
-    protocol=(None, "spam", {}),
-    seeds=([], [-1], [1.5], [True], None, 3, "ab"),
-)
+for _name in ("initial_networks", "optimal_networks"):
+    door(
+        f"feature_maps.learned.{_name}",
+        getattr(learned, _name),
+        {"protocol": learned.Protocol(), "seeds": [0]},
+        protocol=(None, "spam", {}),
+        seeds=([], [-1], [1.5], [True], None, 3, "ab"),
+    )
 door(
     "feature_maps.learned.draw_pairs",
     learned.draw_pairs,
@@ -1421,6 +1449,7 @@ EXEMPT = {
     r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
     r"studies\.declared\.smooth_(line_)?trials": "takes what a study declares",
+    r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
     r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",

@@ -82,7 +82,7 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
 
     counted.__module__, counted.__qualname__ = run_trial.__module__, "run_trial"
     monkeypatch.setattr("xsquared.studies.experiment.run_trial", counted)
-    monkeypatch.setattr(committed, "run_trial", counted)
+    monkeypatch.setattr(committed, "STUDIES", {"small": replace(small, run=counted)})
     wider = replace(small.trials[0], n_hidden=3)
     found = rows("small", [wider, small.trials[4]])
     assert [row.trial for row in found] == [wider, small.trials[4]]

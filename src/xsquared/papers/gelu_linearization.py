@@ -88,26 +88,32 @@ def _eq2() -> Links:
            z / 2 + sp.summation(gelu_term, (n, 0, sp.oo)) / _ROOT, gelu)
 
 
-@paper.equation("gl-multinomial", "Section 2.1.4", "powers of a dot product")
+@paper.equation("gl-multinomial", "Section 2.1.4", "a power of a dot product")
 def _multinomial() -> Links:
-    def expanded(size: int, power: int, first: bool) -> sp.Expr:
-        """The sum over exponents; with the first entry alone as base, as printed."""
-        w, x = _rows(size)
-        total = sp.Integer(0)
-        for exponents in product(range(power + 1), repeat=size):
-            if sum(exponents) == power:
-                count = sp.factorial(power) / sp.prod(map(sp.factorial, exponents))
-                bases = [(w[0] * x[0]) if first else (w[m] * x[m]) for m in range(size)]
-                total += count * sp.prod(b**k for b, k in zip(bases, exponents, strict=True))
-        return total
-
-    for size, power in ((2, 2), (2, 4), (3, 2), (4, 4)):
-        w, x = _rows(size)
-        yield (f"d{size}-p{power}", f"in {size} dimensions, power {power}",
-               (w * x)[0] ** power, expanded(size, power, first=False))
-    w, x = _rows(2)
-    yield ("printed", "the printed products, whose bases do not depend on the place",
-           (w * x)[0] ** 2, expanded(2, 2, first=True))
+    p, k = sp.symbols("p k", integer=True, nonnegative=True)
+    k1, k2 = sp.symbols("k1 k2", integer=True, nonnegative=True)
+    a, b = sp.symbols("a b", positive=True)
+    power = sp.Symbol("m", integer=True, positive=True)
+    yield ("binomial", "two summands: the coefficient of a^k b^(p-k) obeys Pascal's rule, which "
+           "multiplying by a + b asks for",
+           sp.combsimp(sp.binomial(p, k + 1) + sp.binomial(p, k)), sp.binomial(p + 1, k + 1))
+    yield ("splits", "one more summand: a binomial of k and a multinomial of the rest make the "
+           "multinomial of all, so the theorem goes from d to d + 1 entries",
+           sp.gammasimp(sp.binomial(k + k1 + k2, k) * sp.factorial(k1 + k2)
+                        / (sp.factorial(k1) * sp.factorial(k2))),
+           sp.gammasimp(sp.factorial(k + k1 + k2)
+                        / (sp.factorial(k) * sp.factorial(k1) * sp.factorial(k2))))
+    yield ("separates", "each summand is a function of w times one of x",
+           (a * b) ** power, a**power * b**power)
+    w, x = _rows(3)
+    counts = [(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]
+    def term(n: tuple[int, ...]) -> sp.Expr:
+        many = sp.factorial(4) / sp.Mul(*map(sp.factorial, n))
+        return many * sp.Mul(*(w[i] ** n[i] * x[i] ** n[i] for i in range(3)))
+    yield ("three", "the fourth power in three dimensions",
+           (w * x)[0] ** 4, sp.Add(*map(term, counts)))
+    yield ("printed", "two entries to the second power, with bases that do not depend on m",
+           (w[0] * x[0] + w[1] * x[1]) ** 2, 4 * w[0] ** 2 * x[0] ** 2)
 
 
 @paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
@@ -218,31 +224,76 @@ def _hermite() -> Links:
     yield ("constant", "the mean of GELU(sigma g)",
            sp.integrate(sp.expand(gelu).subs(z, t) * law, (t, -sp.oo, sp.oo)),
            _sigma**2 / (_ROOT * s))
-    for j in (0, 2, 4, 6):
-        yield (f"derivative{j}", f"the mean of the density's derivative of order {j}",
-               sp.diff(shifted, _mu, j).subs(_mu, 0),
-               (-1) ** (j // 2) * sp.factorial2(j - 1) / (_ROOT * s ** (j + 1)))
+    k = sp.Symbol("k", integer=True, nonnegative=True)
+    term = (-(_mu**2) / (2 * (1 + _sigma**2))) ** k / sp.factorial(k)
+    yield ("series", "the shifted density's series in mu",
+           sp.summation(term, (k, 0, sp.oo)) / (_ROOT * s), shifted)
+    yield ("derivative", "its coefficients times (2k)!: the mean of the density's derivative of "
+           "order 2k, (-1)^k (2k-1)!!/(sqrt(2 pi) s^(2k+1)), for every k",
+           sp.gammasimp(sp.factorial(2 * k) * term / _mu ** (2 * k) * s ** (2 * k)),
+           sp.gammasimp((-1) ** k * 2**k * sp.gamma(k + sp.Rational(1, 2)) / sp.sqrt(sp.pi)))
+    yield ("double", "where (2k-1)!! is 2^k Gamma(k + 1/2)/sqrt(pi): one at k = 0, and times "
+           "2k + 1 from k to k + 1",
+           2 * sp.expand_func(sp.gamma(k + sp.Rational(3, 2))) / sp.gamma(k + sp.Rational(1, 2)),
+           2 * k + 1)
 
 
 @paper.equation("xs-random-maclaurin", "ours",
-                 "random features that are unbiased, and their variance")
+                 "random features that are unbiased, and the law of orders of least variance")
 def _random_maclaurin() -> Links:
     k = sp.Symbol("k", integer=True, nonnegative=True)
-    V = sp.Symbol("V", positive=True)
+    V, p = sp.symbols("V p", positive=True)
     w, x = _rows(3)
     omegas = [sp.Matrix([signs]) for signs in product((1, -1), repeat=3)]
     dots = [((o * w.T)[0], (o * x)[0]) for o in omegas]
     value = (w * x)[0]
     squares = sp.Add(*(w[i] ** 2 * x[i] ** 2 for i in range(3)))
     a = (-1) ** k / (_ROOT * 2**k * sp.factorial(k) * (2 * k + 1))
-    p = sp.exp(-_lambda) * _lambda**k / sp.factorial(k)
-    q = V**2 / (4 * _lambda)
+    weight = (V / 2) ** k / (sp.factorial(k) * (2 * k + 1))
+    whole = sp.sqrt(sp.pi / (2 * V)) * sp.erfi(sp.sqrt(V / 2))
+    b, c = sp.symbols("b c", positive=True)
     yield ("mean", "over all signs, (omega . w)(omega . x) is w . x on average",
            sp.Add(*(b * c for b, c in dots)) / 8, value)
     yield ("square", "and the mean of its square is V",
            sp.Add(*(b**2 * c**2 for b, c in dots)) / 8,
            (w * w.T)[0] * (x.T * x)[0] + 2 * value**2 - 2 * squares)
-    yield ("weight", "with Poisson orders the factorials cancel from a_k / p_k",
-           a / p, (-1) ** k * sp.exp(_lambda) / (_ROOT * (2 * _lambda) ** k * (2 * k + 1)))
-    yield ("variance", "the term of order k of the second moment", a**2 / p * V ** (2 * k + 2),
-           sp.exp(_lambda) * V**2 * q**k / (2 * sp.pi * sp.factorial(k) * (2 * k + 1) ** 2))
+    yield ("least", "b^2/p + c^2/(1-p) exceeds (b + c)^2 by a square: it is least for p "
+           "proportional to b, and so order by order",
+           b**2 / p + c**2 / (1 - p) - (b + c) ** 2, (b - p * (b + c)) ** 2 / (p * (1 - p)))
+    yield ("law", "|a_k| V^(k+1) is proportional to (V/2)^k/(k! (2k+1))",
+           a * (-1) ** k * V ** (k + 1), V / _ROOT * weight)
+    yield ("whole", "whose sum, as the integral of exp(V u^2/2) over u from 0 to 1, is known",
+           sp.integrate(sp.exp(V * t**2 / 2), (t, 0, 1)), whole)
+    yield ("term", "the integral of a term of that exponential",
+           sp.integrate((V * _s**2 / 2) ** k / sp.factorial(k), (_s, 0, 1)), weight)
+
+
+@paper.equation("xs-optimal-heights", "ours", "what optimal features leave over at the corners")
+def _heights() -> Links:
+    d = sp.Symbol("d", positive=True)
+    u = sp.Symbol("u", positive=True)
+    a = (d - 3) / 2
+    # With u = t^2 the integrals over angles are Euler's.
+    half = sp.Rational(1, 2)
+    whole, mean, third = (sp.gamma(b) / sp.gamma(a + 1 + b) for b in (half, 1, 2))
+    mean, third = mean / whole, third / whole
+    second = d * mean / (2 * (d + 1))
+    yield ("mean", "the mean of |t|",
+           sp.gammasimp(mean),
+           sp.gammasimp(sp.gamma(d / 2) / (sp.sqrt(sp.pi) * sp.gamma((d + 1) / 2))))
+    yield ("quadratic", "and that of |t| times the harmonic (d t^2 - 1)/(d - 1)",
+           sp.gammasimp(sp.expand_func((d * third - mean) / (d - 1) / mean)), 1 / (d + 1))
+    yield ("moment", "of relu(z), which |z|/2 makes of z/2, the mean square is d/2",
+           d * sp.integrate(u**2 * sp.exp(-(u**2) / 2), (u, 0, sp.oo)) / _ROOT, d / 2)
+    leading = (u - half) * sp.log(u) - u + sp.log(2 * sp.pi) / 2
+    yield ("stirling", "log Gamma to its constant, by sympy's own expansion",
+           sp.loggamma(u).series(u, sp.oo, 1).removeO().subs(sp.log(1 / u), -sp.log(u)), leading)
+    # (d/2) (mean of |t|)^2 is u Gamma(u)^2/Gamma(u + 1/2)^2 over pi, with u = d/2.
+    ratio = 2 * leading + sp.log(u) - 2 * leading.subs(u, u + half)
+    first = sp.exp(sp.limit(ratio, u, sp.oo)) / sp.pi
+    yield ("first", "the share of the radial function tends to 1/pi", first, 1 / sp.pi)
+    yield ("second", "that of the quadratic harmonics is its multiple, and tends to its half",
+           sp.limit((d - 1) * (d + 2) / 2 * (second / (d * mean / 2)) ** 2, d, sp.oo),
+           sp.Rational(1, 2))
+    yield ("left", "so the corners leave 1/2 - 1/pi and 1/2 - 3/(2 pi) of the mean square",
+           1 - sp.Rational(1, 2) - first - first / 2, sp.Rational(1, 2) - 3 / (2 * sp.pi))

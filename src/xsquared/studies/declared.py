@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from xsquared.functions import PAPER_TARGET
+from xsquared.studies.executors import RunTrial
+from xsquared.studies.experiment import run_trial
+from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
+from xsquared.studies.learned_maps import map_trials, run_map
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -32,6 +36,7 @@ class Study:
         protocols: what each protocol of its trials trains, and where it is judged.
         trials: all of them.
         sample: those that every test run repeats: narrow, quick, and agreed upon by processors.
+        run: runs one of them.
 
     Raises:
         ValueError: a trial of a protocol that is not declared, or one that occurs twice.
@@ -42,6 +47,7 @@ class Study:
     protocols: Mapping[str, str]
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
+    run: RunTrial = run_trial
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
@@ -123,6 +129,8 @@ def _declared() -> tuple[Study, ...]:
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth, line = smooth_trials(), smooth_line_trials()
+    short = map_trials("short", (2,), (8,))
+    maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
@@ -157,6 +165,14 @@ def _declared() -> tuple[Study, ...]:
             line,
             # Linear least squares, which every processor solves alike.
             tuple(t for t in line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
+        ),
+        Study(
+            "learned_maps",
+            "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+            MAP_PROTOCOLS,
+            (*short, *maps),
+            short,
+            run_map,
         ),
     )
 
