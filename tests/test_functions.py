@@ -325,6 +325,31 @@ def test_has_derivative_refuses_bad_orders() -> None:
         target("x").has_derivative(-1)
 
 
+@pytest.mark.parametrize("text", ["1/(x - 1)", "y/(x - 1)", "(y + z)/(x - 1)"])
+def test_a_pole_at_a_third_of_the_domain_is_met(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not finite at x=1\b"):
+        target(text, (0, 3))
+    function = target(text.replace("x - 1", "x + 1"), (0, 3))
+    points = [np.array([1.5, 2.0]) * (i + 1) for i in range(function.dim)]
+    expected = sum(points[1:]) if function.dim > 1 else 1.0
+    np.testing.assert_allclose(function(*points), expected / (points[0] + 1), rtol=1e-14)
+
+
+def test_exponents_of_a_million_are_the_largest() -> None:
+    for text in ("x**1000000", "x**-1000000", "x**(1000000 + x)"):
+        assert parse(text).has(sp.Symbol("x", real=True))
+    for text in ("x**1000001", "x**-1000001"):
+        with pytest.raises(ValueError, match="exponents of at most a million"):
+            parse(text)
+
+
+def test_a_second_derivative_that_would_fill_memory_is_refused() -> None:
+    product = target("*".join(f"(x + {i})" for i in range(1, 72)))
+    assert product.has_derivative(1)
+    with pytest.raises(ValueError, match=r"derivative of order \(2,\) of .* is too long"):
+        product.derivative(2)
+
+
 def test_a_derivative_that_would_fill_memory_is_refused() -> None:
     nested = "sin(" * 20 + "x" + ")" * 20
     assert target(nested).has_derivative(1)

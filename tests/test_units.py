@@ -342,6 +342,13 @@ def test_a_gate_that_is_not_its_degree_is_refused(value, degree, hinged, message
         Gate("mine", value, degree, hinged)
 
 
+def test_a_network_takes_float64_only() -> None:
+    network = build("mlp", 2, 3)
+    for x in (torch.ones(4, 2), torch.ones(4, 2, dtype=torch.int64), np.ones((4, 2)), None):
+        with pytest.raises(TypeError, match="expected a tensor of float64, got"):
+            network(x)
+
+
 def test_a_gate_of_no_degree_has_no_hinge() -> None:
     assert not Gate("mine", torch.tanh).hinged
 
