@@ -137,7 +137,7 @@ def changes(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.AST, a
 
 
 def mutants(module: str, source: str) -> list[Mutant]:
-    """All of a module's mutants that are Python."""
+    """All of a module's mutants."""
     lines = [line.encode() for line in source.splitlines(keepends=True)]
     found = {}
     for function, old, new in changes(ast.parse(source)):
@@ -148,11 +148,9 @@ def mutants(module: str, source: str) -> list[Mutant]:
         head, tail = lines[start][: old.col_offset], lines[end - 1][old.end_col_offset :]
         after = head + text.encode() + tail
         mutated = b"".join([*lines[:start], after, *lines[end:]]).decode()
-        with contextlib.suppress(SyntaxError):
-            compile(mutated, module, "exec")
-            both = (" ".join(t.decode().split()) for t in (b"".join(lines[start:end]), after))
-            made = Mutant(module, function, *both, mutated)
-            found.setdefault(made[:4], made)
+        both = (" ".join(t.decode().split()) for t in (b"".join(lines[start:end]), after))
+        made = Mutant(module, function, *both, mutated)
+        found.setdefault(made[:4], made)
     return list(found.values())
 
 
@@ -223,6 +221,12 @@ def text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
+def listed(entries: str) -> set[tuple[str, ...]]:
+    """The equivalent mutants of a file, each by all of it but its source."""
+    found = tomllib.loads(entries).get("line", [])
+    return {(e["module"], e["function"], e["line"], m) for e in found for m in e["mutants"]}
+
+
 def serve(path: Path, source: str) -> None:
     """From now on a file is imported as if it held this source."""
     real = SourceFileLoader.get_code
@@ -242,8 +246,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("_build/mutants.jsonl"), help="the rows")
     asked = parser.parse_args()
     tests, rows = Tests(), []
-    entries = tomllib.loads(text(EQUIVALENT)).get("mutant", [])
-    equivalent = {(e["module"], e["function"], e["line"], e["mutant"]) for e in entries}
+    equivalent = listed(text(EQUIVALENT))
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     fates = {tuple(row[:4]): row[4] for row in map(json.loads, text(asked.out).splitlines())}
     paths = (path for name in asked.module for path in sorted(tests.package.glob(f"{name}.py")))

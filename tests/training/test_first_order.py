@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 
-from xsquared.training.first_order import LBFGS, AdamW, trained
+from xsquared.training.first_order import LBFGS, AdamW, FirstOrder, trained
 from xsquared.training.result import Trained
 from xsquared.units import UNITS, GatedNetwork, build, set_parameters
 
@@ -121,6 +122,20 @@ def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> 
     assert run.status == "diverged"
     assert run.iterations < 60
     assert not np.isfinite(losses(run)[-1])
+
+
+class Idle(FirstOrder):
+    """Moves nothing."""
+
+    stall = 0.0
+
+    def descend(self, *_: object) -> Iterator[int]:
+        yield from (1, 2, 3)
+
+
+def test_where_any_decrease_counts_a_loss_that_stays_ends_no_descent() -> None:
+    run = trained(Idle(), network_of(), X, Y, ["D"])
+    assert (run.status, run.iterations, len(run.history)) == ("iterations", 3, 4)
 
 
 def test_lbfgs_records_between_its_inner_iterations() -> None:
