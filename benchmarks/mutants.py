@@ -50,7 +50,8 @@ OPERATORS = (
 SWAPS = {old: new for old, *new in map(str.split, OPERATORS.split(", "))}
 PAIRS = "min max, any all, minimum maximum, argmin argmax, floor ceil, sin cos, zeros ones"
 CALLS = {a: b for pair in PAIRS.split(", ") for a, b in (pair.split(), pair.split()[::-1])}
-SYMMETRIC = {"isinstance", "min", "max", "minimum", "maximum", "allclose", "array_equal"}
+# The order of their arguments says nothing, or turns every call into an error.
+SYMMETRIC = {"isinstance", "issubclass", "min", "max", "minimum", "maximum", "allclose", "has"}
 # What is left alone: types, and what errors say.
 SKIPPED = {"annotation", "returns", "decorator_list", "exc", "cause"}
 

@@ -335,6 +335,28 @@ def test_a_pole_at_a_third_of_the_domain_is_met(text: str) -> None:
     np.testing.assert_allclose(function(*points), expected / (points[0] + 1), rtol=1e-14)
 
 
+def test_the_longest_and_deepest_expressions() -> None:
+    assert str(parse("x" + " " * 1999)) == "x"
+    with pytest.raises(ValueError, match="at most 2000 characters, got 2001"):
+        parse("x" + " " * 2000)
+    assert str(parse("-" * 200 + "x")) == "x"
+    with pytest.raises(ValueError, match="nested more than 200 deep"):
+        parse("-" * 201 + "x")
+
+
+def test_a_name_has_at_most_80_characters() -> None:
+    whole = "x + " + "1" * 76
+    assert target(whole).name == whole
+    assert target(whole + "1").name == whole[:77] + "..."
+    assert len(target(whole + "1").name) == 80
+    assert target("x", name="").name == ""
+
+
+def test_the_norm_of_a_fast_oscillation() -> None:
+    exact = math.sqrt(1 - math.sin(2000) / 2000)
+    assert math.isclose(target("sin(1000*x)").l2_norm(), exact, rel_tol=1e-9)
+
+
 def test_exponents_of_a_million_are_the_largest() -> None:
     for text in ("x**1000000", "x**-1000000", "x**(1000000 + x)"):
         assert parse(text).has(sp.Symbol("x", real=True))

@@ -111,6 +111,11 @@ def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterati
     assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
 
 
+def test_a_square_beyond_float64_is_an_error() -> None:
+    with pytest.raises(FloatingPointError, match="spline on 3 cells is not finite"):
+        least_squares_spline_rmse(target("1e300*exp(x)"), 2, 3)
+
+
 def test_least_squares_spline_refuses_order_one() -> None:
     with pytest.raises(ValueError, match="order: expected an integer from 2 to 20, got 1"):
         least_squares_spline_rmse(PAPER_TARGET, 1, 4)
@@ -210,6 +215,10 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
     assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
     assert bounds[0, -1] <= error * (1 + 1e-12)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    projections = np.polynomial.legendre.legvander(nodes, order + 3).T @ (weights * f(nodes))
+    parts = (np.arange(order + 4) + 0.5) * projections**2
+    assert bounds[0, -1] == pytest.approx(parts[order:].sum(), rel=1e-8)
     halved = least_errors(f, order, grid, 15)
     assert 0 < halved[0, -1] < bounds[0, -1]
     assert (bounds[np.tril_indices(31)] == 0).all()

@@ -172,3 +172,9 @@ def test_bad_arguments_are_refused(method: str) -> None:
 def test_bad_settings_are_refused(method: type, settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         method(**settings)
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert AdamW() == AdamW(max_iterations=5000, learning_rate=0.02, records=200)
+    assert LBFGS() == LBFGS(max_iterations=2000, pairs=50, inner=20, stall=1e-7)

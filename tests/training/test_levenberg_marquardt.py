@@ -157,3 +157,20 @@ def test_who_stops_taking_stops_the_work() -> None:
     next(descent)
     descent.close()
     assert len(linearised) == 1
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert (
+        Damping(
+            start=1e-2,
+            lowered=4.0,
+            raised=4.0,
+            least=1e-12,
+            most=1e10,
+            stall=1e-8,
+            patience=3,
+            floor=1e-30,
+        )
+        == DAMPING
+    )

@@ -340,3 +340,18 @@ def test_bad_arguments_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Newton(**settings)
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert Newton() == Newton(
+        max_iterations=100,
+        joint=True,
+        singular=1e-13,
+        rcond=1e-13,
+        stall=1e-7,
+        patience=3,
+        armijo=1e-4,
+        halvings=30,
+        elements=4_000_000,
+    )

@@ -203,3 +203,20 @@ def test_a_wide_glu_on_friedman_1_stays_below_two_gib() -> None:
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 2 * 1024**2
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert RidgePath() == RidgePath(
+        ridges=(1e-3, 1e-6, 1e-10),
+        iterations=5,
+        last_iterations=(7, 25),
+        last_work=8192,
+        most_starts=48,
+        start_work=40000,
+        rounds=(4, 8),
+        round_ridge=1e-6,
+        kept=4,
+        margin=0.1,
+        to_the_end=True,
+    )
