@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
-import copy
 import gc
 import hashlib
 import importlib
@@ -66,13 +65,6 @@ class Mutant(NamedTuple):
     source: str
 
 
-def changed(node: ast.AST, **fields: object) -> ast.AST:
-    """A copy of a node with other fields."""
-    new = copy.copy(node)
-    vars(new).update(fields)
-    return new
-
-
 def swapped(operator: ast.AST) -> list[ast.AST]:
     """What may stand in an operator's place."""
     return [getattr(ast, name)() for name in SWAPS.get(type(operator).__name__, ())]
@@ -81,13 +73,14 @@ def swapped(operator: ast.AST) -> list[ast.AST]:
 def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
     """Pairs (old, new) of what this very node offers; text stands for a statement."""
     match node:
-        case ast.Compare(ops=ops):
+        case ast.Compare(left, ops, others):
             for i, op in enumerate(ops):
                 for new in swapped(op):
-                    yield node, changed(node, ops=[*ops[:i], new, *ops[i + 1 :]])
-        case ast.BinOp(op=op) | ast.BoolOp(op=op):
-            for new in swapped(op):
-                yield node, changed(node, op=new)
+                    yield node, ast.Compare(left, [*ops[:i], new, *ops[i + 1 :]], others)
+        case ast.BinOp(left, op, right):
+            yield from ((node, ast.BinOp(left, new, right)) for new in swapped(op))
+        case ast.BoolOp(op, values):
+            yield from ((node, ast.BoolOp(new, values)) for new in swapped(op))
         case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=operand):
             yield node, operand
         case ast.Constant(value=bool(value)):
@@ -96,15 +89,15 @@ def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
             yield node, ast.Constant(value + 1)
             if isinstance(value, int):
                 yield node, ast.Constant(value - 1)
-        case ast.Slice(lower=lower, upper=upper):
+        case ast.Slice(lower, upper):
             for bound, op in ((lower, ast.Add()), (upper, ast.Sub())):
                 if bound is not None and not isinstance(bound, ast.Constant | ast.UnaryOp):
                     yield bound, ast.BinOp(bound, op, ast.Constant(1))
-        case ast.Call(func=func, args=[first, second, *rest]):
-            name = ast.unparse(func).split(".")[-1]
+        case ast.Call(func, [first, second, *rest], keywords):
+            named = ast.unparse(func).split(".")[-1] in SYMMETRIC
             starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
-            if not starred and name not in SYMMETRIC and ast.dump(first) != ast.dump(second):
-                yield node, changed(node, args=[second, first, *rest])
+            if not named and not starred and ast.dump(first) != ast.dump(second):
+                yield node, ast.Call(func, [second, first, *rest], keywords)
         case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
             yield node, "return None"
         case ast.Continue() | ast.Break():
@@ -115,8 +108,8 @@ def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
             yield node, "pass"
         case ast.Name(id=name) if name in CALLS:
             yield node, ast.Name(CALLS[name])
-        case ast.Attribute(attr=name) if name in CALLS:
-            yield node, changed(node, attr=CALLS[name])
+        case ast.Attribute(value, name) if name in CALLS:
+            yield node, ast.Attribute(value, CALLS[name])
     conditions = [node.test] if isinstance(node, ast.If | ast.While | ast.IfExp) else []
     for test in (*conditions, *getattr(node, "ifs", ())):
         if not isinstance(test, ast.UnaryOp):
