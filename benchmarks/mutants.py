@@ -112,7 +112,7 @@ def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
             yield node, ast.Attribute(value, CALLS[name])
     conditions = [node.test] if isinstance(node, ast.If | ast.While | ast.IfExp) else []
     for test in (*conditions, *getattr(node, "ifs", ())):
-        if not isinstance(test, ast.UnaryOp):
+        if not isinstance(test, ast.UnaryOp | ast.Compare):  # those have changes of their own
             yield test, ast.UnaryOp(ast.Not(), test)
 
 
