@@ -73,6 +73,13 @@ def test_free_knots_reach_the_prediction() -> None:
     assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
 
 
+def test_the_prediction_for_free_knots_is_the_closed_form() -> None:
+    integral = 4**0.4 * 2 * math.sinh(0.8) / 0.8  # of abs(f'')^(2/5)
+    exact = integral**2.5 / math.sqrt(720) / 7**2 / math.sqrt(2)
+    found = predicted_free(target("exp(2*x)"), 2, 7, "smooth")
+    assert found == pytest.approx(exact, rel=1e-7)
+
+
 def test_free_knots_gain_nothing_where_the_derivative_is_constant() -> None:
     f = target("x**3", (0.0, 2.0))
     uniform, free = (p(f, 3, 7, "smooth") for p in (predicted_uniform, predicted_free))
