@@ -26,6 +26,7 @@ def test_identity_that_needs_more_than_expansion() -> None:
 def test_printed_form_decides_what_holds_as_printed() -> None:
     assert Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a),)).holds_as_printed()
     assert not Equation("k", "1", "t", (TRUE,), (FALSE,)).holds_as_printed()
+    assert not Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a), FALSE)).holds_as_printed()
 
 
 def test_equation_without_steps_is_refused() -> None:
