@@ -200,11 +200,13 @@ class Tests:
                 serve(self.package / f"{mutant.module}.py", mutant.source)
             os._exit(pytest.main([*PYTEST, *stage]))
         ended, deadline = 0, time.monotonic() + limit
-        while not ended and time.monotonic() < deadline:
-            time.sleep(0.02)
-            ended, status = os.waitpid(pid, os.WNOHANG)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)  # what it has started, and itself where it hangs
+        try:
+            while not ended and time.monotonic() < deadline:
+                time.sleep(0.02)
+                ended, status = os.waitpid(pid, os.WNOHANG)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)  # what it has started, and itself where it hangs
         if not ended:
             os.waitpid(pid, 0)
         return os.waitstatus_to_exitcode(status) if ended else None
