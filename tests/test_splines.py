@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +25,8 @@ from xsquared.splines import (
 from xsquared.training.free_knots import equidistributed_knots, fit_free_knots
 
 x = sp.Symbol("x")
+LINE = target("x")
+THREE = np.linspace(-1, 1, 3)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
@@ -70,6 +73,13 @@ def test_free_knots_reach_the_prediction() -> None:
     assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
 
 
+def test_the_prediction_for_free_knots_is_the_closed_form() -> None:
+    integral = 4**0.4 * 2 * math.sinh(0.8) / 0.8  # of abs(f'')^(2/5)
+    exact = integral**2.5 / math.sqrt(720) / 7**2 / math.sqrt(2)
+    found = predicted_free(target("exp(2*x)"), 2, 7, "smooth")
+    assert found == pytest.approx(exact, rel=1e-7)
+
+
 def test_free_knots_gain_nothing_where_the_derivative_is_constant() -> None:
     f = target("x**3", (0.0, 2.0))
     uniform, free = (p(f, 3, 7, "smooth") for p in (predicted_uniform, predicted_free))
@@ -108,6 +118,11 @@ def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterati
     assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
 
 
+def test_a_square_beyond_float64_is_an_error() -> None:
+    with pytest.raises(FloatingPointError, match="spline on 3 cells is not finite"):
+        least_squares_spline_rmse(target("1e300*exp(x)"), 2, 3)
+
+
 def test_least_squares_spline_refuses_order_one() -> None:
     with pytest.raises(ValueError, match="order: expected an integer from 2 to 20, got 1"):
         least_squares_spline_rmse(PAPER_TARGET, 1, 4)
@@ -131,9 +146,56 @@ def test_continuity_out_of_bounds_is_refused() -> None:
         least_squares_spline_rmse(PAPER_TARGET, 3, 4, 2)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: error_constant(101, "smooth"), "order: expected an integer from 1 to 100, got"),
+        (lambda: equal_cells_constant(0, -1), "order: expected an integer from 1 to 12, got"),
+        (lambda: equal_cells_constant(13, -1), "order: expected an integer from 1 to 12, got"),
+        (lambda: equal_cells_constant(4, -2), "continuity: expected an integer from -1 to 2, got"),
+        (lambda: least_squares_spline_rmse(LINE, 21, 1), "order: .* from 2 to 20, got"),
+        (lambda: least_squares_spline_rmse(LINE, 2, 0), "n_cells: .* from 1 to 1000000, got"),
+        (lambda: least_squares_spline_rmse(LINE, 3, 1, -1), "continuity: .* from 0 to 1, got"),
+        (lambda: segments(LINE, 0), "order: expected an integer from 1 to 12, got"),
+        (lambda: segments(LINE, 13), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 0, THREE, 1), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 13, THREE, 1), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 2, THREE, 0), "longest: expected an integer >= 1, got"),
+        (lambda: least_errors(LINE, 2, THREE[:1], 1), "expected at least 2 ascending points"),
+        (lambda: least_errors(LINE, 2, THREE[[0, 1, 1]], 1), "expected at least 2 ascending"),
+        (
+            lambda: certified_lower_bounds(np.eye(4), 3),
+            "most: expected an integer from 1 to 2, got",
+        ),
+        (
+            lambda: certified_lower_bounds(np.eye(4), 0),
+            "most: expected an integer from 1 to 2, got",
+        ),
+        (lambda: certified_lower_bounds(np.eye(1), 1), "expected shape"),
+        (lambda: certified_lower_bounds(np.ones((3, 4)), 1), "expected shape"),
+    ],
+)
+def test_each_door_names_its_bounds(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_bounds_larger_than_memory_should_hold_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("xsquared.checks.MOST_NUMBERS", 36)
+    assert least_errors(LINE, 1, np.linspace(-1, 1, 6), 1).shape == (6, 6)
+    with pytest.raises(ValueError, match="bounds: expected at most 36 numbers"):
+        least_errors(LINE, 1, np.linspace(-1, 1, 7), 1)
+
+
+def test_a_derivative_that_vanishes_has_no_segments() -> None:
+    assert segments(LINE, 1).zeros == 0
+    with pytest.raises(ValueError, match="does not vanish"):
+        segments(LINE, 2)
+
+
 def test_segments_find_zeros_inside_and_at_the_ends() -> None:
     cut = segments(target("sin(pi*x)", (0.0, 2.5)), 2)
-    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-4)
+    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-9)
     assert cut.zeros == 2
     assert cut.zero_at_end == (True, False)
     assert cut.masses[0] == pytest.approx(cut.masses[1], rel=1e-5)
@@ -166,6 +228,10 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
     assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
     assert bounds[0, -1] <= error * (1 + 1e-12)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    projections = np.polynomial.legendre.legvander(nodes, order + 3).T @ (weights * f(nodes))
+    parts = (np.arange(order + 4) + 0.5) * projections**2
+    assert bounds[0, -1] == pytest.approx(parts[order:].sum(), rel=1e-8)
     halved = least_errors(f, order, grid, 15)
     assert 0 < halved[0, -1] < bounds[0, -1]
     assert (bounds[np.tril_indices(31)] == 0).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -340,6 +340,38 @@ def test_only_records_are_registered() -> None:
 def test_a_gate_that_is_not_its_degree_is_refused(value, degree, hinged, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Gate("mine", value, degree, hinged)
+
+
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_names_are_text(name: object) -> None:
+    for what, make in (
+        ("gate", lambda: Gate(name, torch.relu, degree=1)),
+        ("unit", lambda: Unit(name)),
+        ("unit mine, activation", lambda: Unit("mine", activation=name)),
+    ):
+        with pytest.raises(TypeError, match=f"^{what}: expected a name, got {name!r}$"):
+            make()
+
+
+@pytest.mark.parametrize(("value", "hinged"), [("relu", True), (torch.relu, 1)])
+def test_a_gate_is_a_function_with_or_without_a_hinge(value: object, hinged: object) -> None:
+    with pytest.raises(TypeError, match="gate mine: expected a function as value and a bool"):
+        Gate("mine", value, degree=1, hinged=hinged)
+
+
+@pytest.mark.parametrize(
+    "value", [lambda _: 1.0, lambda z: z.sum(), lambda z: z.float(), lambda z: z.numpy()]
+)
+def test_a_gates_value_is_like_its_argument(value: Callable) -> None:
+    with pytest.raises(ValueError, match="gate mine: expected a value like its argument, float64"):
+        Gate("mine", value)
+
+
+def test_a_network_takes_float64_only() -> None:
+    network = build("mlp", 2, 3)
+    for x in (torch.ones(4, 2), torch.ones(4, 2, dtype=torch.int64), np.ones((4, 2)), None):
+        with pytest.raises(TypeError, match="expected a tensor of float64, got"):
+            network(x)
 
 
 def test_a_gate_of_no_degree_has_no_hinge() -> None:

@@ -159,7 +159,7 @@ def _sound(part: sp.Expr) -> bool:
         return False
     try:
         if not part.free_symbols:
-            value = complex(part) if part.is_Rational else complex(sp.N(part))
+            value = complex(part)
             return math.isfinite(value.real) and value.imag == 0
         moderate = not part.is_Pow or bool(part.exp.free_symbols)
         return moderate or abs(float(part.exp)) <= _MOST_EXPONENT

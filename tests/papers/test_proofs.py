@@ -63,6 +63,13 @@ def test_numeric_spot_check_of_every_link(equation: Equation) -> None:
         assert abs(gap) < 1e-20, step.name
 
 
+def test_no_link_goes_missing() -> None:
+    """A proof that is no longer there fails no other test."""
+    papers = gated_units, gelu_linearization, ours_splines
+    counts = [sum(len((*e.steps, *e.printed)) for e in paper.equations()) for paper in papers]
+    assert counts == [70, 48, 56]
+
+
 def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
     equations = gated_units.equations()
     numbers = [equation.number for equation in equations if equation.number.isdigit()]

@@ -484,3 +484,16 @@ def test_a_loss_that_is_not_finite_is_refused() -> None:
         run(UNITS["mlp"], x, 1e200 * y, rows(UNITS["mlp"], x, 2, 44))
     with pytest.raises(FloatingPointError, match="not finite"):
         run(UNITS["mlp"], x, math.nan * y, rows(UNITS["mlp"], x, 2, 44))
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    expected = VariableProjection(max_iterations=200, starts=3, trial_iterations=15, ridge=0.0)
+    assert VariableProjection() == expected
+    x, y = problem(1, 48)
+    start = rows(UNITS["glu"], x, 2, 49)
+    plain, named = (
+        last(iterates(UNITS["glu"], x, y, start, **settings))
+        for settings in ({}, {"train_gates": True, "max_iterations": 200, "ridge": 0.0})
+    )
+    assert (plain.iterations, plain.rmse) == (named.iterations, named.rmse)

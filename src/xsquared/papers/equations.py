@@ -37,8 +37,7 @@ class Step:
 
     def residual(self) -> sp.Expr:
         """``left - right`` in its simplest form: zero exactly where the link holds."""
-        difference = sp.expand(self.left - self.right)
-        return sp.Integer(0) if difference == 0 else sp.simplify(difference)
+        return sp.simplify(sp.expand(self.left - self.right))
 
     def holds(self) -> bool:
         """Whether sympy finds the two sides equal."""
