@@ -349,15 +349,21 @@ def _normal_equations(
 ) -> tuple[np.ndarray, np.ndarray]:
     """J'J in lower banded form and J'r, assembled from the cells' contiguous columns."""
     n, _, size = jacobian.shape
-    block = shape.block
+    total = shape.unknowns(n)
     gram = np.einsum("kqi,kqj->kij", jacobian, jacobian)
     local = np.einsum("kqi,kq->ki", jacobian, residual)
-    banded, gradient = np.zeros((size, shape.unknowns(n))), np.zeros(shape.unknowns(n))
-    for j in range(size):
-        gradient[j : j + n * block : block] += local[:, j]
-        for i in range(j, size):
-            banded[i - j, j : j + n * block : block] += gram[:, i, j]
-    return banded, gradient
+    i, j, in_band, in_vector = _places(size, shape.block, n, total)
+    banded = np.bincount(in_band, gram[:, i, j].ravel(), minlength=size * total)
+    gradient = np.bincount(in_vector, local.ravel(), minlength=total)
+    return banded.reshape(size, total), gradient
+
+
+@cache
+def _places(size: int, block: int, n: int, total: int) -> tuple[np.ndarray, ...]:
+    """Where the lower halves of cells' Gram matrices, and their vectors, go in the global ones."""
+    i, j = np.tril_indices(size)
+    first = np.arange(n)[:, None] * block
+    return i, j, ((i - j) * total + first + j).ravel(), (first + np.arange(size)).ravel()
 
 
 def _fix(banded: np.ndarray, gradient: np.ndarray, indices: np.ndarray) -> None:
