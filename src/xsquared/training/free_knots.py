@@ -7,24 +7,24 @@ Gauss-Legendre nodes that move with the cells. On such nodes the error is a smoo
 knots, whereas on a fixed grid it has a kink whenever a knot passes a point.
 
 Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
-banded linear system. *Step*: Levenberg-Marquardt on knots and coefficients together, from the
-projected point. Its knot part is the step of variable projection with Kaufman's Jacobian, since
-eliminating the coefficients from the joint normal equations leaves exactly that, but the joint
-system is banded, so that an iteration costs time proportional to n. The local basis (values,
-slopes, bubbles) is well conditioned, unlike the one-sided powers of the network; the weights are
-computed from the fitted cells afterwards.
+banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
+damped until its matrix is definite. The second derivatives are exact and cost nothing more: a
+piece's derivatives by its knots, at a fixed point, are polynomials of its own degree, so that they
+need the moments of the error and nothing else of the target. An iteration costs time proportional
+to n. The local basis (values, slopes, bubbles) is well conditioned, unlike the one-sided powers of
+the network; the weights are computed from the fitted cells afterwards.
 
 A network whose n hinges all lie inside has n + 1 cells, but not every spline on them: where gates
 at the knots open to either side, no neuron is left for the polynomial that stands behind them all,
 and it has to be constant. That is a linear condition on the coefficients of a few cells, and one
-multiplier per power eliminates it from the banded system (:func:`best_directions`).
+multiplier per power eliminates it from the banded system (:func:`best_directions`). Multiplied by
+them, the condition's second derivatives belong to Newton's matrix: those of the same polynomials.
 
 Of the target its values are asked for, no derivative: a kink or an infinite slope is no obstacle.
 
 References:
-    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection; Kaufman, BIT 15
-    (1975), for the Jacobian; Barrow and Smith, Quart. Appl. Math. 36 (1978), for the asymptotic
-    density of optimal knots.
+    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection;
+    Barrow and Smith, Quart. Appl. Math. 36 (1978), for the asymptotic density of optimal knots.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpbsv
 
 from xsquared.checks import check_finite_array, check_integer
-from xsquared.constructions import combination, increments, shifted
+from xsquared.constructions import combination, increments
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
 from xsquared.training.levenberg_marquardt import Damping, descend
@@ -49,12 +49,13 @@ from xsquared.units import Unit, find_unit
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
+#: No step makes a cell narrower, in shares of the interval: at a jump of the target they would
+#: shrink until rounding ends it.
+_LEAST_WIDTH = 1e-10
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
-#: Step of the target's slope, in widths of the cell: the outermost node is farther from its end.
-_STEP = 1e-6
 #: How the damping moves in a fit of knots.
-DAMPING = Damping(start=1e-3, lowered=3.0, most=1e12, stall=1e-7, floor=0.0)
+DAMPING = Damping(start=1e-2, lowered=5.0, most=1e10, stall=1e-7, patience=2, floor=0.0)
 #: Cells of the mesh on which the density of knots is estimated.
 _MESH = 400
 #: Combinations of directions that are compared at most.
@@ -98,12 +99,8 @@ class Space:
         """Which unknowns of a cell are coefficients, not knots."""
         return np.array([*range(1, self.block), *range(self.block + 1, self.size)])
 
-    def unknowns(self, n_cells: int) -> int:
-        """Unknowns of a spline."""
-        return n_cells * self.block + 1 + self.shared
 
-
-#: What the fit implements; the local bases of :func:`_reference` are written for these.
+#: What the fit implements; the local bases of :func:`_basis` are written for these.
 _SPACES = (Space(1, 0), Space(2, 0), Space(3, 1))
 
 
@@ -200,7 +197,7 @@ class FreeKnotSpline:
         rmse: root mean square error over the interval, by quadrature.
         iterations: Levenberg-Marquardt iterations, over all starts.
         gradient: largest derivative of the mean square error by a knot, times its cell's width,
-            over the mean square error: 0 at a stationary point.
+            over the mean square error: 0 at a stationary point. The condition's multipliers count.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which gates at the knots inside open so that no other neuron is
             needed, 1 to the right and -1 to the left; None where the spline is any of its space.
@@ -267,7 +264,7 @@ def fit_free_knots(
         pieces,
         math.sqrt(state.loss),
         iterations,
-        _relative_gradient(model, state),
+        model.relative_gradient(state),
         status,
         directions,
     )
@@ -312,9 +309,9 @@ class _Model:
         banded, right, scale = _projection(shape, width, (values * weights) @ powers)
         condition = None
         if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
-            rows = _behind(shape, t, cells) @ (scale[cells, :, None] * basis.powers).mT
-            condition = _spread(rows * self.signs[cells, None, None], cells, shape.block - 1, n=len(width))
+            cells, behind = self._behind(t)
+            rows = behind @ (scale[cells, :, None] * basis.powers).mT
+            condition = _spread(rows, cells, shape.block - 1, len(width))
         solution, multipliers = _conditioned(banded, right, condition)
         local = solution[_cells(len(width), shape.block - 1, shape.size - 2)]
         pieces = (local * scale) @ basis.powers
@@ -323,7 +320,9 @@ class _Model:
         jumps = np.zeros(len(width) - 1)
         if not shape.smoothness:
             at = error @ ends
-            jump = pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
+            jump = (
+                pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
+            )
             jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
         moments = (error * weights) @ powers * width[:, None]
         return _State(t, local, moments, jumps, multipliers, loss)
@@ -338,11 +337,9 @@ class _Model:
         gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
         functional, condition = state.moments, None
         if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
-            behind = _behind(shape, t, cells) * self.signs[cells, None, None]
+            cells, behind = self._behind(t)
             rows = behind @ derivatives[cells].mT
-            functional = functional.copy()
-            functional[cells] += state.multipliers @ behind
+            functional = self._functional(state)
         over = scale / width[:, None]
         columns = shape.columns
         by_left, by_right = over * (functional @ basis.left.T), over * (functional @ basis.right.T)
@@ -378,17 +375,38 @@ class _Model:
             damped[0, inner] += damping * size
             try:
                 step = _conditioned(damped, -total, condition)[0][places]
-                return self.project(_limited(t, step))
+                moved = _limited(t, step)
+                narrow = float(np.diff(moved).min()) < _LEAST_WIDTH * (t[-1] - t[0])
+                return None if narrow else self.project(moved)
             except LinAlgError:
                 return None
 
         return attempt
 
-    def gradient(self, state: _State) -> np.ndarray:
-        """Half the derivatives of the integral by the knots inside, coefficients held."""
-        _, derivatives, _ = _derivatives(self.shape, np.diff(state.knots), state.local)
-        by = np.einsum("kci,ki->kc", derivatives, state.moments)
-        return by[:-1, self.shape.block] + by[1:, 0]
+    def relative_gradient(self, state: _State) -> float:
+        """As the attribute of :class:`FreeKnotSpline`."""
+        width = np.diff(state.knots)
+        if len(width) < 2 or state.loss == 0:
+            return 0.0
+        _, derivatives, _ = _derivatives(self.shape, width, state.local)
+        by = np.einsum("kci,ki->kc", derivatives, self._functional(state))
+        inner = 2 * np.abs(by[:-1, self.shape.block] + by[1:, 0])
+        size = state.loss * (state.knots[-1] - state.knots[0])
+        return float(np.max(inner * np.minimum(width[:-1], width[1:])) / size)
+
+    def _functional(self, state: _State) -> np.ndarray:
+        """The moments, and in the combination's cells what the multipliers make of a polynomial."""
+        if self.signs is None:
+            return state.moments
+        made = state.moments.copy()
+        cells, behind = self._behind(state.knots)
+        made[cells] += state.multipliers @ behind
+        return made
+
+    def _behind(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The combination's cells, and :func:`_behind` of each with its sign."""
+        cells = np.flatnonzero(self.signs)
+        return cells, _behind(self.shape, t, cells) * self.signs[cells, None, None]
 
 
 def _derivatives(
@@ -473,7 +491,7 @@ def _solve(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
         LinAlgError: it is not positive definite.
     """
     _, solved, failed = dpbsv(banded, right, lower=1)
-    if failed:
+    if failed or not np.isfinite(solved).all():
         raise LinAlgError("the banded system is singular")
     return solved
 
@@ -497,14 +515,6 @@ def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Knots after the step, shortened so that no cell shrinks by more than a fixed share."""
     shrink = -np.diff(step) / np.diff(knots)
     return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))
-
-
-def _relative_gradient(model: _Model, state: _State) -> float:
-    width = np.diff(state.knots)
-    if len(width) < 2 or state.loss == 0:
-        return 0.0
-    inner = 2 * np.abs(model.gradient(state)) * np.minimum(width[:-1], width[1:])
-    return float(inner.max() / state.loss / (state.knots[-1] - state.knots[0]))
 
 
 def _pieces(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
@@ -628,6 +638,7 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
 
     Raises:
         ValueError: several variables, or fewer than one cell.
+            A target whose square has no integral: what narrow cells hold of it only grows.
         FloatingPointError: values whose squares are not finite.
     """
     check_integer("n_cells", n_cells, 1, 10**6)
@@ -651,13 +662,23 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         mass = error ** (1 / (degree + 1.5))
         first = first or float(mass.sum())
         heavy = (mass > 2 / _MESH * first) & (width > 1e-14 * (b - a))
-        if not heavy.any() or len(edges) > 4 * _MESH:
+        if not heavy.any() or len(edges) > 20 * _MESH:
             break
         edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
+    narrow = width < 1e-12 * (b - a)
+    if np.sum(size[narrow] ** 2) > 0.1 * np.sum(size**2):
+        pole = edges[:-1][narrow][np.argmax(size[narrow])]
+        raise ValueError(
+            f"expected a target whose square has an integral on ({a:g}, {b:g}), {target.name} "
+            f"grows without bound near {pole:.6g}"
+        )
     # A floor keeps a share of the knots where the derivative happens to vanish.
     mass = mass + 0.05 * first * width / (b - a) if first else width
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
-    return np.concatenate([[a], np.interp(np.arange(1, n_cells) / n_cells, share, edges), [b]])
+    knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
+    # At a jump all cells would fall together.
+    share = np.cumsum(np.maximum(np.diff(knots), 1e-9 * (b - a)))
+    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
 
 
 def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:

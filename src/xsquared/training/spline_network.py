@@ -59,6 +59,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
+#: Errors that differ by less are of one optimum.
+_SAME = 1e-4
 #: Cells of the rule on which networks are fitted whose slope is not continuous.
 _FIXED = 60
 
@@ -80,6 +82,7 @@ class FreeKnots:
         moves: most knots moved to better places.
         directions: how many choices of the gates' directions are fitted, with all hinges inside;
             with 0 all gates but one open away from an anchor.
+        optima: from how many optima of the spline these fits start.
         trial_iterations: of each of these fits before the best goes on.
         narrow: the widest network for which gates away from an anchor are tried in any case.
         jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
@@ -94,6 +97,7 @@ class FreeKnots:
     jitter: float = 0.4
     moves: int = 4
     directions: int = 4
+    optima: int = 2
     trial_iterations: int = 25
     narrow: int = 8
     jumps: int = 3
@@ -103,7 +107,7 @@ class FreeKnots:
     def __post_init__(self) -> None:
         for setting in fields(self):
             if setting.type == "int":
-                least = int(setting.name in ("starts", "trial_iterations"))
+                least = int(setting.name in ("starts", "optima", "trial_iterations"))
                 check_integer(setting.name, getattr(self, setting.name), least)
         check_choice("start", self.start, get_args(Start))
         # Beyond a half knots could cross.
@@ -162,17 +166,19 @@ class FreeKnots:
 
         spent, reached, bound = 0, np.inf, 0.0
         if self.directions:
-            free = self.spline(target, record, n_hidden + 1, seed)
+            optima = self._optima(target, record, n_hidden + 1, seed)
             tries = [
                 fit_free_knots(
                     target, record, free.knots, self.trial_iterations, directions, self.damping
                 )
+                for free in _distinct(optima)[: self.optima]
                 for directions in best_directions(target, record, free.knots, self.directions)
             ]
             ahead = min(tries, key=lambda one: one.rmse)
             spline = self._fit(target, record, ahead.knots, ahead.directions)
-            spent += free.iterations + sum(one.iterations for one in (*tries, spline))
-            reached, bound = add(spline), free.rmse * (1 + 1 / n_hidden) ** order
+            spent += sum(one.iterations for one in (*optima, *tries, spline))
+            reached = add(spline)
+            bound = min(one.rmse for one in optima) * (1 + 1 / n_hidden) ** order
         if n_hidden <= self.narrow or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
             spent += spline.iterations
@@ -181,7 +187,8 @@ class FreeKnots:
                 spent += spline.iterations
                 add(spline)
         best = min(made, key=lambda one: one.rmse, default=None)
-        if order > 3 and (n_hidden <= self.jumps or best is None or not best.holds):
+        wide = n_hidden > self.jumps or order < 4
+        if record.factors and not (wide and best is not None and best.holds):
             for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
                 made.append(other)
@@ -190,15 +197,15 @@ class FreeKnots:
     def _with_free_roots(
         self, target: Target, unit: Unit, n_hidden: int, seed: int
     ) -> list[SplineNetwork]:
-        """Networks of a unit of two factors whose slope is not continuous.
+        """Networks whose pieces meet as those of a unit with a factor less do, or not even so.
 
-        The unit of one factor, the other being one; for narrow networks also variable projection
-        from random rows, on nodes that do not move.
+        That unit's, the last factor being one; for narrow networks of two factors also variable
+        projection from random rows, on nodes that do not move.
         """
-        fewer = replace(unit, factors=unit.factors[:1])
+        fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
         network = build(unit, 1, n_hidden)
-        (weight, bias) = unit.factors[1]
+        (weight, bias) = unit.factors[-1]
         ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}
         values = {name: value.detach().numpy() for name, value in inner.network.named_parameters()}
         set_parameters(network, **values, **ones)
@@ -211,7 +218,7 @@ class FreeKnots:
             ruled = torch.from_numpy(weights / weights.sum())
             return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
 
-        if n_hidden <= self.jumps and self.random_starts:
+        if len(unit.factors) > 1 and n_hidden <= self.jumps and self.random_starts:
             tries = [
                 run(rows_on_data(unit, x[:, None], n_hidden, draw), self.trial_iterations)
                 for _ in range(self.random_starts)
@@ -238,6 +245,14 @@ class FreeKnots:
             ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`, or a unit
                 that :func:`xsquared.training.free_knots.space` refuses.
         """
+        fits = self._optima(target, unit, n_cells, seed)
+        best = min(fits, key=lambda fit: fit.rmse)
+        return replace(best, iterations=sum(fit.iterations for fit in fits))
+
+    def _optima(
+        self, target: Target, unit: str | Unit, n_cells: int, seed: int
+    ) -> list[FreeKnotSpline]:
+        """Where the starts and the moves lead."""
         fits = [
             self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
         ]
@@ -247,7 +262,7 @@ class FreeKnots:
             if not fits[-1].rmse < best.rmse * (1 - _WORTH):
                 break
             best = fits[-1]
-        return replace(best, iterations=sum(fit.iterations for fit in fits))
+        return fits
 
     def _fit(
         self,
@@ -378,6 +393,15 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
             rest = [[c3, -q], [1.0, -b0 / q]]
         return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
     return None
+
+
+def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
+    """The best fits, of those with nearly the same error one."""
+    made: list[FreeKnotSpline] = []
+    for one in sorted(fits, key=lambda fit: fit.rmse):
+        if not made or one.rmse > made[-1].rmse * (1 + _SAME):
+            made.append(one)
+    return made
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
