@@ -262,6 +262,23 @@ def test_the_door_judges_by_the_forward_pass() -> None:
     assert made.train_rmse < 1.0
 
 
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    ("text", "domain", "most"),
+    [("x/abs(x)", (-1.0, 1.03), 1e-4), ("atan(1/x)", (-1.0, 1.0), 5e-3),
+     ("atan(1/x)", (0.0, 1.0), 1e-3), ("abs(x)**0.6", (-1.0, 1.0), 2e-2)],
+)  # fmt: skip
+def test_jumps_and_roots_are_trained(text, domain, most: float, unit: str) -> None:
+    """At a jump knots of quadratics would merge until rounding is all: lines do not."""
+    assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
+
+
+@pytest.mark.parametrize("start", ["density", "equidistant", "random"])
+def test_a_pole_inside_is_refused_at_the_door(start: str) -> None:
+    with pytest.raises(ValueError, match="expected a target whose square has an integral"):
+        fit(sampled(target("tan(2*x)"), 100), "gqu", 8, solver=FreeKnots(start=start))
+
+
 def test_frozen_gates_stay() -> None:
     made = fit(sampled(PAPER_TARGET, 500), "glu", 5, solver=FreeKnots(), gates="frozen")
     np.testing.assert_allclose(np.sort(knots(made.network)), np.linspace(-1, 1, 5), atol=1e-12)

@@ -21,6 +21,45 @@ _POINTS = (
 )
 
 
+#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
+QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
+    ("exp(x)", (-1, 1)),
+    ("exp(2*x)*x", (-1, 1)),
+    ("exp(-3*x)", (-1, 1)),
+    ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)),
+    ("erf(3*x)", (-1, 1)),
+    ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)),
+    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
+    ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)),
+    ("sin(x**2)", (0, 6)),
+    ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)),
+    ("atan(100*(x - 0.3))", (-1, 1)),
+    ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)),
+    ("x**100", (-1, 1)),
+    ("exp(-20*x)", (0, 1)),
+    ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)),
+    ("abs(sin(4*x))", (-1, 1)),
+    ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)),
+    ("x**0.1", (0, 1)),
+    ("sqrt(1 - x**2)", (-1, 1)),
+    ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)),
+    ("log(x)", (1e-4, 1)),
+    ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)),
+    ("sin(x)", (1000, 1003)),
+    ("log(x)", (100, 1000)),
+    ("sin(10**6*x)", (0, 1e-5)),
+)
+
+
 @dataclass(frozen=True)
 class Study:
     """Trials that belong together.
@@ -71,6 +110,27 @@ def smooth_trials(
     )
 
 
+def quality_trials(widths: tuple[int, ...] = (2, 5, 8, 20)) -> tuple[Trial, ...]:
+    """Free knots for every target and unit; narrow networks by their values on points as well."""
+    return tuple(
+        Trial(
+            unit,
+            n,
+            expression=text,
+            domain=(domain,),
+            solver=solver,
+            split="paper",
+            points=400,
+            protocol=protocol,
+        )
+        for text, domain in QUALITY_TARGETS
+        for unit in ("mlp", "glu", "gqu")
+        for n in widths
+        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
+        if solver == "free_knots" or n == 5
+    )
+
+
 def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
     """The narrowest GLU on each problem with each gate and split, from one seed."""
     least = min(trial.n_hidden for trial in trials)
@@ -83,6 +143,7 @@ def _declared() -> tuple[Study, ...]:
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth = smooth_trials()
+    quality = quality_trials()
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
@@ -105,6 +166,16 @@ def _declared() -> tuple[Study, ...]:
             {"points": _POINTS},
             smooth,
             _narrow(smooth),
+        ),
+        Study(
+            "quality",
+            "MLP, GLU and GQU on targets of one variable of every kind",
+            {
+                "integral": "the integral of the squared error; integral_rmse is judged",
+                "equidistant": "400 equidistant points; integral_rmse is judged",
+            },
+            quality,
+            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::6],
         ),
     )
 

@@ -175,9 +175,10 @@ class FreeKnots:
                 for directions in best_directions(target, record, free.knots, self.directions)
             ]
             ahead = min(tries, key=lambda one: one.rmse)
-            spline = self._fit(target, record, ahead.knots, ahead.directions)
-            spent += sum(one.iterations for one in (*optima, *tries, spline))
-            reached = add(spline)
+            ends = [self._fit(target, record, ahead.knots, ahead.directions)]
+            self._move(target, record, ends)
+            spent += sum(one.iterations for one in (*optima, *tries, *ends))
+            reached = add(min(ends, key=lambda one: one.rmse))
             bound = min(one.rmse for one in optima) * (1 + 1 / n_hidden) ** order
         if n_hidden <= self.narrow or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
@@ -256,13 +257,17 @@ class FreeKnots:
         fits = [
             self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
         ]
+        self._move(target, unit, fits)
+        return fits
+
+    def _move(self, target: Target, unit: str | Unit, fits: list[FreeKnotSpline]) -> None:
+        """Add fits from the best one with a knot moved to a better place, as long as that pays."""
         best = min(fits, key=lambda fit: fit.rmse)
-        for _ in range(self.moves if n_cells > 3 else 0):
-            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best)))
+        for _ in range(self.moves if len(best.pieces) > 3 else 0):
+            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best), best.directions))
             if not fits[-1].rmse < best.rmse * (1 - _WORTH):
                 break
             best = fits[-1]
-        return fits
 
     def _fit(
         self,
@@ -277,11 +282,9 @@ class FreeKnots:
         """The starts, each (n_cells + 1,)."""
         check_integer("seed", seed, 0)
         a, b = target.domain[0]
-        plain = (
-            np.linspace(a, b, n_cells + 1)
-            if self.start == "equidistant"
-            else equidistributed_knots(target, unit, n_cells)
-        )
+        plain = equidistributed_knots(target, unit, n_cells)
+        if self.start == "equidistant":
+            plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         if self.start == "random":
             made = []
