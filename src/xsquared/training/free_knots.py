@@ -405,6 +405,7 @@ class _Model:
 
     def _behind(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The combination's cells, and :func:`_behind` of each with its sign."""
+        assert self.signs is not None
         cells = np.flatnonzero(self.signs)
         return cells, _behind(self.shape, t, cells) * self.signs[cells, None, None]
 
@@ -665,8 +666,8 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         if not heavy.any() or len(edges) > 20 * _MESH:
             break
         edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
-    narrow = width < 1e-12 * (b - a)
-    if np.sum(size[narrow] ** 2) > 0.1 * np.sum(size**2):
+    narrow = width < 1e-7 * (b - a)
+    if np.sum(size[narrow] ** 2) > 0.5 * np.sum(size**2):
         pole = edges[:-1][narrow][np.argmax(size[narrow])]
         raise ValueError(
             f"expected a target whose square has an integral on ({a:g}, {b:g}), {target.name} "
