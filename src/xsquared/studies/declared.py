@@ -43,7 +43,6 @@ QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
     ("x**100", (-1, 1)),
     ("exp(-20*x)", (0, 1)),
     ("abs(x)", (-1, 1)),
-    ("abs(x - 0.3) + x**2", (-1, 1)),
     ("abs(sin(4*x))", (-1, 1)),
     ("abs(x)**0.6", (-1, 1)),
     ("sqrt(x)", (0, 1)),

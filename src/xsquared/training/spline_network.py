@@ -156,7 +156,10 @@ class FreeKnots:
 
         def add(spline: FreeKnotSpline) -> float:
             """The error of the forward pass; infinite where n neurons cannot carry the spline."""
-            network = spline_network(record, spline, n_hidden)
+            try:
+                network = spline_network(record, spline, n_hidden)
+            except ValueError:  # rounding of cells that have all but merged: the pieces do not meet
+                network = None
             if network is None:
                 return np.inf
             made.append(
