@@ -55,7 +55,7 @@ _LEAST_WIDTH = 1e-10
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
 #: How the damping moves in a fit of knots.
-DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-9, patience=2, floor=0.0)
+DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
 #: Cells of the mesh on which the density of knots is estimated.
 _MESH = 400
 #: Combinations of directions that are compared at most.

@@ -82,9 +82,11 @@ class FreeKnots:
         moves: most knots moved to better places.
         directions: how many choices of the gates' directions are fitted, with all hinges inside;
             with 0 all gates but one open away from an anchor.
-        optima: from how many optima of the spline these fits start.
         trial_iterations: of each of these fits before the best goes on.
-        narrow: the widest network for which gates away from an anchor are tried in any case.
+        narrow: the widest network for which gates away from an anchor are tried in any case, and
+            directions at every optimum that the starts lead to.
+        narrow_starts: local fits up to that width, of which the later ones start from random cells.
+        ahead: how many fits with chosen directions go on to the end, up to that width.
         jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
         random_starts: how many of them start from random rows.
         damping: how the damping moves, and when a local fit ends.
@@ -97,9 +99,10 @@ class FreeKnots:
     jitter: float = 0.4
     moves: int = 4
     directions: int = 4
-    optima: int = 2
     trial_iterations: int = 25
-    narrow: int = 8
+    narrow: int = 6
+    narrow_starts: int = 4
+    ahead: int = 3
     jumps: int = 3
     random_starts: int = 10
     damping: Damping = DAMPING
@@ -107,7 +110,7 @@ class FreeKnots:
     def __post_init__(self) -> None:
         for setting in fields(self):
             if setting.type == "int":
-                least = int(setting.name in ("starts", "optima", "trial_iterations"))
+                least = int(setting.name in ("starts", "ahead", "trial_iterations"))
                 check_integer(setting.name, getattr(self, setting.name), least)
         check_choice("start", self.start, get_args(Start))
         # Beyond a half knots could cross.
@@ -169,20 +172,21 @@ class FreeKnots:
 
         spent, reached, bound = 0, np.inf, 0.0
         if self.directions:
-            optima = self._optima(target, record, n_hidden + 1, seed)
+            optima = _distinct(self._optima(target, record, n_hidden + 1, seed))
             tries = [
                 fit_free_knots(
                     target, record, free.knots, self.trial_iterations, directions, self.damping
                 )
-                for free in _distinct(optima)[: self.optima]
+                for free in optima[: None if n_hidden <= self.narrow else 1]
                 for directions in best_directions(target, record, free.knots, self.directions)
             ]
-            ahead = min(tries, key=lambda one: one.rmse)
-            ends = [self._fit(target, record, ahead.knots, ahead.directions)]
-            self._move(target, record, ends)
+            ahead = _distinct(tries)[: self.ahead if n_hidden <= self.narrow else 1]
+            ends = [self._fit(target, record, one.knots, one.directions) for one in ahead]
+            if n_hidden <= self.narrow:
+                ends = [one for end in _distinct(ends) for one in self._moved(target, record, end)]
             spent += sum(one.iterations for one in (*optima, *tries, *ends))
             reached = add(min(ends, key=lambda one: one.rmse))
-            bound = min(one.rmse for one in optima) * (1 + 1 / n_hidden) ** order
+            bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
         if n_hidden <= self.narrow or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
             spent += spline.iterations
@@ -191,8 +195,13 @@ class FreeKnots:
                 spent += spline.iterations
                 add(spline)
         best = min(made, key=lambda one: one.rmse, default=None)
-        wide = n_hidden > self.jumps or order < 4
-        if record.factors and not (wide and best is not None and best.holds):
+        # Kinks: pieces that merely meet, of a degree less, come closer than smooth ones.
+        kinked = n_hidden <= self.jumps
+        if order > 3 and not kinked and best is not None:
+            fewer = replace(record, factors=record.factors[:-1])
+            knots = equidistributed_knots(target, fewer, n_hidden + 1)
+            kinked = self._fit(target, fewer, knots).rmse < best.rmse
+        if (kinked and order > 3) or (record.factors and not (best and best.holds)):
             for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
                 made.append(other)
@@ -203,8 +212,8 @@ class FreeKnots:
     ) -> list[SplineNetwork]:
         """Networks whose pieces meet as those of a unit with a factor less do, or not even so.
 
-        That unit's, the last factor being one; for narrow networks of two factors also variable
-        projection from random rows, on nodes that do not move.
+        That unit's, the last factor being one; with two factors also variable projection from it,
+        and from random rows where the network is narrow, on nodes that do not move.
         """
         fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
@@ -214,25 +223,28 @@ class FreeKnots:
         values = {name: value.detach().numpy() for name, value in inner.network.named_parameters()}
         set_parameters(network, **values, **ones)
         made = [replace(inner, network=network)]
+        if len(unit.factors) < 2:
+            return made
         x, weights = (part.ravel() for part in on_cells(np.linspace(*target.domain[0], _FIXED + 1)))
         points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
-        draw = np.random.default_rng((seed, n_hidden))
+        ruled = torch.from_numpy(weights / weights.sum())
 
         def run(rows: Rows, limit: int) -> ProjectedFit:
-            ruled = torch.from_numpy(weights / weights.sum())
             return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
 
-        if len(unit.factors) > 1 and n_hidden <= self.jumps and self.random_starts:
-            tries = [
-                run(rows_on_data(unit, x[:, None], n_hidden, draw), self.trial_iterations)
-                for _ in range(self.random_starts)
+        gates = torch.from_numpy(np.column_stack([values["G"], values["g"]]))
+        starts = [Rows(gates, (torch.tensor([[0.0, 1.0]]).double().repeat(n_hidden, 1),))]
+        if n_hidden <= self.jumps:
+            draw = np.random.default_rng((seed, n_hidden))
+            starts += [
+                rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(self.random_starts)
             ]
-            best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
-            spent = best.iterations + sum(one.iterations for one in tries)
-            network = to_network(best, unit)
-            error = measured_rmse(network, target)
-            made.append(SplineNetwork(network, None, spent, error, best.status))
-        return made
+        tries = [run(rows, self.trial_iterations) for rows in starts]
+        best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
+        spent = best.iterations + sum(one.iterations for one in tries)
+        network = to_network(best, unit)
+        error = measured_rmse(network, target)
+        return [*made, SplineNetwork(network, None, spent, error, best.status)]
 
     def spline(
         self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
@@ -256,21 +268,24 @@ class FreeKnots:
     def _optima(
         self, target: Target, unit: str | Unit, n_cells: int, seed: int
     ) -> list[FreeKnotSpline]:
-        """Where the starts and the moves lead."""
+        """Where the starts lead, and the best of them with knots moved as long as that pays."""
         fits = [
             self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
         ]
-        self._move(target, unit, fits)
-        return fits
-
-    def _move(self, target: Target, unit: str | Unit, fits: list[FreeKnotSpline]) -> None:
-        """Add fits from the best one with a knot moved to a better place, as long as that pays."""
         best = min(fits, key=lambda fit: fit.rmse)
+        return [*fits, *self._moved(target, unit, best)[1:]]
+
+    def _moved(
+        self, target: Target, unit: str | Unit, best: FreeKnotSpline
+    ) -> list[FreeKnotSpline]:
+        """A fit, and those from it with a knot put where it is better spent, as long as that pays."""
+        fits = [best]
         for _ in range(self.moves if len(best.pieces) > 3 else 0):
             fits.append(self._fit(target, unit, _with_a_knot_moved(target, best), best.directions))
             if not fits[-1].rmse < best.rmse * (1 - _WORTH):
                 break
             best = fits[-1]
+        return fits
 
     def _fit(
         self,
@@ -289,18 +304,17 @@ class FreeKnots:
         if self.start == "equidistant":
             plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
-        if self.start == "random":
-            made = []
-            for _ in range(self.starts):
+        room = np.minimum(width[:-1], width[1:])
+        count = max(self.starts, self.narrow_starts if n_cells <= self.narrow + 1 else 0)
+        made = [plain] if self.start != "random" else []
+        while len(made) < count:
+            if self.start == "random" or len(made) >= self.starts:
                 share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
                 made.append(np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]]))
-            return made
-        room = np.minimum(width[:-1], width[1:])
-        shifts = [
-            draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
-            for _ in range(self.starts - 1)
-        ]
-        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
+            else:
+                shift = draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
+                made.append(plain + np.pad(shift, 1))
+        return made
 
 
 @dataclass(frozen=True)
