@@ -122,6 +122,17 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     assert tried == [1.0, 10.0, 100.0]
 
 
+def test_a_descent_that_ends_at_its_limit_has_converged_all_the_same() -> None:
+    """No lower loss, patience at its end, a loss of zero: each in the last iteration allowed."""
+    start = line(13.0)
+    assert list(descend(start, lambda _: lambda _: None, 1, DAMPING))[-1] == (start, 1, "converged")
+    slow = Damping(start=1e3, lowered=1.0, stall=0.1, patience=2)
+    assert list(descend(start, newton_on_the_line(), 2, slow))[-1][1:] == (2, "converged")
+    assert list(descend(start, newton_on_the_line(), 1, slow))[-1][1:] == (1, "iterations")
+    exact = list(descend(start, lambda _: lambda _: line(3.0), 1, DAMPING))
+    assert exact[-1][1:] == (1, "converged")
+
+
 def test_steps_that_hardly_lower_the_loss_end_the_descent() -> None:
     """As many in a row as there is patience; one good step starts the count anew."""
     falls = [0.5, 1e-3, 0.5, 1e-3, 1e-3, 1e-3, 0.5]

@@ -26,6 +26,45 @@ _POINTS = (
 )
 
 
+#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
+QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
+    ("exp(x)", (-1, 1)),
+    ("exp(2*x)*x", (-1, 1)),
+    ("exp(-3*x)", (-1, 1)),
+    ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)),
+    ("erf(3*x)", (-1, 1)),
+    ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)),
+    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
+    ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)),
+    ("sin(x**2)", (0, 6)),
+    ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)),
+    ("atan(100*(x - 0.3))", (-1, 1)),
+    ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)),
+    ("x**100", (-1, 1)),
+    ("exp(-20*x)", (0, 1)),
+    ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)),
+    ("abs(sin(4*x))", (-1, 1)),
+    ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)),
+    ("x**0.1", (0, 1)),
+    ("sqrt(1 - x**2)", (-1, 1)),
+    ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)),
+    ("log(x)", (1e-4, 1)),
+    ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)),
+    ("sin(x)", (1000, 1003)),
+    ("log(x)", (100, 1000)),
+    ("sin(10**6*x)", (0, 1e-5)),
+)
+
+
 @dataclass(frozen=True)
 class Study:
     """Trials that belong together.
@@ -117,6 +156,29 @@ def smooth_line_trials(
     )
 
 
+def quality_trials(
+    widths: tuple[int, ...] = (1, 2, 3, 5, 8, 20, 50), widest_on_points: int = 20
+) -> tuple[Trial, ...]:
+    """Free knots for every target and unit, and variable projection on 400 points beside them."""
+    return tuple(
+        Trial(
+            unit,
+            n,
+            expression=text,
+            domain=(domain,),
+            solver=solver,
+            split="paper",
+            points=400,
+            protocol=protocol,
+        )
+        for text, domain in QUALITY_TARGETS
+        for unit in ("mlp", "glu", "gqu")
+        for n in widths
+        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
+        if solver == "free_knots" or n <= widest_on_points
+    )
+
+
 def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
     """The narrowest GLU on each problem with each gate and split, from one seed."""
     least = min(trial.n_hidden for trial in trials)
@@ -131,6 +193,7 @@ def _declared() -> tuple[Study, ...]:
     smooth, line = smooth_trials(), smooth_line_trials()
     short = map_trials("short", (2,), (8,))
     maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
+    quality = quality_trials()
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
@@ -173,6 +236,16 @@ def _declared() -> tuple[Study, ...]:
             (*short, *maps),
             short,
             run_map,
+        ),
+        Study(
+            "quality",
+            "MLP, GLU and GQU on targets of one variable of every kind",
+            {
+                "integral": "the integral of the squared error; integral_rmse is judged",
+                "equidistant": "400 equidistant points; integral_rmse is judged",
+            },
+            quality,
+            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::6],
         ),
     )
 
