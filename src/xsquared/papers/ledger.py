@@ -169,6 +169,10 @@ class Claim:
         bounds = (("at least", self.at_least), ("at most", self.at_most))
         return ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
 
+    def named(self, found: Mapping[str, Any]) -> dict[str, Any]:
+        """Of what was found under many protocols, what the claim is judged by."""
+        return {name: found[name] for name in (self.protocol, *self.alternatives) if name in found}
+
     def met_by(self, measured: float | bool) -> bool:
         """Whether a measurement agrees with the claim."""
         if self.is_question:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from xsquared.functions import target
+from xsquared.studies.line import LINE_PROTOCOLS, line_trials
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -83,8 +85,24 @@ def _declared() -> tuple[Study, ...]:
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth = smooth_trials()
+    every = range(1, 51)
+    line = tuple(
+        trial
+        for protocol in LINE_PROTOCOLS
+        for trial in (
+            *line_trials(protocol, every),
+            *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
+        )
+    ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
+        Study(
+            "line",
+            "MLP, GLU and GQU of every width on the paper's target in one dimension",
+            {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+            line,
+            tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
+        ),
         Study(
             "dimensions",
             "MLP, GLU and GQU on synthetic problems of one to five inputs",
