@@ -33,7 +33,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = MappingProxyT
         ),
         "newton": (
             {"solver": "newton", "gates": "frozen", "points": 1000, "max_iterations": 10},
-            2,
+            1,
             "the same weights by Newton's method layer by layer on 1,000 points, at most 10 sweeps",
         ),
         "newton-gates": (
@@ -43,7 +43,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = MappingProxyT
         ),
         "varpro": (
             {"solver": "varpro", "points": 1000},
-            2,
+            1,
             "all weights, by variable projection on 1,000 points from random gates",
         ),
     }
