@@ -18,7 +18,7 @@ from xsquared.splines import (
     error_constant,
     least_errors,
     least_squares_spline_rmse,
-    predicted_free,
+    lower_bounds,
     predicted_uniform,
     segments,
 )
@@ -67,37 +67,19 @@ def test_equal_cells_reach_the_prediction(order: int) -> None:
     assert abs(rmse / predicted_uniform(PAPER_TARGET, order, n, "smooth") - 1) < 0.03
 
 
-def test_free_knots_reach_the_prediction() -> None:
-    f = target("exp(2*x)")
-    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, "mlp", 150))
-    assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
-
-
-def test_the_prediction_for_free_knots_is_the_closed_form() -> None:
-    integral = 4**0.4 * 2 * math.sinh(0.8) / 0.8  # of abs(f'')^(2/5)
-    exact = integral**2.5 / math.sqrt(720) / 7**2 / math.sqrt(2)
-    found = predicted_free(target("exp(2*x)"), 2, 7, "smooth")
-    assert found == pytest.approx(exact, rel=1e-7)
-
-
-def test_free_knots_gain_nothing_where_the_derivative_is_constant() -> None:
-    f = target("x**3", (0.0, 2.0))
-    uniform, free = (p(f, 3, 7, "smooth") for p in (predicted_uniform, predicted_free))
-    assert math.isclose(uniform, free, rel_tol=1e-9)
-
-
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="order: expected an integer from 1 to 100, got 0"):
         error_constant(0, "smooth")
     with pytest.raises(ValueError, match="unknown family 'c1'; known are discontinuous, smooth"):
         error_constant(2, "c1")
-    for predict in (predicted_uniform, predicted_free):
-        with pytest.raises(ValueError, match="one variable"):
-            predict(target("x*y"), 2, 3, "smooth")
-        with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
-            predict(PAPER_TARGET, 2, 0, "smooth")
-        with pytest.raises(ValueError, match="unknown family"):
-            predict(PAPER_TARGET, 2, 3, "c1")
+    with pytest.raises(ValueError, match="one variable"):
+        predicted_uniform(target("x*y"), 2, 3, "smooth")
+    with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
+        predicted_uniform(PAPER_TARGET, 2, 0, "smooth")
+    with pytest.raises(ValueError, match="unknown family"):
+        predicted_uniform(PAPER_TARGET, 2, 3, "c1")
+    with pytest.raises(ValueError, match="most: expected an integer from 1 to 200, got 0"):
+        lower_bounds(PAPER_TARGET, 2, 0)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -262,3 +244,16 @@ def test_lower_bounds_lie_below_every_choice_of_breaks(order: int) -> None:
         found = [error(edges) for edges in tried]
         assert squares[n - 1] <= min(found)
         assert found[-1] < 2 * squares[n - 1]
+
+
+@pytest.mark.parametrize(("order", "unit"), [(2, "mlp"), (3, "glu"), (4, "gqu")])
+def test_fitted_splines_stay_above_the_lower_bounds_and_lines_come_close(
+    order: int, unit: str
+) -> None:
+    f = target("exp(2*x)")
+    bounds = lower_bounds(f, order, 12)
+    assert (np.diff(bounds) < 0).all()
+    for pieces in (1, 2, 6, 12):
+        fit = fit_free_knots(f, unit, equidistributed_knots(f, unit, pieces))
+        above = fit.rmse / bounds[pieces - 1]
+        assert 1 <= above < (1.2 if unit == "mlp" else 6)

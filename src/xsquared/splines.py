@@ -114,20 +114,6 @@ def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) 
     return constant * h**order * rms
 
 
-def predicted_free(target: Target, order: int, n_cells: int, family: Family) -> float:
-    """Leading term of the best RMSE when the knots are free.
-
-    The constant times n^-k and the mass to the power k + 1/2, over the root of the width.
-
-    Arguments and errors as for :func:`predicted_uniform` and :func:`segments`.
-    """
-    a, b = interval_of(target)
-    n = check_integer("n_cells", n_cells, 1)
-    mass = segments(target, order).masses.sum()
-    constant = float(error_constant(order, family))
-    return float(constant * n**-order * mass ** (order + 0.5) / math.sqrt(b - a))
-
-
 def least_squares_spline_rmse(
     target: Target, order: int, n_cells: int, continuity: int | None = None
 ) -> float:
@@ -333,3 +319,31 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
             skipped.append(place)
         breaks.append(np.array(skipped[::-1], dtype=int))
     return np.array(found), breaks
+
+
+def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
+    """Certified lower bounds of the RMSE of 1 to ``most`` pieces that need not meet.
+
+    The larger one of two grids counts: a coarse one, on which the longest pieces are projected as
+    well, for up to 20 pieces, and one with twelve cells a piece. Both are fine where optimal knots
+    are dense.
+
+    Args:
+        target: a function of one variable.
+        order: k; the pieces have degree k - 1.
+        most: pieces, at most 200.
+
+    Returns:
+        (most,) bounds, by quadrature and in floating point.
+
+    Raises:
+        ValueError: several variables, or a number out of bounds.
+    """
+    cut, length = segments(target, order), float(np.ptp(interval_of(target)))
+    found = np.zeros(check_integer("most", most, 1, 200))
+    for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
+        grid = cut.knots(np.linspace(0, 1, cells + 1))
+        grid[[0, -1]] = interval_of(target)
+        squares, _ = certified_lower_bounds(least_errors(target, order, grid, longest), last)
+        found[:last] = np.maximum(found[:last], np.sqrt(squares / length))
+    return found

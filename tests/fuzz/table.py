@@ -50,7 +50,7 @@ from xsquared.feature_maps import (
     tensor,
 )
 from xsquared.papers import claims, figures, ledger, table1
-from xsquared.studies import committed, experiment, scaling, speedrun, sweep, trial
+from xsquared.studies import committed, experiment, line, scaling, speedrun, sweep, trial
 from xsquared.studies.declared import STUDIES
 from xsquared.training import free_knots, frozen_gates, optimal_knots
 from xsquared.training import start as training_start
@@ -329,13 +329,6 @@ door(
     draws=(*INTEGERS, 0, 2**31 - 1),
     seed=(*INTEGERS, -1),
 )
-door(
-    "slopes.steepest_within",
-    slopes.steepest_within,
-    {"sizes": _SIZES, "errors": _ERRORS, "factor": 1.5},
-    **_REGRESSION,
-    factor=(*NUMBERS, 0.9),
-)
 _SPLINE = {"target": functions.PAPER_TARGET, "order": 2, "n_cells": 3}
 _FAMILY = (*NAMES, "Smooth")
 _ORDER, _CELLS = (*INTEGERS, 0, -1, 101), (*INTEGERS, 0, -1)
@@ -347,16 +340,15 @@ door(
     order=_ORDER,
     family=_FAMILY,
 )
-for _name in ("predicted_uniform", "predicted_free"):
-    door(
-        f"splines.{_name}",
-        getattr(splines, _name),
-        {**_SPLINE, "family": "smooth"},
-        target=(*CURVES, functions.target("abs(x)")),
-        order=(*_ORDER, 13),
-        n_cells=_CELLS,
-        family=_FAMILY,
-    )
+door(
+    "splines.predicted_uniform",
+    splines.predicted_uniform,
+    {**_SPLINE, "family": "smooth"},
+    target=(*CURVES, functions.target("abs(x)")),
+    order=(*_ORDER, 13),
+    n_cells=_CELLS,
+    family=_FAMILY,
+)
 door(
     "splines.least_squares_spline_rmse",
     splines.least_squares_spline_rmse,
@@ -397,6 +389,14 @@ door(
     {"bounds": np.zeros((3, 3)), "most": 1},
     bounds=(*ARRAYS, [], [[1.0]], [[1.0, 2.0]], 3.0),
     most=(*INTEGERS, 0, 2),
+)
+door(
+    "splines.lower_bounds",
+    splines.lower_bounds,
+    {"target": functions.PAPER_TARGET, "order": 2, "most": 2},
+    target=(*CURVES, functions.target("x")),
+    order=_ORDER,
+    most=(*INTEGERS, 0, 201),
 )
 door(
     "training.optimal_knots.optimal_knots",
@@ -1218,6 +1218,15 @@ door(
     trial.checked_values,
     {"returned": {"a": 1.0}},
     returned=(None, 3, [1.0], {"a": [1.0]}, {"a": np.arange(3)}, {"seed": 1}, {"a": {}}),
+)
+door(
+    "studies.line.line_trials",
+    line.line_trials,
+    {"protocol": "frozen", "widths": [2], "seeds": 1, "budget": 1},
+    protocol=NAMES,
+    widths=([0], [True], ["2"], [2.5], 3, [], [2**63]),
+    seeds=(*INTEGERS[:3], *INTEGERS[4:], 0),
+    budget=(*INTEGERS, 0),
 )
 door(
     "studies.scaling.scaling_trials",

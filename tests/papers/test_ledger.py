@@ -160,3 +160,9 @@ def test_claims_that_rest_on_a_misprint_say_so() -> None:
 def test_an_unknown_key_has_no_foundations() -> None:
     with pytest.raises(ValueError, match=r"expected a claim, .* got 'gu-eq99'"):
         foundations("gu-eq99")
+
+
+def test_a_claim_picks_its_protocols_from_many_its_own_first() -> None:
+    claim = ledger()["gu-fig3-mlp-slope-n"]
+    found = {"another": 1.0, claim.alternatives[0]: 2.0, claim.protocol: 3.0}
+    assert list(claim.named(found).items()) == [(claim.protocol, 3.0), (claim.alternatives[0], 2.0)]

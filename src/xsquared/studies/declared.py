@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from xsquared.functions import PAPER_TARGET
+from xsquared.functions import PAPER_TARGET, target
 from xsquared.studies.executors import RunTrial
 from xsquared.studies.experiment import run_trial
 from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared.studies.learned_maps import map_trials, run_map
+from xsquared.studies.line import LINE_PROTOCOLS, line_trials
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -190,12 +191,28 @@ def _declared() -> tuple[Study, ...]:
     synthetic = [LINE, "sine", "friedman1", "friedman2", "friedman3"]
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
-    smooth, line = smooth_trials(), smooth_line_trials()
+    smooth, smooth_line = smooth_trials(), smooth_line_trials()
     short = map_trials("short", (2,), (8,))
     maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
     quality = quality_trials()
+    every = range(1, 51)
+    line = tuple(
+        trial
+        for protocol in LINE_PROTOCOLS
+        for trial in (
+            *line_trials(protocol, every),
+            *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
+        )
+    ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
+        Study(
+            "line",
+            "MLP, GLU and GQU of every width on the paper's target in one dimension",
+            {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+            line,
+            tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
+        ),
         Study(
             "dimensions",
             "MLP, GLU and GQU on synthetic problems of one to five inputs",
@@ -225,9 +242,9 @@ def _declared() -> tuple[Study, ...]:
                 "projection with a ridge of 1e-14, once and with twice the iterations; and the "
                 "same starts frozen; judged on the 500 training points"
             },
-            line,
+            smooth_line,
             # Linear least squares, which every processor solves alike.
-            tuple(t for t in line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
+            tuple(t for t in smooth_line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
         ),
         Study(
             "learned_maps",

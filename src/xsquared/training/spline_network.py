@@ -278,7 +278,7 @@ class FreeKnots:
     def _moved(
         self, target: Target, unit: str | Unit, best: FreeKnotSpline
     ) -> list[FreeKnotSpline]:
-        """A fit, and those after it with a knot put where it serves better, as long as that pays."""
+        """A fit, and those after it with a knot put better, as long as that pays."""
         fits = [best]
         for _ in range(self.moves if len(best.pieces) > 3 else 0):
             fits.append(self._fit(target, unit, _with_a_knot_moved(target, best), best.directions))
