@@ -28,7 +28,7 @@ function find(query, entries) {
   const mean = entries.reduce((sum, entry) => sum + entry.length, 0) / entries.length;
   const count = (entry, word) => {
     let sum = entry.counts.get(word) ?? 0;
-    if (word.length > 2) for (const [other, n] of entry.counts) if (other !== word && other.startsWith(word)) sum += n / 2;
+    if (/^\p{L}{3,}$/u.test(word)) for (const [other, n] of entry.counts) if (other !== word && other.startsWith(word)) sum += n / 2;
     return sum;
   };
   const counts = words.map((word) => entries.map((entry) => count(entry, word)));

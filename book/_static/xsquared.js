@@ -9,9 +9,12 @@ addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
   const boxes = document.querySelectorAll(".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container");
   const reach = () => {
-    for (const box of boxes)
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    for (const box of boxes) {
+      const wide = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("scrolls", wide);
+      if (wide) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
+    }
   };
   addEventListener("resize", reach);
   reach();

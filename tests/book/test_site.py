@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import gzip
+import re
 import shutil
 import threading
 import tomllib
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -296,6 +298,65 @@ def test_icons_are_drawn_from_a_local_font(reader: Reader) -> None:
         ".filter(f => f.status === 'loaded').map(f => f.family) }"
     )
     assert any("Font Awesome" in family for family in families)
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("Newton", "chapters/04_training"),
+        ("sqrt(120)", "chapters/02_truncation_errors"),
+        ("GQU slope", "chapters/06_gated_quadratic_unit"),
+        ("Friedman", "chapters/08_real_data"),
+        ("Kronecker", "chapters/10_gelu_features"),
+        ("tolerance", "verdicts"),
+        ("how to run", "reproduce"),
+        ("airfoil", "chapters/08_real_data"),
+        ("gelu", "chapters/09_gelu_series"),
+    ],
+)
+def test_search_leads_to_the_right_page(reader: Reader, query: str, page: str) -> None:
+    reader.open(f"search.html?q={quote(query)}")
+    results = reader.page.locator("#search-results li")
+    first = results.locator("a:first-child").evaluate_all("all => all.map(a => a.pathname)")
+    assert f"/{page}.html" in first[:2]
+    assert not any(path.startswith("/api") for path in first[:2])
+    told = results.first.locator("p").inner_text()
+    assert 60 < len(told) < 300
+    assert not re.search(r"[\\\\{}]|import |def ", told), "code or TeX"
+    assert reader.complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_search_results_are_open_to_everyone(reader: Reader, theme: str) -> None:
+    reader.open("search.html?q=tolerance", theme=theme)
+    assert reader.page.locator("#search-results strong").count()
+    assert unexcused([[1280, theme, *what] for what in reader.judge(RULES)]) == []
+
+
+def test_search_works_from_a_disk(reader: Reader, site: Path) -> None:
+    reader.page.goto(f"{(site / 'search.html').as_uri()}?q=truncation")
+    links = reader.page.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
+    assert any("02_truncation_errors" in link for link in links)
+
+
+def test_a_missing_page_is_told_and_leads_back(site: Path) -> None:
+    text = (site / "404.html").read_text()
+    assert "No such page" in text
+    assert all((site / link).is_file() for link in re.findall(r'<a href="([^"]+)"', text))
+    assert "<link" not in text
+    assert "src=" not in text
+
+
+@pytest.mark.parametrize("name", [*CHAPTERS, *PAGES])
+def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
+    text = (site / f"{name}.html").read_text()
+    tags = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', text))
+    assert 20 < len(tags["description"]) <= 202
+    assert tags["og:description"] == tags["description"]
+    assert tags["og:title"] == tags["citation_title"]
+    assert tags["citation_author"]
+    assert '<link rel="icon"' in text
+    assert ('rel="canonical"' in text) == ("og:url" in tags)
 
 
 def test_marks_stand_beside_the_equations(site: Path) -> None:

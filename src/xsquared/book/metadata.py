@@ -1,7 +1,7 @@
 """What the book says of itself to machines: titles, descriptions, authors, versions, addresses.
 
-``CITATION.cff`` is the source for title, authors, version, date and licence; ``repository.url`` in ``_config.yml``
-for every address. Where that is empty no page names one.
+``CITATION.cff`` is the source for title, authors, version, date and licence; ``repository.url`` in
+``_config.yml`` for every address. Where that is empty no page names one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def revision(root: Path) -> dict[str, Any]:
 
 
 def pages_of(repository: str) -> str:
-    """Where a forge publishes a repository's pages, ending in a slash; empty where that is not known."""
+    """Where a forge publishes a repository's pages, with a slash; empty where that is not known."""
     host, _, path = repository.removeprefix("https://").rstrip("/").partition("/")
     owner, _, name = path.partition("/")
     forge = {"github.com": "github.io", "gitlab.com": "gitlab.io"}.get(host)
@@ -67,7 +67,7 @@ def how_to_cite(project: Project) -> str:
 
 
 def set_addresses(app: Sphinx, config: Config) -> None:
-    """Give the pages the repository's address where one is set, and the state that they are made from."""
+    """Give the pages the repository's address, if one is set, and the state they are made from."""
     project = Project(Path(app.srcdir).parent)
     options, repository = (
         config.html_theme_options,

@@ -1,7 +1,7 @@
 """What Sphinx and the theme write into a page, mended: fewer files, no jumps, words for everyone.
 
-Jupyter Book 1 holds the theme at a version whose pages fetch what they do not use, move while they load and
-leave gaps for screen readers; templates in ``book/_templates`` and this module close them.
+Jupyter Book 1 holds the theme at a version whose pages fetch what they do not use, move while they
+load and leave gaps for screen readers; templates in ``book/_templates`` and this module close them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DISPLAY = re.compile(r'<div class="([^"]*\bmath [^"]*)"((?: id="[^"]*")?)>(.*?)<
 
 
 def width_of(tex: str) -> float:
-    """About how wide a formula will be, in em: a letter for each sign, less for what stands raised or lowered."""
+    """About how wide a formula will be, in em: its signs, less for those raised or lowered."""
     tex = re.sub(
         r"\\(left|right|big+[lr]?|d?t?frac|text|math\w+|operatorname|sqrt|,|;|!)\b|\\[()\[\]]",
         "",
@@ -37,13 +37,13 @@ def width_of(tex: str) -> float:
 
 
 def height_of(tex: str) -> float:
-    """About how high a displayed formula will be, in em: its rows, higher where they hold fractions or sums."""
+    """About how high a displayed formula will be, in em: its rows, more for fractions and sums."""
     rows = re.split(r"\\\\", tex)
     return 2.4 + sum(3.4 if re.search(r"frac|sum|int|prod|under", row) else 1.7 for row in rows)
 
 
 def reserve_room(body: str) -> str:
-    """Give formulas the room that they will take when they are set, and keep punctuation beside them.
+    """Give formulas the room that they will take when set, and keep punctuation beside them.
 
     A formula in a line is a box to the browser, which may break the line before the comma after it.
     """
@@ -80,7 +80,7 @@ def size_images(body: str, files: dict[str, Path]) -> str:
 
 
 def mend_body(body: str, files: dict[str, Path]) -> str:
-    """The article: headers that say what they head, formulas and pictures that do not move it, names for links."""
+    """The article, with headers that say what they head, room for what comes late, named links."""
     body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
     body = re.sub(r'<th class="([^"]*\bstub\b)', r'<th scope="row" class="\1', body)
     body = body.replace(' aria-label="Toggle hidden content"', "")
@@ -92,7 +92,7 @@ def mend_body(body: str, files: dict[str, Path]) -> str:
 def mend_page(
     app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
 ) -> None:
-    """Mend the body, and ask for no file that the page does not use, nor wait for one before it shows."""
+    """Mend the body, ask for no file that the page does not use, and wait for no script."""
     body = context.get("body", "")
     idle = [UNUSED]
     idle += [] if 'class="highlight' in body else ["clipboard", "copybutton"]

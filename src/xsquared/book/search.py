@@ -1,7 +1,7 @@
-"""What the search page looks through: every section's text as a reader sees it, in a script beside the page.
+"""What the search page looks through: every section's text as a reader sees it, in one script.
 
-Sphinx's own index knows which words a page holds, not how often, and shows formulas and code as they are written;
-so it ranks a module that mentions a word with the chapter about it.
+Sphinx's own index knows which words a page holds, not how often, and shows formulas and code as
+they are written; so it ranks a module that mentions a word with the chapter about it.
 """
 
 from __future__ import annotations
@@ -19,24 +19,14 @@ from sphinx import addnodes
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-_SIGNS = {
-    "le": "≤",
-    "ge": "≥",
-    "approx": "≈",
-    "to": "→",
-    "infty": "∞",
-    "cdot": "·",
-    "times": "×",
-    "otimes": "⊗",
-}
-_SIGNS |= {"sum": "∑", "int": "∫", "prod": "∏"} | {
-    name: name for name in ("sqrt", "log", "exp", "min", "max")
-}
+_NAMES = ("le", "ge", "approx", "to", "infty", "cdot", "times", "otimes", "sum", "int", "prod")
+_SIGNS = dict(zip(_NAMES, "≤≥≈→∞·×⊗∑∫∏", strict=True))
+_SIGNS |= {name: name for name in ("sqrt", "log", "exp", "min", "max")}
 _UNREAD = (nodes.literal_block, nodes.comment, nodes.raw, nodes.title, nodes.section, addnodes.desc)
 
 
 def readable(tex: str) -> str:
-    """A formula in plain signs, as one would type it: ``\\frac{h}{\\sqrt{120}}`` is ``h/sqrt(120)``."""
+    """A formula in plain signs, as typed: ``\\frac{h}{\\sqrt{120}}`` is ``h/sqrt(120)``."""
 
     def sign(found: re.Match[str]) -> str:
         try:
@@ -45,6 +35,7 @@ def readable(tex: str) -> str:
             return ""
 
     tex = re.sub(r"sqrt\s*\{([^{}]*)\}", r"sqrt(\1)", tex)
+    tex = re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", tex)
     tex = re.sub(r"\\[dt]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))", r"\1\2/\3\4", tex)
     tex = re.sub(r"\\([a-zA-Z]+)", sign, tex)
     return " ".join(re.sub(r"\\.|[{}&$]|\^\s", "", tex).split())
