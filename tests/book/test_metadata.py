@@ -40,7 +40,7 @@ def test_the_address_is_the_setting_or_absent() -> None:
 
 
 def test_how_to_cite_is_the_citation_file() -> None:
-    entry = how_to_cite(PROJECT)
+    entry = " ".join(how_to_cite(PROJECT).split())
     for said in ("The xsquared authors", SAID["version"], SAID["title"].partition(": ")[2]):
         assert said in entry
     assert ("url" in entry) == ("repository-code" in SAID)

@@ -35,6 +35,9 @@ EVERY = [*CHAPTERS, *PAGES, *MADE, *REFERENCE]
 #: What axe-core judges; and of it, what the colours decide, all that a change of theme can change.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLOURS = ["color-contrast", "link-in-text-block"]
+LOOKS = [("light", 1280, RULES), ("dark", 390, RULES)]
+#: What is neither colour nor width is judged by these two; the other two for what only they show.
+OTHERS = [("light", 390, COLOURS), ("dark", 1280, COLOURS)]
 EXCEPTIONS = tomllib.loads((HERE / "axe" / "exceptions.toml").read_text()).get("exception", [])
 
 pytestmark = [
@@ -149,12 +152,12 @@ class Reader:
         self.page.set_viewport_size({"width": width, "height": 844})
         self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
 
-    def judge(self, rules: list[str]) -> list[list[str]]:
-        """What axe-core finds: rule, place, and what is amiss."""
+    def judge(self, rules: list[str], part: str = "html") -> list[list[str]]:
+        """What axe-core finds in a part of the page: rule, place, and what is amiss."""
         self.page.evaluate("probe.ready()")
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate((HERE / "axe" / "axe.min.js").read_text())
-        return self.page.evaluate("rules => probe.axe(rules)", rules)
+        return self.page.evaluate("([rules, part]) => probe.axe(rules, part)", [rules, part])
 
 
 @pytest.fixture(scope="session")
@@ -171,14 +174,9 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
         page = reader.open(f"{name}.html")
         found = {"shift": page.evaluate("shift"), "weight": page.evaluate("probe.weight()")}
         found["formulas"] = page.evaluate("probe.formulas()")
-        found["violations"] = []
         for width in (1280, 390):
-            for theme, rules in (("light", RULES), ("dark", COLOURS)):
-                # The reference's pages are of one make: one theme at each width.
-                if name in REFERENCE and (width, theme) in [(1280, "dark"), (390, "light")]:
-                    continue
-                reader.look(width, theme)
-                found["violations"] += [[width, theme, *what] for what in reader.judge(rules)]
+            reader.look(width, "light")
+            page.evaluate("probe.ready()")
             found[width] = {
                 "clipped": page.evaluate("probe.clipped()"),
                 "orphans": page.evaluate("probe.orphans()"),
@@ -188,6 +186,19 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
         found["silent"] = page.evaluate(
             "[...document.images].filter(i => !i.alt.trim()).map(i => i.src)"
         )
+        if name != "notation":  # MathJax makes all formulas alike: judged on one page
+            page.evaluate("probe.all('mjx-container').forEach(f => f.replaceChildren())")
+        found["violations"] = []
+        looks = [
+            *LOOKS,
+            *(OTHERS if name in ("index", "notation", CHAPTERS[0], REFERENCE[0]) else []),
+        ]
+        if made := name in REFERENCE[1:]:  # articles of one make, in what is the same around each
+            looks = [LOOKS[REFERENCE.index(name) % 2]]
+        for theme, width, rules in looks:
+            reader.look(width, theme)
+            judged = reader.judge(rules, "article" if made else "html")
+            found["violations"] += [[width, theme, *what] for what in judged]
         return found | {"outside": reader.outside, "complaints": reader.complaints}
 
     return visit

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import subprocess
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,10 @@ def how_to_cite(project: Project) -> str:
         "year": str(said["date-released"])[:4],
         "howpublished": f"Jupyter Book, version {said['version']}",
     } | ({"url": address} if address else {})
-    lines = [f"  {key:<12} = {{{value}}}," for key, value in fields.items()]
+    lines = [
+        textwrap.fill(f"  {key:<12} = {{{value}}},", 72, subsequent_indent=" " * 18)
+        for key, value in fields.items()
+    ]
     return "\n".join(["```bibtex", f"@misc{{{name}{fields['year']},", *lines, "}", "```"])
 
 
