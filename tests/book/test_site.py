@@ -8,6 +8,7 @@ import gzip
 import re
 import shutil
 import threading
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -65,6 +66,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return render(PROJECT, tmp_path_factory.mktemp("site"))
 
 
+@functools.cache
+def served(path: Path, kind: str) -> bytes:
+    """A file as it goes over the line."""
+    return gzip.compress(path.read_bytes(), 6) if kind.startswith("text/") else path.read_bytes()
+
+
 class Handler(SimpleHTTPRequestHandler):
     """Serves files as a host of pages does, text compressed; without a line per request."""
 
@@ -76,14 +83,15 @@ class Handler(SimpleHTTPRequestHandler):
         if not path.is_file():
             self.send_error(404)
             return
-        body, kind = path.read_bytes(), self.guess_type(path)
+        kind = self.guess_type(path)
+        if late := path.name == "tex-chtml.js":  # after the text, so that what it moves is seen
+            time.sleep(0.2)
         self.send_response(200)
-        if text := kind.startswith("text/"):
-            body = gzip.compress(body, 6)
+        body = served(path, kind)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "max-age=600")
-        if text:
+        self.send_header("Cache-Control", "no-store" if late else "max-age=600")
+        if kind.startswith("text/"):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         self.wfile.write(body)

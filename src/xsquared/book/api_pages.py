@@ -45,7 +45,8 @@ def _purpose(module: str) -> str:
 def write_pages(project: Project) -> None:
     """A page of ``book/api`` for each module; those of modules that are gone, go."""
     pages = {
-        f"{module}.md": f"# {module.partition('.')[2]}\n\n```{{eval-rst}}\n.. automodule:: {module}\n"
+        f"{module}.md": f"# {module.partition('.')[2]}\n\n"
+        f"```{{eval-rst}}\n.. automodule:: {module}\n"
         # A package's own functions, not those that it only passes on.
         "   :members:\n   :ignore-module-all:\n```\n"
         for module in itertools.chain(*rooms().values())

@@ -23,17 +23,26 @@ INLINE = re.compile(r'([(\[“]*)<span class="(math [^"]*)">(.*?)</span>([.,;:!?
 DISPLAY = re.compile(r'<div class="([^"]*\bmath [^"]*)"((?: id="[^"]*")?)>(.*?)</div>', re.S)
 
 
+#: Commands that draw nothing themselves, those that are wide, and signs by their width in em.
+_SILENT = re.compile(
+    r"\\(left|right|[bB]igg?[lrm]?|text|math\w+|operatorname|[dt]?frac|sqrt|bar|hat)(?![a-zA-Z])"
+    r"|\\[^a-zA-Z]"
+)
+_WIDE = "le ge approx to mapsto otimes times propto sum prod int ne neq sim dots cdots cdot in"
+_RAISED = re.compile(r"[_^](\{[^{}]*\}|\S)")
+_WIDTHS = {r"[()\[\]|,.!;:/]": 0.4, "[A-Z]": 0.9, r"[=<>+\-]": 1.25, "[a-z0-9]": 0.7}
+
+
 def width_of(tex: str) -> float:
     """About how wide a formula will be, in em: its signs, less for those raised or lowered."""
-    tex = re.sub(
-        r"\\(left|right|big+[lr]?|d?t?frac|text|math\w+|operatorname|sqrt|,|;|!)\b|\\[()\[\]]",
-        "",
-        tex,
-    )
-    scripts = re.findall(r"[_^](\{[^{}]*\}|\\?\w+)", tex)
-    signs = len(re.sub(r"\\[a-zA-Z]+", "x", re.sub(r"[{}\s&^_]|'", "", tex)))
-    raised = sum(len(re.sub(r"\\[a-zA-Z]+|[{}]", "x", script)) for script in scripts)
-    return 0.75 * signs - 0.3 * raised
+
+    def sign(found: re.Match[str]) -> str:
+        return "=" if found[1] in _WIDE.split() else "A" if found[1][0].isupper() else "x"
+
+    tex = re.sub(r"\\([a-zA-Z]+)", sign, _SILENT.sub("", tex))
+    raised = sum(len(re.findall(r"\w", script)) for script in _RAISED.findall(tex))
+    line = _RAISED.sub("", tex)
+    return 0.45 * raised + sum(em * len(re.findall(kind, line)) for kind, em in _WIDTHS.items())
 
 
 def height_of(tex: str) -> float:
