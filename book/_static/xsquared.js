@@ -4,18 +4,17 @@ addEventListener("DOMContentLoaded", () => {
     button.blur = () => {};
 });
 
-// What is wider than the page scrolls in its own box. Such a box is a tab stop, so that keys scroll it; no other is.
+// What is wider than its place scrolls in its own box. Such a box is a tab stop, so that keys scroll it; no other is.
+const scrolls = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const wide = target.scrollWidth > target.clientWidth + 1;
+    target.classList.toggle("scrolls", wide);
+    if (wide) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
 addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  const boxes = document.querySelectorAll(".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container");
-  const reach = () => {
-    for (const box of boxes) {
-      const wide = box.scrollWidth > box.clientWidth + 1;
-      box.classList.toggle("scrolls", wide);
-      if (wide) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    }
-  };
-  addEventListener("resize", reach);
-  reach();
+  const boxes = ".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container";
+  document.querySelectorAll(boxes).forEach((box) => scrolls.observe(box));
 });
