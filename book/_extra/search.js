@@ -88,7 +88,8 @@ function show() {
       link.href = `${section.page}.html${section.id && "#" + section.id}`;
       link.textContent = section.id && !i ? `${section.name}: ${section.title}` : section.title;
       item.append(i ? " · " : "", link);
-      if (!i) item.append(snippet(section.text, query));
+      // A section may be no more than its heading.
+      if (!i) item.append(snippet((sections.find(({ text }) => text) ?? section).text, query));
     });
   }
   const said = found.length === 1 ? "One page" : `${found.length || "No"} pages`;

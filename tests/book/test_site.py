@@ -276,7 +276,7 @@ def test_planted_violations_are_found(reader: Reader) -> None:
     assert reader.judge(RULES) == []
     page.evaluate(
         "document.querySelector('article').insertAdjacentHTML('beforeend', "
-        "'<p style=\"color:#aaa;background:#fff\">Pale.</p><button></button>')"
+        '\'<p style="color:#aaa;background:#fff">Pale.</p><button style="padding:2rem"></button>\')'
     )
     assert {what[0] for what in reader.judge(RULES)} == {"color-contrast", "button-name"}
     assert {what[0] for what in reader.judge(COLOURS)} == {"color-contrast"}
