@@ -88,7 +88,7 @@ def write_errata(project: Project, paper: str) -> str:
             shown = f"*Evidence:* {slip.evidence}"
         elif proof := proofs.get(slip.key):
             state = "passed" if proof.passed else "FAILED"
-            shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
+            shown = f"*Proof:* `{proof.test_name}` ({proof.counted}, {state})."
         else:
             raise BookError(f"no test proves the erratum {slip.key}")
         right = slip.right.strip()
