@@ -182,7 +182,7 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
         page = reader.open(f"{name}.html")
         found = {"shift": page.evaluate("shift"), "weight": page.evaluate("probe.weight()")}
         found["formulas"] = page.evaluate("probe.formulas()")
-        for width in (1280, 390):
+        for width in (390, 1280):  # the wide one last, whose boxes have settled when it is judged
             reader.look(width, "light")
             page.evaluate("probe.ready()")
             found[width] = {
