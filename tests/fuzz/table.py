@@ -658,6 +658,14 @@ door(
     knots=(*ARRAYS, [], [0.0], [1.0, 0.0], [0.0, 0.5, 1.0], 3.0),
     pieces=(*ARRAYS, [], [[1.0]], [1.0, 2.0], 3.0),
 )
+_ridge = constructions.interpolating_mlp(functions.PAPER_TARGET, 2)
+door(
+    "constructions.ridge_sum",
+    constructions.ridge_sum,
+    {"networks": [_ridge], "directions": [[1.0, -1.0]]},
+    networks=(None, 3, [], "ab", _ridge, [None], [_ridge, _ridge], [units.build("mlp", 2, 3)]),
+    directions=(*ARRAYS, [], [1.0, -1.0], [[]], [[1.0], [2.0]], 3.0),
+)
 
 # ---- feature_maps
 _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 0.0, -1.0, 1e200)

@@ -5,6 +5,7 @@ solver                  what it minimises         for
 ======================  ========================  ==================================================
 ``VariableProjection``  the training points'      any dimension, every unit of the standard formula
                         mean square error
+``Growth``              the same                  the least error in any dimension, at every width
 ``RidgePath``           the same, ridge falling   data with noise: chooses on the validation points
 ``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
                         squared error
@@ -31,6 +32,7 @@ from xsquared.checks import check_choice, check_integer, check_size, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.ridge_path import RidgePath
@@ -41,7 +43,7 @@ from xsquared.units import Unit, find_unit
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
-    for solver in (VariableProjection, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
+    for solver in (VariableProjection, Growth, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
 }
 
 #: What a run may raise without being a mistake of the caller.
