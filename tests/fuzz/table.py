@@ -985,6 +985,26 @@ door(
     seed=_SEED,
 )
 door(
+    "training.fit.grow",
+    training.grow,
+    {
+        "data": _FIT["data"],
+        "unit": "glu",
+        "widths": [1, 2],
+        "solver": training.Growth(candidates=2, exchanges=1, iterations=1, max_iterations=1),
+        "gates": "trained",
+        "activation": "relu",
+        "seed": 0,
+    },
+    data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
+    unit=NAMES,
+    widths=(None, 3, "ab", [], [0], [2, 1], [1, 1], [1.5], [True], [10**8]),
+    solver=("growth", 3, training.Growth, training.AdamW(), object()),
+    gates=NAMES,
+    activation=tuple(n for n in NAMES if n is not None),
+    seed=_SEED,
+)
+door(
     "training.fit.solver_from",
     training.solver_from,
     {"name": "varpro", "settings": {"starts": 1}},
@@ -1003,6 +1023,11 @@ door(
 _WHOLE, _SHARE = (*INTEGERS, -1), (*NUMBERS, -1.0)
 for _solver, _counts, _scales in (
     (training.VariableProjection, ("max_iterations", "starts", "trial_iterations"), ("ridge",)),
+    (
+        training.Growth,
+        ("candidates", "iterations", "max_iterations", "exchanges"),
+        ("share", "exchanged", "moved", "margin"),
+    ),
     (
         training.RidgePath,
         ("iterations", "last_work", "most_starts", "start_work", "kept"),
@@ -1400,7 +1425,7 @@ EXEMPT = {
     r"book\..*": "called by the command line or Sphinx on the project's own files",
     r"data\.dataset\.from_generator": "what from_target and load come down to",
     r"training\.(first_order\.trained|newton\.\w+)": "solvers call it on what fit has checked",
-    r"training\.(least_squares|levenberg_marquardt|variable_projection)\..*": (
+    r"training\.(greedy|least_squares|levenberg_marquardt|variable_projection)\..*": (
         "solvers call it on what fit has checked"
     ),
     r"training\.free_knots\.(best_directions|alternations|directions_of)": "called by solvers",

@@ -1,10 +1,9 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly by variable projection.
 
-A neuron is inserted by the orthogonal greedy algorithm: of many candidates drawn among the data, it
-is the one whose columns, orthogonalised against those in use, take most from the residual. After a
-few insertions all gates and factors move together under Levenberg-Marquardt steps. At every width
-asked for, the neurons that matter least are exchanged for new ones, which is kept where it lowers
-the error; then steps go on until twice as many lower the error by less than 2 per cent, and that is
+Neurons are inserted by the orthogonal greedy algorithm (:mod:`xsquared.training.greedy`); after
+every few of them all gates and factors move together under Levenberg-Marquardt steps. At each width
+asked for, the neurons that matter least are exchanged for new ones as long as that lowers the
+error. Then steps go on until twice as many lower the error by less than 2 per cent, and that is
 what "converged" means here. A width starts from the network of the one before, whose error it keeps
 where all else fails: errors on the training points never rise with the width.
 
@@ -13,10 +12,6 @@ ridges. The best of all these networks on the validation points is the one to us
 neurons without weight where it is narrower. A gated unit grows like the square or the cube of the
 distance from the points it has seen; predictions for others are therefore confined to the range of
 the training values, widened by a margin.
-
-References:
-    DeVore and Temlyakov, Adv. Comput. Math. 5 (1996), for the orthogonal greedy algorithm; Siegel
-    and Xu, IEEE Trans. Inf. Theory 68 (2022), for its rates with ridge functions.
 """
 
 from __future__ import annotations
@@ -35,12 +30,12 @@ from torch import Tensor
 from xsquared.checks import check_integer, check_integers, check_number, check_size
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse
+from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
     check_device,
-    hidden,
     iterates,
     last,
     require_formula,
@@ -48,11 +43,6 @@ from xsquared.training.variable_projection import (
     to_network,
 )
 from xsquared.units import Unit
-
-#: Numbers of the candidates' columns that are formed at a time; they should stay in a cache.
-_CHUNK = 2**20
-#: Squares of what is left of a column, as a share of the column's, that count as rounding.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,8 @@ class Growth:
         candidates: neurons drawn for each group of insertions.
         share: neurons inserted before the next refinement, as a share of those there.
         iterations: of a refinement on the way and after an exchange.
-        exchanges: attempts at each width to exchange neurons; none with frozen gates.
+        exchanges: attempts in a row to exchange neurons at a width that must fail, lowering the
+            error by less than ``moved``, before it stays as it is; none with frozen gates.
         exchanged: share of the neurons that an attempt exchanges.
         max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
         moved: a fit has converged where doubling its iterations, from ``iterations`` on, lowers
@@ -132,7 +123,7 @@ class Growth:
                 count = min(max(round(self.share * have), 1), width - have)
                 made.append(task.refined(task.inserted(fit.rows, count), self.iterations)[0])
                 fit = made[-1]
-            failed = 0 if task.trains and width > 1 else self.exchanges
+            failed = 0 if task.trains else self.exchanges
             while failed < self.exchanges:
                 made.append(task.refined(task.exchanged(fit.rows), self.iterations)[0])
                 failed = 0 if made[-1].rmse < (1 - self.moved) * fit.rmse else failed + 1
@@ -221,13 +212,10 @@ class _Task:
 
     def inserted(self, rows: Rows, count: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
-        pool = candidates(
-            self.unit, self.data.train.x, max(self.solver.candidates, count), self.draw
-        )
-        pool = pool.to(self.solver.device)
-        ridge = self.solver.ridges[-1]
+        wanted, ridge = max(self.solver.candidates, count), self.solver.ridges[-1]
+        pool = candidates(self.unit, self.data.train.x, wanted, self.draw).to(self.solver.device)
         chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
-        return rows.joined(pool.taken(chosen))
+        return rows.joined(pool.taken(torch.tensor(chosen)))
 
     def exchanged(self, rows: Rows) -> Rows:
         """The rows with those that matter least exchanged."""
@@ -235,112 +223,3 @@ class _Task:
         losses = removal_losses(self.unit, self.points, self.y, rows, self.solver.ridges[-1])
         kept = torch.argsort(losses)[count:].sort().values
         return self.inserted(rows.taken(kept), count)
-
-
-def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator) -> Rows:
-    """Neurons whose gates and factors cut the data (N, d).
-
-    A factor is drawn for itself, is the gate's own row, so that the neuron has one more continuous
-    derivative, or is constant, so that the neuron is one of a unit with a factor less. Gates that
-    are no powers have a width of their own; it is drawn over a factor of 16.
-    """
-    rows = rows_on_data(unit, x, count, draw)
-    gate, constant = rows.gate, torch.zeros_like(rows.gate)
-    constant[:, -1] = 1.0
-    factors = []
-    for factor in rows.factors:
-        kind = torch.from_numpy(draw.integers(3, size=(count, 1)))
-        factors.append(torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant)))
-    if unit.gate.degree is None:
-        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (count, 1)))
-    return Rows(gate, tuple(factors))
-
-
-def insertions(
-    unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
-) -> list[int]:
-    """Which neurons of a pool the orthogonal greedy algorithm inserts, in its order.
-
-    With C the columns of a candidate, orthogonalised against those in use, and r the residual, it
-    is the candidate with the largest r'C (C'C + ridge)^-1 C'r. The Gram matrices C'C are kept up to
-    date by the new directions alone, so that nothing larger than the gates' values is stored.
-
-    Args:
-        unit: of the standard formula.
-        points: (N, d + 1), homogeneous.
-        y: (N,) values.
-        rows: the neurons in use, possibly none.
-        pool: candidates, at least as many as are to be inserted.
-        count: how many.
-        ridge: multiple of the weights' sum of squares added to the mean square error.
-    """
-    right = points if unit.factors else points[:, -1:]
-    k = right.shape[1]
-    new = basis = _basis(_design(unit, points, rows))
-    residual = y - basis @ (basis.T @ y)
-    neurons = hidden(unit, points, pool)
-    parts = neurons.split(max(_CHUNK // (len(y) * k), 1), dim=1)
-    grams: list[Tensor] = []
-    floors: list[Tensor] = []
-    chosen: list[int] = []
-    while len(chosen) < count:
-        gains = []
-        for i, part in enumerate(parts):
-            block = part[:, :, None] * right[:, None, :]
-            if not chosen:
-                turned = block.transpose(0, 1)
-                grams.append(turned.mT @ turned)
-                sizes = grams[i].diagonal(dim1=1, dim2=2).amax(dim=1)
-                floor = _ROUNDING * sizes + ridge * len(y)
-                floors.append(torch.diag_embed(floor[:, None].expand(-1, k)))
-            columns = block.flatten(1)
-            explained = (new.T @ columns).unflatten(1, (-1, k)).transpose(0, 1)
-            grams[i] = grams[i] - explained.mT @ explained
-            slope = (residual @ columns).unflatten(0, (-1, k))
-            gains.append((slope * torch.linalg.solve(grams[i] + floors[i], slope)).sum(dim=1))
-        gain = torch.cat(gains)
-        gain[chosen] = -math.inf
-        chosen.append(int(gain.argmax()))
-        new = _basis(neurons[:, chosen[-1], None] * right, basis)
-        basis = torch.cat([basis, new], dim=1)
-        residual = residual - new @ (new.T @ residual)
-    return chosen
-
-
-def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:
-    """By how much the loss would rise without each neuron, the others' linear weights refitted.
-
-    With c the weights of a neuron and S the block of the inverse of the normal equations' matrix
-    that belongs to them, that is c' S^-1 c. Arguments as for :func:`insertions`; (n,).
-    """
-    n = len(rows.gate)
-    design = _design(unit, points, rows)
-    gram = design.T @ design
-    gram.diagonal()[:-1].add_(ridge * len(y))
-    scale = torch.rsqrt(gram.diagonal())
-    matrix = gram * scale[:, None] * scale
-    matrix.diagonal().add_(_ROUNDING)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
-    weights = (inverse @ (scale * (design.T @ y)))[:-1].reshape(-1, n).T
-    k = weights.shape[1]
-    blocks = inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
-    return (weights * torch.linalg.solve(blocks, weights)).sum(dim=1)
-
-
-def _design(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
-    """The columns of some neurons' linear weights, and the constant one."""
-    right = points if unit.factors else points[:, -1:]
-    columns = hidden(unit, points, rows)[:, None, :] * right[:, :, None]
-    return torch.cat([columns.flatten(1), points[:, -1:]], dim=1)
-
-
-def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
-    """An orthonormal basis of columns (N, m), of what is left of them beside an orthonormal one."""
-    length = torch.linalg.vector_norm(columns, dim=0)
-    left = columns / torch.where(length > 0, length, 1.0)
-    if others is None:
-        return torch.linalg.qr(left).Q
-    for _ in range(2):  # once leaves rounding of what is taken away
-        left = left - others @ (others.T @ left)
-    u, s, _ = torch.linalg.svd(left, full_matrices=False)
-    return u[:, s > _ROUNDING**0.5]
