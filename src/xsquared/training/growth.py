@@ -2,7 +2,7 @@
 
 Neurons are inserted by the orthogonal greedy algorithm (:mod:`xsquared.training.greedy`); after
 every few of them all gates and factors move together under Levenberg-Marquardt steps. At each width
-asked for, the neurons that matter least are exchanged for new ones as long as that lowers the
+asked for, neurons that matter least, or any, are exchanged for new ones as long as that lowers the
 error. Then steps go on until twice as many lower the error by less than 2 per cent, and that is
 what "converged" means here. A width starts from the network of the one before, whose error it keeps
 where all else fails: errors on the training points never rise with the width.
@@ -53,8 +53,9 @@ class Growth:
         candidates: neurons drawn for each group of insertions.
         share: neurons inserted before the next refinement, as a share of those there.
         iterations: of a refinement on the way and after an exchange.
-        exchanges: attempts in a row to exchange neurons at a width that must fail, lowering the
-            error by less than ``moved``, before it stays as it is; none with frozen gates.
+        exchanges: over the width, and at least 2, these are the attempts in a row to exchange
+            neurons that must fail, lowering the error by less than ``moved``, before no more are
+            made: narrow networks have bad minima and are cheap. None where 0, or with frozen gates.
         exchanged: share of the neurons that an attempt exchanges.
         max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
         moved: a fit has converged where doubling its iterations, from ``iterations`` on, lowers
@@ -70,7 +71,7 @@ class Growth:
     candidates: int = 1024
     share: float = 0.2
     iterations: int = 15
-    exchanges: int = 2
+    exchanges: int = 32
     exchanged: float = 0.2
     max_iterations: int = 120
     moved: float = 0.02
@@ -123,9 +124,10 @@ class Growth:
                 count = min(max(round(self.share * have), 1), width - have)
                 made.append(task.refined(task.inserted(fit.rows, count), self.iterations)[0])
                 fit = made[-1]
-            failed = 0 if task.trains else self.exchanges
-            while failed < self.exchanges:
-                made.append(task.refined(task.exchanged(fit.rows), self.iterations)[0])
+            failed, most = 0, max(self.exchanges // width, 2) if task.trains else 0
+            while failed < min(most, self.exchanges):
+                rows = task.exchanged(fit.rows, at_random=failed > 2 and failed % 2 == 1)
+                made.append(task.refined(rows, self.iterations)[0])
                 failed = 0 if made[-1].rmse < (1 - self.moved) * fit.rmse else failed + 1
                 fit = min(fit, made[-1], key=_error)
             end, converged = task.refined(fit.rows, self.max_iterations)
@@ -217,9 +219,12 @@ class _Task:
         chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
-    def exchanged(self, rows: Rows) -> Rows:
-        """The rows with those that matter least exchanged."""
-        count = max(round(self.solver.exchanged * len(rows.gate)), 1)
-        losses = removal_losses(self.unit, self.points, self.y, rows, self.solver.ridges[-1])
-        kept = torch.argsort(losses)[count:].sort().values
+    def exchanged(self, rows: Rows, at_random: bool) -> Rows:
+        """The rows with some exchanged: those that matter least, or any."""
+        n, ridge = len(rows.gate), self.solver.ridges[-1]
+        count = max(round(self.solver.exchanged * n), 1)
+        order = torch.from_numpy(self.draw.permutation(n))
+        if not at_random:
+            order = removal_losses(self.unit, self.points, self.y, rows, ridge).argsort()
+        kept = order[count:].sort().values
         return self.inserted(rows.taken(kept), count)
