@@ -214,7 +214,10 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
         raise ValueError(f"expected {len(networks)} directions, got shape {along.shape}")
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
     made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
-    values = {"D": np.hstack([part["D"] for part in parts]), "d": sum(part["d"] for part in parts)}
+    values = {
+        "D": np.hstack([part["D"] for part in parts]),
+        "d": np.sum([part["d"] for part in parts], axis=0),
+    }
     for weight, bias in (("G", "g"), *unit.factors):
         values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
         values[bias] = np.concatenate([part[bias] for part in parts])
