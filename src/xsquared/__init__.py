@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         AdamW,
         Fit,
         FreeKnots,
+        Growth,
         Newton,
         RidgePath,
         VariableProjection,
         fit,
+        grow,
     )
     from xsquared.units import Gate, Unit, build, predict, register
 
@@ -45,6 +47,7 @@ __all__ = [
     "Fit",
     "FreeKnots",
     "Gate",
+    "Growth",
     "Newton",
     "RidgePath",
     "Unit",
@@ -55,6 +58,7 @@ __all__ = [
     "from_file",
     "from_frame",
     "from_target",
+    "grow",
     "load",
     "predict",
     "register",

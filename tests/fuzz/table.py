@@ -658,6 +658,14 @@ door(
     knots=(*ARRAYS, [], [0.0], [1.0, 0.0], [0.0, 0.5, 1.0], 3.0),
     pieces=(*ARRAYS, [], [[1.0]], [1.0, 2.0], 3.0),
 )
+_ridge = constructions.interpolating_mlp(functions.PAPER_TARGET, 2)
+door(
+    "constructions.ridge_sum",
+    constructions.ridge_sum,
+    {"networks": [_ridge], "directions": [[1.0, -1.0]]},
+    networks=(None, 3, [], "ab", _ridge, [None], [_ridge, _ridge], [units.build("mlp", 2, 3)]),
+    directions=(*ARRAYS, [], [1.0, -1.0], [[]], [[1.0], [2.0]], 3.0),
+)
 
 # ---- feature_maps
 _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 0.0, -1.0, 1e200)
@@ -1005,6 +1013,26 @@ door(
     seed=_SEED,
 )
 door(
+    "training.fit.grow",
+    training.grow,
+    {
+        "data": _FIT["data"],
+        "unit": "glu",
+        "widths": [1, 2],
+        "solver": training.Growth(candidates=2, exchanges=1, iterations=1, max_iterations=1),
+        "gates": "trained",
+        "activation": "relu",
+        "seed": 0,
+    },
+    data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
+    unit=NAMES,
+    widths=(None, 3, "ab", [], [0], [2, 1], [1, 1], [1.5], [True], [10**8]),
+    solver=("growth", 3, training.Growth, training.AdamW(), object()),
+    gates=NAMES,
+    activation=tuple(n for n in NAMES if n is not None),
+    seed=_SEED,
+)
+door(
     "training.fit.solver_from",
     training.solver_from,
     {"name": "varpro", "settings": {"starts": 1}},
@@ -1026,6 +1054,11 @@ for _solver, _counts, _scales in (
         training.VariableProjection,
         ("max_iterations", "starts", "trial_iterations"),
         ("ridge",),
+    ),
+    (
+        training.Growth,
+        ("candidates", "iterations", "max_iterations", "exchanges"),
+        ("share", "exchanged", "moved", "margin"),
     ),
     (
         training.RidgePath,
@@ -1445,7 +1478,7 @@ EXEMPT = {
     r"book\..*": "called by the command line or Sphinx on the project's own files",
     r"data\.dataset\.from_generator": "what from_target and load come down to",
     r"training\.(first_order\.trained|newton\.\w+)": "solvers call it on what fit has checked",
-    r"training\.(least_squares|levenberg_marquardt|variable_projection)\..*": (
+    r"training\.(greedy|least_squares|levenberg_marquardt|variable_projection)\..*": (
         "solvers call it on what fit has checked"
     ),
     r"training\.free_knots\.(best_directions|alternations|directions_of)": "called by solvers",

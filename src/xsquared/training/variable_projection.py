@@ -62,6 +62,15 @@ class Rows:
         """The same rows on another device."""
         return Rows(self.gate.to(device), tuple(factor.to(device) for factor in self.factors))
 
+    def taken(self, neurons: Tensor | slice) -> Rows:
+        """The rows of some neurons, by indices or a slice."""
+        return Rows(self.gate[neurons], tuple(factor[neurons] for factor in self.factors))
+
+    def joined(self, other: Rows) -> Rows:
+        """These rows, then other ones."""
+        pairs = zip(self.factors, other.factors, strict=True)
+        return Rows(torch.cat([self.gate, other.gate]), tuple(torch.cat(pair) for pair in pairs))
+
 
 @dataclass(frozen=True)
 class ProjectedFit:
@@ -290,6 +299,12 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     return Rows(gate, tuple(draw() for _ in unit.factors[1:]))
 
 
+def hidden(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
+    """Gates (N, n) at homogeneous points (N, d + 1), times all factors but the linear one."""
+    factors = (points @ factor.T for factor in rows.factors)
+    return reduce(mul, factors, unit.gate.value(points @ rows.gate.T))
+
+
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Columns of every left matrix (N, n) times every column of the right one (N, k).
 
@@ -344,9 +359,9 @@ class _Model:
     def project(self, rows: Rows) -> _State:
         """The best linear weights for some rows."""
         gates = self.gates(rows)
-        hidden = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
+        neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
         constant = self.weighted[:, -1:]
-        matrix = _products([hidden], self.weighted if self.unit.factors else constant, 1)
+        matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
         matrix[:, -1:] = constant
         if self.ridge:
             solution = solve_ridge(matrix, self.values, self.ridge)
