@@ -103,11 +103,12 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     report = run_sweep(study.trials, study.run, _store(study), jobs, scheduler)
     moved = compare(before, report.results)
     table, origin = _files(study)
+    made = _origin(study, report)  # before the rows: writing them makes the tree another
     frame = to_frame(report.results).drop(columns=_LEFT_OUT, errors="ignore").sort_values(_ORDER)
     frame["seconds"] = frame["seconds"].round(1)
     # Six digits are what one machine reproduces.
     frame.to_csv(table, index=False, float_format="%.6g", lineterminator="\n")
-    lines = [f"{key} = {json.dumps(value)}" for key, value in _origin(study, report).items()]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in made.items()]
     origin.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return report, moved
 
