@@ -51,16 +51,16 @@ def test_curves_that_the_paper_lacks(curve: tuple[str, str, str], message: str) 
         paper_points(*curve)
 
 
-def scaling(split: str, factor: float) -> Scaling:
+def scaling(factor: float) -> Scaling:
     """Errors 1/n up to 16 neurons and 4/n^1.5 beyond, times a factor for each of three seeds."""
     widths = np.array([4, 8, 16, 32, 64])
     errors = np.where(widths <= 16, 1 / widths, 4 / widths**1.5)
     rows = factor * errors * np.array([[0.5], [1.0], [3.0]])
-    return Scaling("sine", "mlp", split, widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 5, 0))
+    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 5, 0))
 
 
 def test_slopes_by_protocol() -> None:
-    found = {("sine", "mlp", split): scaling(split, 2.0) for split in ("paper", "held-out")}
+    found = {("sine", "mlp", split): scaling(2.0) for split in ("paper", "held-out")}
     slopes = table1_slopes(found, "sine", "mlp")
     claim = ledger()["gu-table1-sine-mlp"]
     assert {claim.protocol, *claim.alternatives} <= set(slopes)

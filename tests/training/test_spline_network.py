@@ -161,7 +161,7 @@ def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     assert spline_network("gqu", spline, 1) is None
     two = spline_network("gqu", fit_free_knots(f, "gqu", np.array([-1, 1.0])), 2)
     assert two is not None
-    assert error(two, f) < 1e-14
+    assert error(two, f) < 1e-13
     for way in SETTINGS.values():
         assert error(way.on_target(f, "gqu", 1).network, f) > 0.02
         for n in (2, 4):
@@ -193,7 +193,7 @@ def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
 def test_seeds_change_the_jittered_start_only(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
     for seed in (0, 0, 1):
-        FreeKnots(moves=0).spline(PAPER_TARGET, unit, 6, seed)
+        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6, seed)
     plain, jittered, plain_again, same, plain_other, other = starts
     np.testing.assert_array_equal(plain, plain_again)
     np.testing.assert_array_equal(plain, plain_other)
@@ -218,14 +218,14 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         starts = recorded(patch)
-        FreeKnots(moves=0).spline(PAPER_TARGET, "mlp", n, seed)
+        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, "mlp", n, seed)
     plain, jittered = starts
     assert (np.diff(jittered) > 0.19 * np.diff(plain).min()).all()
 
 
 def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
-    solver = FreeKnots(start="random", starts=3, moves=0)
+    solver = FreeKnots(start="random", starts=3, moves=0, narrow_starts=0)
     made = [solver.spline(PAPER_TARGET, "glu", 7, seed) for seed in (0, 0, 1)]
     assert len(starts) == 9
     assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
@@ -245,8 +245,8 @@ def test_an_independent_search_agrees_with_the_solver(unit: str) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_best_of_all_starts_is_kept(unit: str) -> None:
     spline = FreeKnots().spline(PAPER_TARGET, unit, 6)
-    alone = FreeKnots(starts=1, moves=0).spline(PAPER_TARGET, unit, 6)
-    assert spline.rmse <= alone.rmse
+    alone = FreeKnots(starts=1, moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6)
+    assert spline.rmse <= alone.rmse * (1 + 1e-12)
     assert spline.iterations > alone.iterations
 
 
