@@ -26,7 +26,8 @@ def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
 def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> None:
     found = read(STUDIES[name])
     assert set(found) == set(STUDIES[name].trials)
-    assert all(result.completed for result in found.values())
+    # A forward pass that says it misses its spline has an error all the same.
+    assert all(result.completed or result.status == "inexact" for result in found.values())
     assert "torch" in next(iter(found.values())).versions
 
 
