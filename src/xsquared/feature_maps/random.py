@@ -8,8 +8,8 @@ signs. As the mean of (omega . w)(omega . x) is w . x, the mean of
 
 is the whole series. Its mean square is the sum of a_k^2 V^(2k+2) / p_k, where V is the mean of
 (omega . w)^2 (omega . x)^2. By Cauchy and Schwarz it is least, and the square of the sum of
-|a_k| V^(k+1), for p_k proportional to |a_k| V^k: the law of orders used here, with V a number that
-is fixed beforehand. Low orders are better kept exactly, as tensor features; so is z/2.
+abs(a_k) V^(k+1), for p_k proportional to abs(a_k) V^k: the law of orders used here, with V a number
+that is fixed beforehand. Low orders are better kept exactly, as tensor features; so is z/2.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from xsquared.functions import PAPER_TARGET, target
@@ -87,7 +87,7 @@ class Study:
     protocols: Mapping[str, str]
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
-    run: RunTrial = run_trial
+    run: RunTrial = field(default_factory=lambda: run_trial)
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
