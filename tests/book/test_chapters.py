@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import ModuleType
 
 import nbformat
 import pytest
@@ -14,6 +15,7 @@ from xsquared.book.project import Project
 from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.verdicts import collect, summary_table
+from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.claims import ledger
 from xsquared.tables import TABLE_MIME
 
@@ -180,6 +182,13 @@ def test_the_reference_documents_every_room() -> None:
         ((first, last),) = re.findall(r"{rooms} (\w+) (\w+)", page.read_text())
         documented += names[names.index(first) : names.index(last) + 1]
     assert sorted(documented) == sorted(names)
+
+
+@pytest.mark.parametrize("paper", [gated_units, gelu_linearization, ours_splines])
+def test_every_equation_has_its_mark_in_a_chapter(paper: ModuleType) -> None:
+    text = "".join(source.read_text(encoding="utf-8") for source in SOURCES)
+    keys = [equation.key for equation in paper.equations()]
+    assert [key for key in keys if f"{{proof}}`{key}`" not in text] == []
 
 
 def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
