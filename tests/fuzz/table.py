@@ -1490,7 +1490,7 @@ EXEMPT = {
     r"studies\.committed\.(rows|read|run|check|compare)": "takes a declared study and its trials",
     r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
-    r"studies\.declared\.smooth_(line_)?trials": "takes what a study declares",
+    r"studies\.declared\.(smooth|smooth_line|quality)_trials": "takes what a study declares",
     r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",

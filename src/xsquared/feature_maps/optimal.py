@@ -257,7 +257,9 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
     """
     check_integer("count", count, 1, most := harmonics(d, degree))
     vectors = check_vectors(unit, d, count)
-    if (longest := np.linalg.norm(vectors, axis=-1).max(initial=0.0)) > 1 + 1e-9:
+    with np.errstate(over="ignore"):
+        longest = np.linalg.norm(vectors, axis=-1).max(initial=0.0)
+    if longest > 1 + 1e-9:
         raise ValueError(f"unit: expected vectors of length 1, got one of length {longest:.3g}")
     points = np.random.default_rng(degree).normal(size=(count, d))
     points /= np.linalg.norm(points, axis=1, keepdims=True)

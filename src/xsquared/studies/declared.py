@@ -268,4 +268,6 @@ def _declared() -> tuple[Study, ...]:
 
 
 #: Every study by name.
+#:
+#: :meta hide-value:
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _declared()})
