@@ -42,7 +42,7 @@ replay-old-cpu: .venv/installed
 	NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR" $(PYTEST) book/chapters $(REPLAY)
 
 clean:
-	rm -rf _build build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build build book/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 distclean: clean
 	rm -rf .venv

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
+from scipy.stats import qmc
 
 from xsquared.constructions import (
     CONSTRUCTIONS,
@@ -21,12 +23,16 @@ from xsquared.constructions import (
     midpoint_curvature_glu,
     network_from_pieces,
     predicted_rmse,
+    ridge_sum,
 )
-from xsquared.errors import measured_rmse, sampled_rmse
+from xsquared.errors import measured_rmse, rmse, sampled_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
 from xsquared.slopes import fit_slope
-from xsquared.units import UNITS, Unit, build, predict
+from xsquared.truncation import h as width
+from xsquared.truncation import leading_constant, leading_term
+from xsquared.truncation import x as place
+from xsquared.units import UNITS, GatedNetwork, Unit, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 WIDTHS = np.array([25, 50, 100, 200, 400])
@@ -256,3 +262,76 @@ def test_the_combination_is_what_stands_behind_all_gates(seed: int) -> None:
 def test_bad_pieces_are_refused(unit: str, knots: list, pieces: list, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         network_from_pieces(unit, np.array(knots, float), np.array(pieces, float))
+
+
+# ---- sums of ridge functions: sin(4x) sin(4y) = (cos 4(x - y) - cos 4(x + y))/2
+X, Y = sp.symbols("x y", real=True)
+PROFILE = sp.cos(4 * X) / 2
+ACROSS = np.array([[1.0, -1.0], [1.0, 1.0]])
+
+
+def of_the_waves(name: str, n_cells: int) -> GatedNetwork:
+    """The network for sin(4x) sin(4y) with equal cells on [-2, 2] in either direction."""
+    waves = [target(f"{sign}cos(4*x)/2", (-2.0, 2.0)) for sign in ("", "-")]
+    return ridge_sum([CONSTRUCTIONS[name].build(wave, n_cells) for wave in waves], ACROSS)
+
+
+def mean_on_the_square(f: sp.Expr) -> float:
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    return float(weights @ sp.lambdify((X, Y), f)(*np.meshgrid(nodes, nodes)) @ weights / 4)
+
+
+def predicted_for_the_waves(name: str, n_cells: int) -> float:
+    """The leading term of the error e(x - y) - e(x + y) of profiles that are one another's mirror.
+
+    The places x - y and x + y within their cells are independent to leading order: the squares
+    average as on a line, the product of both errors is that of their means on a cell.
+    """
+    k = CONSTRUCTIONS[name].order
+    (derivative,) = leading_term(name).free_symbols - {place, width}
+    shape = leading_term(name) / derivative
+    mean = float(sp.integrate(shape, (place, 0, width)) / width ** (k + 1))
+    bend = sp.diff(PROFILE, X, k)
+    one, other = bend.subs(X, X - Y), bend.subs(X, X + Y)
+    square = 2 * float(leading_constant(name)) ** 2 * mean_on_the_square(one**2)
+    product = 2 * mean**2 * mean_on_the_square(one * other)
+    return (4 / n_cells) ** k * math.sqrt(square - product)
+
+
+def on_the_square(network: GatedNetwork) -> float:
+    """Root mean square error at points that fill the square evenly."""
+    points = 2 * qmc.Sobol(2, seed=0).random_base2(13) - 1
+    return rmse(network, points, np.sin(4 * points[:, 0]) * np.sin(4 * points[:, 1]))
+
+
+def test_the_waves_are_two_ridge_functions() -> None:
+    ridges = PROFILE.subs(X, X - Y) - PROFILE.subs(X, X + Y)
+    assert sp.simplify(sp.expand_trig(ridges - sp.sin(4 * X) * sp.sin(4 * Y))) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_in_two_dimensions_order_and_constant_are_those_of_ridges(name: str) -> None:
+    order, cells = CONSTRUCTIONS[name].order, np.array([50, 100, 200])
+    errors = np.array([on_the_square(of_the_waves(name, int(n))) for n in cells])
+    assert abs(fit_slope(2 * cells, errors).value + order) < 0.03
+    assert abs(errors[-1] / predicted_for_the_waves(name, 200) - 1) < 0.01
+
+
+@given(st.sampled_from(NAMES), st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=20)
+def test_a_ridge_sum_is_the_sum_of_its_parts(name: str, dim: int, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    parts = [CONSTRUCTIONS[name].build(PAPER_TARGET, n) for n in (3, 1, 5)]
+    along, x = draw.standard_normal((3, dim)), draw.standard_normal((20, dim))
+    expected = sum(predict(part, x @ a) for part, a in zip(parts, along, strict=True))
+    np.testing.assert_allclose(predict(ridge_sum(parts, along), x), expected, atol=1e-9)
+
+
+def test_a_ridge_sum_of_what_does_not_fit_is_refused() -> None:
+    mlp, glu = interpolating_mlp(PAPER_TARGET, 2), midpoint_curvature_glu(PAPER_TARGET, 2)
+    with pytest.raises(ValueError, match="expected networks of one unit, got mlp, glu"):
+        ridge_sum([mlp, glu], ACROSS)
+    with pytest.raises(ValueError, match=r"expected 1 directions, got shape \(2, 2\)"):
+        ridge_sum([mlp], ACROSS)
+    with pytest.raises(ValueError, match="got n_in = 2"):
+        ridge_sum([build("mlp", 2, 3)], ACROSS[:1])

@@ -316,13 +316,60 @@ def test_abs_of_one_sign_is_differentiated_up_to_the_end() -> None:
 def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
     made = target("x**2*abs(y)")
     assert made.has_derivative(2, 0)
-    assert not made.has_derivative(0, 1)
+    assert made.has_derivative(0, 1) is False
     np.testing.assert_allclose(made.numpy(1, 0)(0.5, -0.25), 0.25)
 
 
 def test_has_derivative_refuses_bad_orders() -> None:
     with pytest.raises(ValueError, match=r"order of differentiation: .* got -1"):
         target("x").has_derivative(-1)
+
+
+@pytest.mark.parametrize("text", ["1/(x - 1)", "y/(x - 1)", "(y + z)/(x - 1)"])
+def test_a_pole_at_a_third_of_the_domain_is_met(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is not finite at x=1\b"):
+        target(text, (0, 3))
+    function = target(text.replace("x - 1", "x + 1"), (0, 3))
+    points = [np.array([1.5, 2.0]) * (i + 1) for i in range(function.dim)]
+    expected = sum(points[1:]) if function.dim > 1 else 1.0
+    np.testing.assert_allclose(function(*points), expected / (points[0] + 1), rtol=1e-14)
+
+
+def test_the_longest_and_deepest_expressions() -> None:
+    assert str(parse("x" + " " * 1999)) == "x"
+    with pytest.raises(ValueError, match="at most 2000 characters, got 2001"):
+        parse("x" + " " * 2000)
+    assert str(parse("-" * 200 + "x")) == "x"
+    with pytest.raises(ValueError, match="nested more than 200 deep"):
+        parse("-" * 201 + "x")
+
+
+def test_a_name_has_at_most_80_characters() -> None:
+    whole = "x + " + "1" * 76
+    assert target(whole).name == whole
+    assert target(whole + "1").name == whole[:77] + "..."
+    assert len(target(whole + "1").name) == 80
+    assert target("x", name="").name == ""
+
+
+def test_the_norm_of_a_fast_oscillation() -> None:
+    exact = math.sqrt(1 - math.sin(2000) / 2000)
+    assert math.isclose(target("sin(1000*x)").l2_norm(), exact, rel_tol=1e-9)
+
+
+def test_exponents_of_a_million_are_the_largest() -> None:
+    for text in ("x**1000000", "x**-1000000", "x**(1000000 + x)"):
+        assert parse(text).has(sp.Symbol("x", real=True))
+    for text in ("x**1000001", "x**-1000001"):
+        with pytest.raises(ValueError, match="exponents of at most a million"):
+            parse(text)
+
+
+def test_a_second_derivative_that_would_fill_memory_is_refused() -> None:
+    product = target("*".join(f"(x + {i})" for i in range(1, 72)))
+    assert product.has_derivative(1)
+    with pytest.raises(ValueError, match=r"derivative of order \(2,\) of .* is too long"):
+        product.derivative(2)
 
 
 def test_a_derivative_that_would_fill_memory_is_refused() -> None:

@@ -15,7 +15,6 @@ from xsquared.slopes import (
     fit_slope_over_seeds,
     local_slopes,
     require_sizes,
-    steepest_within,
 )
 
 SIZES = np.array([5.0, 8, 13, 21, 34, 50])
@@ -116,22 +115,6 @@ def test_bad_settings_are_refused() -> None:
         fit_slope_over_seeds(SIZES, np.outer([1.0, 2.0, -0.1], SIZES))
     with pytest.raises(ValueError, match="draws: expected at most 134217728 numbers"):
         fit_slope_over_seeds(SIZES, np.ones((3, 6)), draws=2**31 - 1)
-
-
-def test_steepest_within_is_reached_and_not_exceeded() -> None:
-    n = np.arange(5, 51)
-    errors = 3.0 * n**-2.6
-    bound = steepest_within(n, errors, 1.25)
-    small = np.log(n) < np.log(n).mean()
-    assert bound == pytest.approx(fit_slope(n, np.where(small, 1.25 * errors, errors)).value)
-    draws = np.random.default_rng(0).uniform(1, 1.25, (200, len(n)))
-    assert all(fit_slope(n, errors * draw).value >= bound for draw in draws)
-    assert steepest_within(n, errors, 1.0) == pytest.approx(-2.6)
-
-
-def test_steepest_within_needs_a_factor_of_at_least_one() -> None:
-    with pytest.raises(ValueError, match=r"factor: expected a finite number >= 1, got 0\.9"):
-        steepest_within([1, 2], [2.0, 1.0], 0.9)
 
 
 def test_sizes_for_a_slope_are_checked_beforehand() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -17,13 +18,15 @@ from xsquared.splines import (
     error_constant,
     least_errors,
     least_squares_spline_rmse,
-    predicted_free,
+    lower_bounds,
     predicted_uniform,
     segments,
 )
 from xsquared.training.free_knots import equidistributed_knots, fit_free_knots
 
 x = sp.Symbol("x")
+LINE = target("x")
+THREE = np.linspace(-1, 1, 3)
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
@@ -64,30 +67,19 @@ def test_equal_cells_reach_the_prediction(order: int) -> None:
     assert abs(rmse / predicted_uniform(PAPER_TARGET, order, n, "smooth") - 1) < 0.03
 
 
-def test_free_knots_reach_the_prediction() -> None:
-    f = target("exp(2*x)")
-    fit = fit_free_knots(f, "mlp", equidistributed_knots(f, "mlp", 150))
-    assert abs(fit.rmse / predicted_free(f, 2, 150, "smooth") - 1) < 0.02
-
-
-def test_free_knots_gain_nothing_where_the_derivative_is_constant() -> None:
-    f = target("x**3", (0.0, 2.0))
-    uniform, free = (p(f, 3, 7, "smooth") for p in (predicted_uniform, predicted_free))
-    assert math.isclose(uniform, free, rel_tol=1e-9)
-
-
 def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="order: expected an integer from 1 to 100, got 0"):
         error_constant(0, "smooth")
     with pytest.raises(ValueError, match="unknown family 'c1'; known are discontinuous, smooth"):
         error_constant(2, "c1")
-    for predict in (predicted_uniform, predicted_free):
-        with pytest.raises(ValueError, match="one variable"):
-            predict(target("x*y"), 2, 3, "smooth")
-        with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
-            predict(PAPER_TARGET, 2, 0, "smooth")
-        with pytest.raises(ValueError, match="unknown family"):
-            predict(PAPER_TARGET, 2, 3, "c1")
+    with pytest.raises(ValueError, match="one variable"):
+        predicted_uniform(target("x*y"), 2, 3, "smooth")
+    with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
+        predicted_uniform(PAPER_TARGET, 2, 0, "smooth")
+    with pytest.raises(ValueError, match="unknown family"):
+        predicted_uniform(PAPER_TARGET, 2, 3, "c1")
+    with pytest.raises(ValueError, match="most: expected an integer from 1 to 200, got 0"):
+        lower_bounds(PAPER_TARGET, 2, 0)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -106,6 +98,11 @@ def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterati
     knots = np.linspace(-1, 1, 13)
     oracle = fit_free_knots(PAPER_TARGET, "mlp", knots, max_iterations=0).rmse
     assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
+
+
+def test_a_square_beyond_float64_is_an_error() -> None:
+    with pytest.raises(FloatingPointError, match="spline on 3 cells is not finite"):
+        least_squares_spline_rmse(target("1e300*exp(x)"), 2, 3)
 
 
 def test_least_squares_spline_refuses_order_one() -> None:
@@ -131,9 +128,56 @@ def test_continuity_out_of_bounds_is_refused() -> None:
         least_squares_spline_rmse(PAPER_TARGET, 3, 4, 2)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: error_constant(101, "smooth"), "order: expected an integer from 1 to 100, got"),
+        (lambda: equal_cells_constant(0, -1), "order: expected an integer from 1 to 12, got"),
+        (lambda: equal_cells_constant(13, -1), "order: expected an integer from 1 to 12, got"),
+        (lambda: equal_cells_constant(4, -2), "continuity: expected an integer from -1 to 2, got"),
+        (lambda: least_squares_spline_rmse(LINE, 21, 1), "order: .* from 2 to 20, got"),
+        (lambda: least_squares_spline_rmse(LINE, 2, 0), "n_cells: .* from 1 to 1000000, got"),
+        (lambda: least_squares_spline_rmse(LINE, 3, 1, -1), "continuity: .* from 0 to 1, got"),
+        (lambda: segments(LINE, 0), "order: expected an integer from 1 to 12, got"),
+        (lambda: segments(LINE, 13), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 0, THREE, 1), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 13, THREE, 1), "order: expected an integer from 1 to 12, got"),
+        (lambda: least_errors(LINE, 2, THREE, 0), "longest: expected an integer >= 1, got"),
+        (lambda: least_errors(LINE, 2, THREE[:1], 1), "expected at least 2 ascending points"),
+        (lambda: least_errors(LINE, 2, THREE[[0, 1, 1]], 1), "expected at least 2 ascending"),
+        (
+            lambda: certified_lower_bounds(np.eye(4), 3),
+            "most: expected an integer from 1 to 2, got",
+        ),
+        (
+            lambda: certified_lower_bounds(np.eye(4), 0),
+            "most: expected an integer from 1 to 2, got",
+        ),
+        (lambda: certified_lower_bounds(np.eye(1), 1), "expected shape"),
+        (lambda: certified_lower_bounds(np.ones((3, 4)), 1), "expected shape"),
+    ],
+)
+def test_each_door_names_its_bounds(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_bounds_larger_than_memory_should_hold_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("xsquared.checks.MOST_NUMBERS", 36)
+    assert least_errors(LINE, 1, np.linspace(-1, 1, 6), 1).shape == (6, 6)
+    with pytest.raises(ValueError, match="bounds: expected at most 36 numbers"):
+        least_errors(LINE, 1, np.linspace(-1, 1, 7), 1)
+
+
+def test_a_derivative_that_vanishes_has_no_segments() -> None:
+    assert segments(LINE, 1).zeros == 0
+    with pytest.raises(ValueError, match="does not vanish"):
+        segments(LINE, 2)
+
+
 def test_segments_find_zeros_inside_and_at_the_ends() -> None:
     cut = segments(target("sin(pi*x)", (0.0, 2.5)), 2)
-    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-4)
+    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-9)
     assert cut.zeros == 2
     assert cut.zero_at_end == (True, False)
     assert cut.masses[0] == pytest.approx(cut.masses[1], rel=1e-5)
@@ -166,6 +210,10 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
     assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
     assert bounds[0, -1] <= error * (1 + 1e-12)
+    nodes, weights = np.polynomial.legendre.leggauss(40)
+    projections = np.polynomial.legendre.legvander(nodes, order + 3).T @ (weights * f(nodes))
+    parts = (np.arange(order + 4) + 0.5) * projections**2
+    assert bounds[0, -1] == pytest.approx(parts[order:].sum(), rel=1e-8)
     halved = least_errors(f, order, grid, 15)
     assert 0 < halved[0, -1] < bounds[0, -1]
     assert (bounds[np.tril_indices(31)] == 0).all()
@@ -196,3 +244,16 @@ def test_lower_bounds_lie_below_every_choice_of_breaks(order: int) -> None:
         found = [error(edges) for edges in tried]
         assert squares[n - 1] <= min(found)
         assert found[-1] < 2 * squares[n - 1]
+
+
+@pytest.mark.parametrize(("order", "unit"), [(2, "mlp"), (3, "glu"), (4, "gqu")])
+def test_fitted_splines_stay_above_the_lower_bounds_and_lines_come_close(
+    order: int, unit: str
+) -> None:
+    f = target("exp(2*x)")
+    bounds = lower_bounds(f, order, 12)
+    assert (np.diff(bounds) < 0).all()
+    for pieces in (1, 2, 6, 12):
+        fit = fit_free_knots(f, unit, equidistributed_knots(f, unit, pieces))
+        above = fit.rmse / bounds[pieces - 1]
+        assert 1 <= above < (1.2 if unit == "mlp" else 6)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -342,6 +342,38 @@ def test_a_gate_that_is_not_its_degree_is_refused(value, degree, hinged, message
         Gate("mine", value, degree, hinged)
 
 
+@pytest.mark.parametrize("name", ["", None, 3])
+def test_names_are_text(name: object) -> None:
+    for what, make in (
+        ("gate", lambda: Gate(name, torch.relu, degree=1)),
+        ("unit", lambda: Unit(name)),
+        ("unit mine, activation", lambda: Unit("mine", activation=name)),
+    ):
+        with pytest.raises(TypeError, match=f"^{what}: expected a name, got {name!r}$"):
+            make()
+
+
+@pytest.mark.parametrize(("value", "hinged"), [("relu", True), (torch.relu, 1)])
+def test_a_gate_is_a_function_with_or_without_a_hinge(value: object, hinged: object) -> None:
+    with pytest.raises(TypeError, match="gate mine: expected a function as value and a bool"):
+        Gate("mine", value, degree=1, hinged=hinged)
+
+
+@pytest.mark.parametrize(
+    "value", [lambda _: 1.0, lambda z: z.sum(), lambda z: z.float(), lambda z: z.numpy()]
+)
+def test_a_gates_value_is_like_its_argument(value: Callable) -> None:
+    with pytest.raises(ValueError, match="gate mine: expected a value like its argument, float64"):
+        Gate("mine", value)
+
+
+def test_a_network_takes_float64_only() -> None:
+    network = build("mlp", 2, 3)
+    for x in (torch.ones(4, 2), torch.ones(4, 2, dtype=torch.int64), np.ones((4, 2)), None):
+        with pytest.raises(TypeError, match="expected a tensor of float64, got"):
+            network(x)
+
+
 def test_a_gate_of_no_degree_has_no_hinge() -> None:
     assert not Gate("mine", torch.tanh).hinged
 
@@ -405,3 +437,22 @@ def test_a_units_own_module_is_built_and_known_for_what_it_is() -> None:
         assert type(build(unit, 2, 3)) is module
         assert not unit.is_standard
     assert Unit("mine", module=type("Plain", (GatedNetwork,), {})).is_standard
+
+
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+@pytest.mark.parametrize("gate", ["relu", "gelu", "silu"])
+def test_redundant_parameters_are_counted_by_the_rank_of_the_jacobian(unit: str, gate: str) -> None:
+    """One scale a neuron for every factor, and one for a gate that is homogeneous."""
+    network = build(unit, 1, 3, activation=gate)
+    set_parameters(network, G=[[1.1], [-0.9], [1.3]], g=[0.2, 0.4, -0.5])
+    x = torch.linspace(-2, 2, 400, dtype=torch.float64)[:, None]
+
+    def values(parameters: dict[str, Tensor]) -> Tensor:
+        moved: Tensor = torch.func.functional_call(network, parameters, x)
+        return moved[:, 0]
+
+    blocks = torch.func.jacrev(values)(dict(network.named_parameters())).values()
+    jacobian = torch.cat([block.flatten(1) for block in blocks], dim=1)
+    rank = int(torch.linalg.matrix_rank(jacobian, rtol=1e-12))
+    scales = len(network.unit.factors) + (network.unit.gate.degree is not None)
+    assert jacobian.shape[1] - rank == 3 * scales

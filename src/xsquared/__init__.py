@@ -2,8 +2,8 @@
 
 The package is layered: every module imports only from those named before it here.
 ``checks`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` → ``geometry`` → ``errors`` →
-``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``training`` → ``studies`` →
-``feature_maps`` → ``tables`` → ``papers`` → ``plotting`` → ``book`` → ``cli``.
+``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``feature_maps`` → ``training`` →
+``studies`` → ``tables`` → ``papers`` → ``plotting`` → ``book`` → ``cli``.
 Numerics never import tables, plotting, papers or the book's machinery.
 
 What a reader needs for data of one's own can be imported from here::
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         AdamW,
         Fit,
         FreeKnots,
+        Growth,
         Newton,
         RidgePath,
         VariableProjection,
         fit,
+        grow,
     )
     from xsquared.units import Gate, Unit, build, predict, register
 
@@ -45,6 +47,7 @@ __all__ = [
     "Fit",
     "FreeKnots",
     "Gate",
+    "Growth",
     "Newton",
     "RidgePath",
     "Unit",
@@ -55,6 +58,7 @@ __all__ = [
     "from_file",
     "from_frame",
     "from_target",
+    "grow",
     "load",
     "predict",
     "register",

@@ -274,8 +274,8 @@ def _add_experiments(commands: Any) -> None:
     sweep.add_argument(
         "--solver",
         default="",
-        help="free_knots, ridge_path, varpro, newton, adamw or lbfgs (without one: free_knots for "
-        "a target of one variable, ridge_path else)",
+        help="free_knots, growth, ridge_path, varpro, newton, adamw or lbfgs (without one: "
+        "free_knots for a target of one variable, ridge_path else)",
     )
     sweep.add_argument(
         "--set",

@@ -20,7 +20,7 @@ two are ours. :mod:`xsquared.truncation` derives the constants.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy as np
 from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.truncation import leading_constant
-from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
+from xsquared.units import GatedNetwork, Unit, build, check_network, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
@@ -183,6 +183,46 @@ def network_from_pieces(
         set_parameters(network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places})
     set_parameters(network, D=weights[None], d=whole[:1])
     return network
+
+
+def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
+    """The network of d inputs that is the sum of networks of one, each along its direction.
+
+    Hinges at t become hyperplanes a'x = t. A target that is a sum of ridge functions, as
+    sin(4x) sin(4y) = (cos 4(x - y) - cos 4(x + y))/2, is thereby approximated in any dimension with
+    the order that its unit has in one.
+
+    Args:
+        networks: of one input and one output and of one unit, at least one.
+        directions: (networks, d) rows a.
+
+    Raises:
+        TypeError: no networks.
+        ValueError: networks of different units, or of other dimensions, or directions of another
+            shape.
+    """
+    if not isinstance(networks, Sequence) or not networks:
+        raise TypeError(f"expected at least one network, got {quoted(networks)}")
+    for network in networks:
+        check_network(network, n_in=1, n_out=1)
+    unit = networks[0].unit
+    if any(network.unit != unit for network in networks):
+        found = ", ".join(network.unit.name for network in networks)
+        raise ValueError(f"expected networks of one unit, got {found}")
+    along = check_finite_array("directions", directions, ndim=2)
+    if len(along) != len(networks) or along.shape[1] < 1:
+        raise ValueError(f"expected {len(networks)} directions, got shape {along.shape}")
+    parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
+    made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
+    values = {
+        "D": np.hstack([part["D"] for part in parts]),
+        "d": np.sum([part["d"] for part in parts], axis=0),
+    }
+    for weight, bias in (("G", "g"), *unit.factors):
+        values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
+        values[bias] = np.concatenate([part[bias] for part in parts])
+    set_parameters(made, **values)
+    return made
 
 
 def combination(directions: np.ndarray) -> np.ndarray:

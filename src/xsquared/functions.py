@@ -159,7 +159,7 @@ def _sound(part: sp.Expr) -> bool:
         return False
     try:
         if not part.free_symbols:
-            value = complex(part) if part.is_Rational else complex(sp.N(part))
+            value = complex(part)
             return math.isfinite(value.real) and value.imag == 0
         moderate = not part.is_Pow or bool(part.exp.free_symbols)
         return moderate or abs(float(part.exp)) <= _MOST_EXPONENT
@@ -465,10 +465,14 @@ def _numpy_form(made: Target, orders: tuple[int, ...], everywhere: bool = True) 
         with np.errstate(all="ignore"):
             # A constant expression comes back as a scalar: give it the points' shape.
             value = np.broadcast_to(_applied(raw, made, arrays), arrays[0].shape)
-        good = np.isfinite(value) & np.isreal(value)
-        if everywhere and not good.all():
+        good = np.isfinite(value)
+        if np.iscomplexobj(value):
+            good &= np.isreal(value)
+        if good.all():
+            return np.array(value.real, dtype=np.float64)
+        if everywhere:
             raise _not_finite(made, orders, arrays, value, good)
-        return np.array(np.where(good, value.real, 0.0), dtype=np.float64)
+        return np.where(good, value.real, 0.0).astype(np.float64)
 
     return evaluate
 

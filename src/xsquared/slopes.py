@@ -148,26 +148,6 @@ def fit_slope_over_seeds(
     return replace(centre, low=float(interval.low), high=float(interval.high))
 
 
-def steepest_within(sizes: ArrayLike, errors: ArrayLike, factor: float) -> float:
-    """The steepest slope of any errors between the given ones and ``factor`` times them.
-
-    A regression slope is linear in the log errors, with weights of the sign of the centred log
-    size. So the steepest line has the full factor at every size below the geometric mean, and none
-    above it.
-
-    Args:
-        sizes: (m,) sizes, as in :func:`fit_slope`.
-        errors: (m,) errors, the smallest that can be had.
-        factor: at least 1.
-
-    Raises:
-        ValueError: a factor below 1, or as for :func:`fit_slope`.
-    """
-    x, y = _checked(sizes, errors)
-    raised = check_number("factor", factor, least=1) * y
-    return fit_slope(x, np.where(np.log(x) < np.log(x).mean(), raised, y)).value
-
-
 def _checked(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     x, y = check_finite_array("sizes", sizes), check_finite_array("errors", errors)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:

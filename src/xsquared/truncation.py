@@ -3,7 +3,8 @@
 A construction replaces the target on a cell [0, h] by a polynomial that it reads off the target.
 Here the target is a Taylor polynomial with symbolic derivatives f0, f1, ..., at the cell's left
 end, the construction is carried out on it literally, and the error and its root mean square follow.
-Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals.
+Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals. The leading terms
+hold for every target with a continuous derivative of that order; the chapter says why.
 """
 
 from __future__ import annotations

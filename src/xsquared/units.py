@@ -80,7 +80,7 @@ class Gate:
             )
         if self.degree is not None:
             check_integer(f"gate {self.name}, degree", self.degree, 1)
-            expected = torch.where(z > 0, z, 0.0) if self.hinged else z
+            expected = torch.relu(z) if self.hinged else z
             if not torch.allclose(value, expected**self.degree):
                 where = "z > 0, zero elsewhere" if self.hinged else "all z"
                 raise ValueError(

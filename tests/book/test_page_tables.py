@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from xsquared.book.sphinx_ext import mend_html
+from xsquared.book.page_html import mend_body
 from xsquared.papers.claims import settle
 from xsquared.tables import Table
 
@@ -41,10 +44,13 @@ def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A page with a table, one that names its code itself, and claims."""
-    root = tmp_path_factory.mktemp("pages")
+    root = tmp_path_factory.mktemp("project") / "book"
+    root.mkdir()
+    shutil.copy(Path(__file__).parents[2] / "CITATION.cff", root.parent)
     (root / "conf.py").write_text(CONF)
     cells = [
         new_markdown_cell("# A page\n\nAs {numref}`tab-errors` shows."),
+        new_markdown_cell("(claim-gu-fig1-piecewise)=\n## Where the page of verdicts has it"),
         cell(TABLE, "Table(frame)"),
         cell(settle({"gu-fig1-piecewise": True}), "settle()", "Code that judges"),
     ]
@@ -59,13 +65,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
     assert 'As <a class="reference internal" href="#tab-errors">' in page
     assert page.count("Table 1") >= 2
-    assert '<span class="caption-text">Errors, of <span class="math' in page
+    assert re.search(r'caption-text">Errors, of (<span class="unbroken">)?<span class="math', page)
     assert "<p>0.125</p>" in page
 
 
 def test_headers_say_what_they_head(page: str) -> None:
-    assert page.count('<th scope="col"') == 2 + 3
+    assert page.count('<th scope="col"') == 2 + 4
     assert page.count('<th scope="row"') == 2 + 1
+
+
+def test_a_settled_claim_leads_to_its_verdict(page: str) -> None:
+    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">gu-fig1-piecewise' in page
 
 
 def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
@@ -76,11 +86,6 @@ def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
 
 
 def test_only_tables_headers_are_touched() -> None:
-    context = {
-        "script_files": [],
-        "body": '<th class="head stub"><th class="stub number"><td class="stub">',
-    }
-    mend_html(None, "", "", context, None)  # type: ignore[arg-type]
-    assert context["body"] == (
+    assert mend_body('<th class="head stub"><th class="stub number"><td class="stub">', {}) == (
         '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'
     )

@@ -1,26 +1,45 @@
-"""The rendered site in a real browser: complete with the network off, in both themes, on a
-phone."""
+"""The rendered site in a real browser, each page once: complete with the network off, quick, steady
+and open to everyone, in both themes, at a desk and on a phone."""
 
 from __future__ import annotations
 
 import functools
+import gzip
+import re
 import shutil
 import threading
-from collections.abc import Iterator
+import time
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
+from xsquared.book.api_pages import rooms
 from xsquared.book.project import Project
 from xsquared.book.proofs import run_proofs
 from xsquared.book.render import render
 
 PROJECT = Project(Path(__file__).parents[2])
+HERE = Path(__file__).parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CHAPTERS = [f"chapters/{source.stem}" for source in PROJECT.sources()]
-PAGES = ["index", *sorted(path.stem for path in PROJECT.book.glob("*.md") if path.stem != "index")]
+PAGES = [path.stem for path in sorted(PROJECT.book.glob("*.md"))]
+REFERENCE = [f"api/{module}" for modules in rooms().values() for module in modules]
+MADE = ["genindex", "py-modindex", "search"]
+EVERY = [*CHAPTERS, *PAGES, *MADE, *REFERENCE]
+
+#: What axe-core judges; and of it, what the colours decide, all that a change of theme can change.
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+COLOURS = ["color-contrast", "link-in-text-block"]
+LOOKS = [("light", 1280, RULES), ("dark", 390, RULES)]
+#: What is neither colour nor width is judged by these two; the other two for what only they show.
+OTHERS = [("light", 390, COLOURS), ("dark", 1280, COLOURS)]
+EXCEPTIONS = tomllib.loads((HERE / "axe" / "exceptions.toml").read_text()).get("exception", [])
 
 pytestmark = [
     pytest.mark.browser,
@@ -47,17 +66,41 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return render(PROJECT, tmp_path_factory.mktemp("site"))
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files without a line per request."""
+@functools.cache
+def served(path: Path, kind: str) -> bytes:
+    """A file as it goes over the line."""
+    return gzip.compress(path.read_bytes(), 6) if kind.startswith("text/") else path.read_bytes()
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files as a host of pages does, text compressed; without a line per request."""
 
     def log_message(self, *_: Any) -> None:
         pass
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        kind = self.guess_type(path)
+        if late := path.name == "tex-chtml.js":  # after the text, so that what it moves is seen
+            time.sleep(0.2)
+        self.send_response(200)
+        body = served(path, kind)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store" if late else "max-age=600")
+        if kind.startswith("text/"):
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        self.wfile.write(body)
 
 
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
     """The site on loopback."""
-    handler = functools.partial(QuietHandler, directory=str(site))
+    handler = functools.partial(Handler, directory=str(site))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
@@ -68,151 +111,273 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
-    """Chromium that looks for nothing outside."""
+    """Chromium that looks for nothing outside, and would find nothing."""
     from playwright.sync_api import sync_playwright
 
     flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
     flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    flags += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         yield chromium
         chromium.close()
 
 
-class Visit:
-    """One page in one context, with what it asked for and complained of."""
+@dataclass
+class Reader:
+    """One tab that is led from page to page, with what it asked for and complained of."""
 
-    def __init__(self, browser: Any, address: str, **context: Any) -> None:
-        self.address = address
-        self.outside: list[str] = []
-        self.complaints: list[str] = []
-        self.context = browser.new_context(**context)
-        self.page = self.context.new_page()
-        self.page.route("**/*", self._guard)
+    page: Any
+    address: str
+    outside: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.context.add_init_script(path=HERE / "probes.js")
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", self._listen)
         self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
+        self.page.on("request", self._note)
+        self.page.on("console", self._listen)
 
-    def _guard(self, route: Any) -> None:
-        if route.request.url.startswith((self.address, "data:", "blob:")):
-            route.continue_()
-        else:
-            self.outside.append(route.request.url)
-            route.abort()
+    def _note(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "data:", "blob:", "file:")):
+            self.outside.append(request.url)
 
     def _listen(self, message: Any) -> None:
         if message.type == "error":
             self.complaints.append(message.text)
 
-    def open(self, name: str, until: str = "load") -> Any:
+    def open(self, name: str, width: int = 1280, theme: str = "light") -> Any:
         """Load a page and wait until its formulas are set."""
-        response = self.page.goto(f"{self.address}/{name}.html", wait_until=until)
-        assert response.ok
-        self.page.evaluate("() => window.MathJax?.startup?.promise")
+        self.outside, self.complaints = [], []
+        self.look(width, theme)
+        self.page.goto(f"{self.address}/{name}", wait_until="load")
+        self.page.evaluate("probe.ready()")
         return self.page
 
-    def __enter__(self) -> Visit:
-        return self
+    def look(self, width: int, theme: str) -> None:
+        """Change the window and the theme."""
+        self.page.set_viewport_size({"width": width, "height": 844})
+        self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
 
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
+    def judge(self, rules: list[str], part: str = "html") -> list[list[str]]:
+        """What axe-core finds in a part of the page: rule, place, and what is amiss."""
+        self.page.evaluate("probe.ready()")
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate((HERE / "axe" / "axe.min.js").read_text())
+        return self.page.evaluate("([rules, part]) => probe.axe(rules, part)", [rules, part])
 
 
-@pytest.mark.parametrize("name", [*CHAPTERS, *PAGES])
-def test_page_is_complete_without_the_network(browser: Any, address: str, name: str) -> None:
-    with Visit(browser, address) as visit:
-        page = visit.open(name, until="networkidle")
-        assert visit.outside == [], "requests that left the machine"
-        assert visit.complaints == [], "console errors"
-        raw = page.evaluate("() => [...document.querySelectorAll('.math')].length")
-        rendered = page.evaluate("() => document.querySelectorAll('mjx-container').length")
-        assert page.locator("mjx-merror").count() == 0
-        if name in CHAPTERS:
-            assert rendered > 5
-        if raw:
-            assert rendered >= raw
-            # The first that shows: formulas of headings stand in a list for print, too.
-            width = page.locator("mjx-container:visible").first.bounding_box()
-            assert width is not None
-            assert width["width"] > 2
-        broken = page.evaluate(
-            "() => [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+@pytest.fixture(scope="session")
+def reader(browser: Any, address: str) -> Reader:
+    return Reader(browser.new_page(), address)
+
+
+@pytest.fixture(scope="session")
+def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
+    """What is to be known of a page, found out on the first call."""
+
+    @functools.cache
+    def visit(name: str) -> dict[str, Any]:
+        page = reader.open(f"{name}.html")
+        found = {"shift": page.evaluate("shift"), "weight": page.evaluate("probe.weight()")}
+        found["formulas"] = page.evaluate("probe.formulas()")
+        for width in (390, 1280):  # the wide one last, whose boxes have settled when it is judged
+            reader.look(width, "light")
+            page.evaluate("probe.ready()")
+            found[width] = {
+                "clipped": page.evaluate("probe.clipped()"),
+                "orphans": page.evaluate("probe.orphans()"),
+                "across": page.evaluate("document.documentElement.scrollWidth"),
+            }
+        found["broken"] = page.evaluate("probe.pictures()")
+        found["silent"] = page.evaluate(
+            "[...document.images].filter(i => !i.alt.trim()).map(i => i.src)"
         )
-        assert broken == []
-        missing = page.evaluate(
-            "() => [...document.images].filter(i => !i.alt.trim()).map(i => i.src)"
-        )
-        assert missing == [], "pictures without alt text"
+        if name != "notation":  # MathJax makes all formulas alike: judged on one page
+            page.evaluate("probe.all('mjx-container').forEach(f => f.replaceChildren())")
+        found["violations"] = []
+        looks = [
+            *LOOKS,
+            *(OTHERS if name in ("index", "notation", CHAPTERS[0], REFERENCE[0]) else []),
+        ]
+        if made := name in REFERENCE[1:]:  # articles of one make, in what is the same around each
+            looks = [LOOKS[REFERENCE.index(name) % 2]]
+        for theme, width, rules in looks:
+            reader.look(width, theme)
+            judged = reader.judge(rules, "article" if made else "html")
+            found["violations"] += [[width, theme, *what] for what in judged]
+        return found | {"outside": reader.outside, "complaints": reader.complaints}
+
+    return visit
 
 
-@pytest.mark.parametrize("name", [*CHAPTERS, *PAGES])
-def test_page_fits_a_phone_in_both_themes(browser: Any, address: str, name: str) -> None:
-    with Visit(browser, address, viewport={"width": 390, "height": 844}) as visit:
-        page = visit.open(name)
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)
-            page.wait_for_function(f"() => document.documentElement.dataset.theme == '{theme}'")
-            assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+Visit = Callable[[str], dict[str, Any]]
 
 
-CONTRAST = """
-() => {
-  const parse = c => c.match(/[\\d.]+/g).map(Number);
-  const light = c => c.slice(0, 3).map(v => v / 255)
-    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const ground = e => {
-    const c = parse(getComputedStyle(e).backgroundColor);
-    return c.length === 3 || c[3] > 0 || !e.parentElement ? c : ground(e.parentElement);
-  };
-  return [...document.querySelectorAll('.proof, .xs-table .holds, .xs-table .fails')].map(e => {
-    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
-    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.textContent];
-  });
-}
-"""
+@pytest.mark.parametrize("name", EVERY)
+def test_page_is_complete_without_the_network(visit: Visit, name: str) -> None:
+    found = visit(name)
+    assert found["outside"] == [], "requests that left the machine"
+    assert found["complaints"] == [], "console errors and failed requests"
+    assert found["broken"] == [], "pictures that do not show"
+    assert found["silent"] == [], "pictures without alt text"
+    formulas = found["formulas"]
+    assert formulas["failed"] == formulas["flat"] == 0
+    assert formulas["set"] >= formulas["written"] >= (5 if name in CHAPTERS else 0)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_page_is_light_and_steady(visit: Visit, name: str) -> None:
+    found = visit(name)
+    weight = found["weight"]
+    sets = any("tex-chtml.js" in path for path in weight["requests"])
+    assert sets == bool(found["formulas"]["written"]), "MathJax where formulas are, only there"
+    assert not any("fontawesome.js" in path for path in weight["requests"])
+    assert len(weight["requests"]) <= (40 if sets else 25)
+    assert weight["bytes"] < (1_000_000 if sets else 450_000)
+    assert weight["blocking"] < 200_000, "a second at 1.6 Mbit/s"
+    # Where formulas are narrower or wider than the room kept for them, words change lines.
+    assert found["shift"] < (0.25 if sets else 0.1)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_page_shows_all_on_both_widths(visit: Visit, name: str) -> None:
+    for width in (1280, 390):
+        found = visit(name)[width]
+        assert found["across"] <= width
+        assert found["clipped"] == []
+        assert found["orphans"] == [], "lines that begin with punctuation"
+
+
+def unexcused(violations: list[list[Any]]) -> list[list[Any]]:
+    """The violations that no exception names."""
+    excused = {(one["rule"], one["selector"]) for one in EXCEPTIONS}
+    return [what for what in violations if (what[2], what[3]) not in excused]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_page_is_open_to_everyone(visit: Visit, name: str) -> None:
+    found = visit(name)
+    assert unexcused(found["violations"]) == []
+    assert found["formulas"]["stops"] == 0, "formulas that are tab stops"
+
+
+def test_every_exception_has_a_reason_and_is_needed(visit: Visit) -> None:
+    seen = {(what[2], what[3]) for name in EVERY for what in visit(name)["violations"]}
+    for one in EXCEPTIONS:
+        assert one.keys() == {"rule", "selector", "reason"}
+        assert len(one["reason"]) > 20
+        assert (one["rule"], one["selector"]) in seen, "an exception that nothing needs"
+
+
+def test_planted_violations_are_found(reader: Reader) -> None:
+    page = reader.open("notation.html")
+    assert reader.judge(RULES) == []
+    page.evaluate(
+        "document.querySelector('article').insertAdjacentHTML('beforeend', "
+        '\'<p style="color:#aaa;background:#fff">Pale.</p><button style="padding:2rem"></button>\')'
+    )
+    assert {what[0] for what in reader.judge(RULES)} == {"color-contrast", "button-name"}
+    assert {what[0] for what in reader.judge(COLOURS)} == {"color-contrast"}
+
+
+@pytest.mark.parametrize("name", ["index", CHAPTERS[1], "search", REFERENCE[0]])
+def test_focus_is_seen_on_every_control(reader: Reader, name: str) -> None:
+    for theme in ("light", "dark"):
+        page = reader.open(f"{name}.html", theme=theme)
+        assert page.evaluate("probe.unfocused()") == []
+
+
+def test_theme_button_changes_the_theme_and_keeps_the_focus(reader: Reader) -> None:
+    page = reader.open("index.html")
+    theme = "document.documentElement.dataset.theme"
+    seen = [page.evaluate(theme)]
+    button = page.locator("button.theme-switch-button").first
+    button.focus()
+    for _ in range(3):  # automatic, light and dark, in the theme's own order
+        page.keyboard.press("Enter")
+        seen.append(page.evaluate(theme))
+        assert button.evaluate("b => b === document.activeElement")
+    assert set(seen) == {"light", "dark"}
+    assert reader.complaints == []
+    page.evaluate("localStorage.clear()")
+
+
+def test_links_to_a_place_are_reached_by_keyboard(reader: Reader) -> None:
+    page = reader.open(f"{CHAPTERS[1]}.html")
+    link = page.locator("h2 a.headerlink").first
+    link.focus()
+    assert link.evaluate("a => a === document.activeElement && getComputedStyle(a).opacity") == "1"
+    assert link.get_attribute("aria-label")
+
+
+def test_icons_are_drawn_from_a_local_font(reader: Reader) -> None:
+    families = reader.open("index.html").evaluate(
+        "async () => { await document.fonts.ready; return [...document.fonts]"
+        ".filter(f => f.status === 'loaded').map(f => f.family) }"
+    )
+    assert any("Font Awesome" in family for family in families)
+
+
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("Newton", "chapters/04_training"),
+        ("sqrt(120)", "chapters/02_truncation_errors"),
+        ("GQU slope", "chapters/06_gated_quadratic_unit"),
+        ("Friedman", "chapters/08_real_data"),
+        ("Kronecker", "chapters/10_gelu_features"),
+        ("tolerance", "verdicts"),
+        ("how to run", "reproduce"),
+        ("airfoil", "chapters/08_real_data"),
+        ("gelu", "chapters/09_gelu_series"),
+    ],
+)
+def test_search_leads_to_the_right_page(reader: Reader, query: str, page: str) -> None:
+    reader.open(f"search.html?q={quote(query)}")
+    results = reader.page.locator("#search-results li")
+    first = results.locator("a:first-child").evaluate_all("all => all.map(a => a.pathname)")
+    assert f"/{page}.html" in first[:2]
+    before = first[: first.index(f"/{page}.html")]
+    assert not any(path.startswith("/api") for path in before)
+    told = results.first.locator("p").inner_text()
+    assert 60 < len(told) < 300
+    assert not re.search(r"[\\\\{}]|import |def ", told), "code or TeX"
+    assert reader.complaints == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_marks_and_verdicts_can_be_read(browser: Any, address: str, name: str, theme: str) -> None:
-    with Visit(browser, address, color_scheme=theme) as visit:
-        found = visit.open(name).evaluate(CONTRAST)
-        assert found
-        assert [text for contrast, text in found if contrast < 4.5] == []
+def test_search_results_are_open_to_everyone(reader: Reader, theme: str) -> None:
+    reader.open("search.html?q=tolerance", theme=theme)
+    assert reader.page.locator("#search-results strong").count()
+    assert unexcused([[1280, theme, *what] for what in reader.judge(RULES)]) == []
 
 
-def test_theme_button_changes_the_theme(browser: Any, address: str) -> None:
-    with Visit(browser, address, color_scheme="light") as visit:
-        page = visit.open("index")
-        theme = "() => document.documentElement.dataset.theme"
-        seen = [page.evaluate(theme)]
-        for _ in range(3):  # automatic, light and dark, in the theme's own order
-            page.locator("button.theme-switch-button").first.click()
-            seen.append(page.evaluate(theme))
-        assert set(seen) == {"light", "dark"}
-        assert visit.complaints == []
+def test_search_works_from_a_disk(reader: Reader, site: Path) -> None:
+    reader.page.goto(f"{(site / 'search.html').as_uri()}?q=truncation")
+    links = reader.page.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
+    assert any("02_truncation_errors" in link for link in links)
 
 
-def test_icons_are_drawn_from_a_local_font(browser: Any, address: str) -> None:
-    with Visit(browser, address) as visit:
-        page = visit.open("index")
-        families = page.evaluate(
-            "async () => { await document.fonts.ready; return [...document.fonts]"
-            ".filter(f => f.status === 'loaded').map(f => f.family) }"
-        )
-        assert any("Font Awesome" in family for family in families)
+def test_a_missing_page_is_told_and_leads_back(site: Path) -> None:
+    text = (site / "404.html").read_text()
+    assert "No such page" in text
+    assert all((site / link).is_file() for link in re.findall(r'<a href="([^"]+)"', text))
+    assert "<link" not in text
+    assert "src=" not in text
 
 
-def test_search_finds_truncation(browser: Any, address: str) -> None:
-    with Visit(browser, address) as visit:
-        page = visit.page
-        page.goto(f"{address}/search.html?q=truncation", wait_until="networkidle")
-        page.wait_for_selector("#search-results li a")
-        links = page.locator("#search-results li a").evaluate_all("a => a.map(e => e.href)")
-        assert any("02_truncation_errors" in link for link in links)
-        assert visit.outside == []
-        assert visit.complaints == []
+@pytest.mark.parametrize("name", [*CHAPTERS, *PAGES])
+def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
+    text = (site / f"{name}.html").read_text()
+    tags = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"', text))
+    assert 20 < len(tags["description"]) <= 202
+    assert tags["og:description"] == tags["description"]
+    assert tags["og:title"] == tags["citation_title"]
+    assert tags["citation_author"]
+    assert '<link rel="icon"' in text
+    assert ('rel="canonical"' in text) == ("og:url" in tags)
 
 
 def test_marks_stand_beside_the_equations(site: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -10,20 +11,32 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from xsquared.book import verdicts
 from xsquared.book.project import BookError, Project
-from xsquared.papers.claims import VERDICT_MIME, Claim
+from xsquared.papers.claims import VERDICT_MIME, Claim, judge
+from xsquared.papers.coverage import places
+from xsquared.papers.ledger import Protocol, ledger
 
+GU = ("gated-units", "Eq. 1")
 CLAIMS = {
     "gu-a": Claim(
-        "gu-a", "gated-units", "Eq. 1", "a | b", "01_good", "exact", 2.0, 0.5, refuted="a slip"
+        "gu-a", *GU, "the first.", "01_good", "value", "a slope.", "own", "exact.",
+        ("other", "third"), value=2.0, tolerance=0.5, refuted="a slip",
     ),
-    "gu-b": Claim("gu-b", "gated-units", "Fig. 1", "b", "01_good", "true or false"),
-    "gl-c": Claim("gl-c", "gelu-linearization", "Tab. 1", "c", "09_later", "true or false"),
-}
+    "gu-b": Claim("gu-b", *GU, "the second.", "01_good", "identity", "e.", "own", "true or false."),
+    "gl-c": Claim(
+        "gl-c", "gelu-linearization", "Tab. 1", "the third.", "09_later", "identity", "e.", "own",
+        "true or false.",
+    ),
+}  # fmt: skip
+PROTOCOLS = {name: Protocol(name, points="all") for name in ("own", "other", "third")}
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "ledger", lambda: CLAIMS)
+    monkeypatch.setattr(verdicts, "protocols", lambda: PROTOCOLS)
+    monkeypatch.setattr(
+        verdicts, "standing", lambda holding, _: {k: "" for k, v in holding.items() if v}
+    )
 
 
 def write(folder: Path, name: str, *records: dict) -> None:
@@ -33,42 +46,101 @@ def write(folder: Path, name: str, *records: dict) -> None:
     nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
 
 
-def record(claim: str, holds: bool = True) -> dict:
-    return {"claim": claim, "holds": holds, "measured": "3", "note": "n"}
+def record(claim: str, measured: object = True, note: str = "n") -> dict:
+    verdict = judge(CLAIMS[claim], measured, note)  # type: ignore[arg-type]
+    assert verdict is not None
+    return verdict.as_record()
 
 
+@pytest.mark.usefixtures("small_ledger")
 def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) -> None:
-    write(small_project.chapters, "01_good", record("gu-b"), record("gu-a", holds=False))
+    found = {"third": 3.0, "other": 2.0, "own": 9.0}
+    write(small_project.chapters, "01_good", record("gu-b"), record("gu-a", found))
     entries = verdicts.collect(small_project.chapters)
-    assert [(e.claim.id, e.verdict) for e in entries] == [
-        ("gu-a", "fails"),
-        ("gu-b", "holds"),
-        ("gl-c", "open"),
+    assert [(e.claim.id, e.mark, e.sort) for e in entries] == [
+        ("gu-a", "✘", "fails by its own protocol, holds by another"),
+        ("gu-b", "✔", "holds, no alternative"),
+        ("gl-c", "○", "open"),
     ]
-    assert "| Gated units | 2 | 1 | 1 | 0 |" in verdicts.summary_table(small_project)
-    assert "| GELU layers as feature maps | 1 | 0 | 0 | 1 |" in verdicts.summary_table(
+    assert verdicts.summary_table(small_project).splitlines() == [
+        "| Verdict | Gated units | GELU layers as feature maps |",
+        "| --- | ---: | ---: |",
+        "| holds, no alternative | 1 | 0 |",
+        "| fails by its own protocol, holds by another | 1 | 0 |",
+        "| open | 0 | 1 |",
+        "| claims | 2 | 1 |",
+    ]
+    page = verdicts.full_table(small_project, "gated-units")
+    assert page.startswith("### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n")
+    assert "```{dropdown} ✘ the first.\n" in page
+    for written in (
+        ":class-container: xs-claim xs-fails\n",
+        "(claim-gu-a)=\n**fails by its own protocol, holds for other (1 of 3)**",
+        "- *Where:* Eq. 1; settled in {ref}`chapter 01 <tab-claims-01>`",
+        "- *Estimand:* a slope.",
+        "- *Protocol:* `own`: points all",
+        "- *Required:* 2 ± 0.5. exact.",
+        "- *Found:* ✘ `own` 9.000; ✔ `other` 2.000; ✘ `third` 3.000 (n)",
+        "- *Why it fails:* a slip",
+    ):
+        assert written in page
+    later = verdicts.full_table(small_project, "gelu-linearization")
+    assert "awaits chapter 09" in later
+    assert "tab-claims" not in later
+    assert verdicts.protocol_list(small_project).splitlines()[0] == "- `own`: points all"
+
+
+def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Project) -> None:
+    claim = ledger()["gu-mlp-interpolates"]
+    verdict = judge(claim, 0.0)
+    assert verdict is not None
+    write(small_project.chapters, claim.chapter, verdict.as_record())
+    by_id = {entry.claim.id: entry for entry in verdicts.collect(small_project.chapters)}
+    assert by_id[claim.id].rests == "via the amended form of gu-eq6"
+    assert "| of those that hold, via an amended form | 1 | 0 |" in verdicts.summary_table(
         small_project
     )
-    table = verdicts.full_table(small_project, "gated-units")
-    assert "a \\| b **Why it fails:** a slip" in table
-    assert "2 ± 0.5 | 3 | {doc}`01 <chapters/01_good>`" in table
-    assert "c" not in verdicts.full_table(small_project, "gelu-linearization").splitlines()[
-        -1
-    ].split("|")
-    assert "| ✘\u00a0fails | a" in table
-    assert "○\u00a0open" in verdicts.full_table(small_project, "gelu-linearization")
-    assert "`gl-c`: true or false" in verdicts.tolerances(small_project, "gelu-linearization")
+    broken = verdicts.collect(small_project.chapters, frozenset({"gu-eq6"}))
+    assert {e.rests for e in broken if e.rests} == {"but what it rests on fails: gu-eq6"}
+    assert "(0 of" not in verdicts.full_table(small_project, "gated-units")
+    assert "**holds (1 of 1)**, via the amended form of gu-eq6" in verdicts.full_table(
+        small_project, "gated-units"
+    )
+
+
+@pytest.mark.usefixtures("small_ledger")
+def test_what_cannot_be_judged_needs_no_measurement(
+    small_project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claims = {"gu-b": replace(CLAIMS["gu-b"], unjudged="nobody knows.")}
+    monkeypatch.setattr(verdicts, "ledger", lambda: claims)
+    (entry,) = verdicts.collect(small_project.chapters)
+    assert (entry.sort, entry.mark) == ("cannot be judged", "○")
+    page = verdicts.full_table(small_project, "gated-units")
+    assert "**cannot be judged, because nobody knows.**" in page
+
+
+def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Project) -> None:
+    table = verdicts.coverage_table(small_project, "gated-units").splitlines()
+    assert len(table) == 2 + sum(place.paper == "gated-units" for place in places())
+    assert (
+        "| Eq. (6) | The MLP's recurrence. | {ref}`gu-eq6 <erratum-gu-eq6>`, "
+        "{ref}`gu-eq6-printed <claim-gu-eq6-printed>` |"
+    ) in table
+    assert any("*None.* A definition" in row or "*None.* A choice" in row for row in table)
 
 
 def test_an_unknown_paper_is_named_with_the_known_ones(small_project: Project) -> None:
-    with pytest.raises(ValueError, match="unknown paper 'other'; known are gated-units, "):
-        verdicts.full_table(small_project, "other")
+    for write_table in (verdicts.full_table, verdicts.coverage_table):
+        with pytest.raises(ValueError, match="unknown paper 'other'; known are gated-units, "):
+            write_table(small_project, "other")
 
 
+@pytest.mark.usefixtures("small_ledger")
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ([record("gu-x")], r"settles gu-x, not in the ledger"),
+        ([record("gu-b") | {"claim": "gu-x"}], r"settles gu-x, not in the ledger"),
         ([record("gl-c")], r"settles gl-c, which the ledger gives to 09_later"),
         ([record("gu-b"), record("gu-b")], r"settles gu-b twice"),
     ],

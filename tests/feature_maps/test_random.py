@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import factorial
+from scipy.stats import poisson
 
 from xsquared.feature_maps.random import (
     draw_random_maclaurin,
     draw_variance,
     sign_moment,
 )
-from xsquared.feature_maps.series import gelu, taylor_gelu
+from xsquared.feature_maps.series import gelu, gelu_even, taylor_gelu
 
 DRAWS = 200_000
 MAPS = draw_random_maclaurin(2, 4, 1.0, 0)
@@ -25,17 +27,17 @@ PAIRS = [
 ]
 
 
-def draws(w: np.ndarray, x: np.ndarray, rate: float, seed: int, cut: int) -> np.ndarray:
+def draws(w: np.ndarray, x: np.ndarray, moment: float, seed: int, cut: int) -> np.ndarray:
     """What each feature estimates, where orders from ``cut`` on count as zero."""
-    maps = draw_random_maclaurin(len(w), DRAWS, rate, seed)
+    maps = draw_random_maclaurin(len(w), DRAWS, moment, seed)
     return w @ x / 2 + (maps.draws(w, x) - w @ x / 2) * (maps.orders < cut)
 
 
 def z_score(w: np.ndarray, x: np.ndarray, seed: int, cut: int = 10**6) -> float:
     """Distance of the mean of all draws from GELU, in standard deviations known in closed form."""
-    rate = sign_moment(w, x) / 2
-    deviation = math.sqrt(draw_variance(w, x, rate) / DRAWS)
-    return float((draws(w, x, rate, seed, cut).mean() - gelu(w @ x)) / deviation)
+    moment = sign_moment(w, x)
+    deviation = math.sqrt(draw_variance(w, x, moment) / DRAWS)
+    return float((draws(w, x, moment, seed, cut).mean() - gelu(w @ x)) / deviation)
 
 
 @pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
@@ -51,28 +53,42 @@ def test_a_biased_twin_fails_the_same_test(w: np.ndarray, x: np.ndarray) -> None
 
 def test_cut_estimator_has_the_cut_series_as_mean() -> None:
     w, x = PAIRS[1]
-    rate = sign_moment(w, x) / 2
-    deviation = math.sqrt(draw_variance(w, x, rate) / DRAWS)
-    mean = draws(w, x, rate, seed=5, cut=2).mean()
+    moment = sign_moment(w, x)
+    deviation = math.sqrt(draw_variance(w, x, moment) / DRAWS)
+    mean = draws(w, x, moment, seed=5, cut=2).mean()
     assert abs(mean - taylor_gelu(w @ x, 2)) < 4 * deviation
 
 
-@pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
-@pytest.mark.parametrize("factor", [0.5, 0.8])
-def test_variance_is_the_closed_form(w: np.ndarray, x: np.ndarray, factor: float) -> None:
+@pytest.mark.parametrize(("w", "x"), PAIRS[:3], ids=["d2", "d3", "d3-negative"])
+@pytest.mark.parametrize("factor", [0.7, 1.3])
+@pytest.mark.parametrize("exact", [0, 1, 2])
+def test_variance_is_the_closed_form(w: np.ndarray, x: np.ndarray, factor: float, exact) -> None:
     """Shorter rows than above: the larger V, the heavier the tails of a sampled variance."""
     w = 0.7 * w
-    rate = factor * sign_moment(w, x)
-    found = draw_random_maclaurin(len(w), DRAWS, rate, 3).draws(w, x)
-    assert found.var() == pytest.approx(draw_variance(w, x, rate), rel=0.1)
+    moment = factor * sign_moment(w, x)
+    found = draw_random_maclaurin(len(w), DRAWS, moment, 3, exact).draws(w, x)
+    assert found.var() == pytest.approx(draw_variance(w, x, moment, exact), rel=0.15)
+    assert abs(found.mean() - gelu(w @ x)) < 4 * found.std() / math.sqrt(DRAWS)
 
 
-def test_variance_is_least_near_half_the_moment_where_that_is_large() -> None:
-    w, x = 3 * PAIRS[3][0], PAIRS[3][1]
+def test_no_law_of_orders_has_a_smaller_variance() -> None:
+    """Not that of another moment, nor Poisson's of any rate, of which the best is near V/3 here."""
+    w, x = PAIRS[1]
     moment = sign_moment(w, x)
-    rates = moment * np.linspace(0.1, 1.5, 60)
-    best = rates[np.argmin([draw_variance(w, x, rate) for rate in rates])]
-    assert 0.4 < best / moment < 0.6
+    least = draw_variance(w, x, moment)
+    for factor in (0.8, 0.95, 1.05, 1.25):
+        assert draw_variance(w, x, factor * moment) > least
+    k = np.arange(60)
+    squares = moment ** (2 * k + 2) / (2 * math.pi * (2 * k + 1) ** 2 * 4.0**k * factorial(k) ** 2)
+    rates = moment * np.linspace(0.1, 1, 50)
+    sums = [np.sum(squares / poisson(rate).pmf(k)) for rate in rates]
+    assert min(sums) - gelu_even(w @ x) ** 2 > least
+
+
+def test_exact_orders_leave_less_to_chance() -> None:
+    w, x = 0.7 * PAIRS[0][0], PAIRS[0][1]
+    found = [draw_variance(w, x, sign_moment(w, x), exact) for exact in range(4)]
+    assert (np.diff(found) < 0).all()
 
 
 def test_sign_moment_by_enumeration() -> None:
@@ -84,9 +100,9 @@ def test_sign_moment_by_enumeration() -> None:
 def test_product_of_maps_is_the_mean_of_the_draws() -> None:
     rng = np.random.default_rng(2)
     W, x = rng.normal(size=(4, 3)), rng.normal(size=(5, 3))
-    maps = draw_random_maclaurin(3, 50, 1.5, 8)
+    maps = draw_random_maclaurin(3, 50, 1.5, 8, exact=1)
     product = maps.psi(x) @ maps.phi(W).T
-    assert maps.psi(x).shape == (5, 53)
+    assert maps.psi(x).shape == (5, 3 + 6 + 50)
     expected = [[maps.draws(w, v).mean() for w in W] for v in x]
     np.testing.assert_allclose(product, expected, rtol=1e-9)
 
@@ -100,8 +116,8 @@ def test_no_variance_where_the_input_vanishes() -> None:
     [
         (lambda: draw_random_maclaurin(0, 4, 1.0, 0), "d: expected an integer >= 1, got 0"),
         (lambda: draw_random_maclaurin(2, 0, 1.0, 0), "n_features: expected an integer >= 1"),
-        (lambda: draw_random_maclaurin(2, 4, 0.0, 0), "rate: expected a finite number > 0 and"),
-        (lambda: draw_random_maclaurin(2, 4, 1e9, 0), r"rate: .* <= 650, got 1000000000\.0"),
+        (lambda: draw_random_maclaurin(2, 4, 0.0, 0), "moment: expected a finite number > 0 and"),
+        (lambda: draw_random_maclaurin(2, 4, 1e9, 0), r"moment: .* <= 600, got 1000000000\.0"),
         (lambda: draw_random_maclaurin(2, 4, 1.0, -1), "seed: expected an integer >= 0, got -1"),
         (lambda: draw_random_maclaurin(10**9, 4, 1.0, 0), "signs: expected at most 134217728"),
         (lambda: draw_random_maclaurin(2, 10**9, 1.0, 0), "signs: expected at most 134217728"),
@@ -117,12 +133,15 @@ def test_no_variance_where_the_input_vanishes() -> None:
         ),
         (lambda: sign_moment(np.ones(2), np.ones(3)), "w, x: expected vectors of one length"),
         (lambda: sign_moment(np.ones(2), np.full(2, 1e200)), "expected entries below"),
-        (lambda: draw_variance(np.ones(2), np.ones(2), -1.0), "rate: expected a finite number > 0"),
+        (
+            lambda: draw_variance(np.ones(2), np.ones(2), -1.0),
+            "moment: expected a finite number > 0",
+        ),
         (
             lambda: draw_variance(np.full(2, 1e6), np.ones(2), 1.0),
-            r"V\^2/\(4 rate\): .* <= 649, got",
+            r"V\^2/moment: .* <= 600, got",
         ),
-        (lambda: draw_variance(np.ones(2), np.ones(2), 1e-320), r"V\^2/\(4 rate\): .* got inf"),
+        (lambda: draw_variance(np.ones(2), np.ones(2), 1e-320), r"V\^2/moment: .* got inf"),
     ],
 )
 def test_bad_input_is_refused(call, message: str) -> None:

@@ -49,8 +49,8 @@ from xsquared.feature_maps import (
     series,
     tensor,
 )
-from xsquared.papers import claims
-from xsquared.studies import committed, experiment, scaling, speedrun, sweep, trial
+from xsquared.papers import claims, figures, ledger, table1
+from xsquared.studies import committed, experiment, line, scaling, speedrun, sweep, trial
 from xsquared.studies.declared import STUDIES
 from xsquared.training import free_knots, frozen_gates, optimal_knots
 from xsquared.training import start as training_start
@@ -329,13 +329,6 @@ door(
     draws=(*INTEGERS, 0, 2**31 - 1),
     seed=(*INTEGERS, -1),
 )
-door(
-    "slopes.steepest_within",
-    slopes.steepest_within,
-    {"sizes": _SIZES, "errors": _ERRORS, "factor": 1.5},
-    **_REGRESSION,
-    factor=(*NUMBERS, 0.9),
-)
 _SPLINE = {"target": functions.PAPER_TARGET, "order": 2, "n_cells": 3}
 _FAMILY = (*NAMES, "Smooth")
 _ORDER, _CELLS = (*INTEGERS, 0, -1, 101), (*INTEGERS, 0, -1)
@@ -347,16 +340,15 @@ door(
     order=_ORDER,
     family=_FAMILY,
 )
-for _name in ("predicted_uniform", "predicted_free"):
-    door(
-        f"splines.{_name}",
-        getattr(splines, _name),
-        {**_SPLINE, "family": "smooth"},
-        target=(*CURVES, functions.target("abs(x)")),
-        order=(*_ORDER, 13),
-        n_cells=_CELLS,
-        family=_FAMILY,
-    )
+door(
+    "splines.predicted_uniform",
+    splines.predicted_uniform,
+    {**_SPLINE, "family": "smooth"},
+    target=(*CURVES, functions.target("abs(x)")),
+    order=(*_ORDER, 13),
+    n_cells=_CELLS,
+    family=_FAMILY,
+)
 door(
     "splines.least_squares_spline_rmse",
     splines.least_squares_spline_rmse,
@@ -397,6 +389,14 @@ door(
     {"bounds": np.zeros((3, 3)), "most": 1},
     bounds=(*ARRAYS, [], [[1.0]], [[1.0, 2.0]], 3.0),
     most=(*INTEGERS, 0, 2),
+)
+door(
+    "splines.lower_bounds",
+    splines.lower_bounds,
+    {"target": functions.PAPER_TARGET, "order": 2, "most": 2},
+    target=(*CURVES, functions.target("x")),
+    order=_ORDER,
+    most=(*INTEGERS, 0, 201),
 )
 door(
     "training.optimal_knots.optimal_knots",
@@ -658,13 +658,21 @@ door(
     knots=(*ARRAYS, [], [0.0], [1.0, 0.0], [0.0, 0.5, 1.0], 3.0),
     pieces=(*ARRAYS, [], [[1.0]], [1.0, 2.0], 3.0),
 )
+_ridge = constructions.interpolating_mlp(functions.PAPER_TARGET, 2)
+door(
+    "constructions.ridge_sum",
+    constructions.ridge_sum,
+    {"networks": [_ridge], "directions": [[1.0, -1.0]]},
+    networks=(None, 3, [], "ab", _ridge, [None], [_ridge, _ridge], [units.build("mlp", 2, 3)]),
+    directions=(*ARRAYS, [], [1.0, -1.0], [[]], [[1.0], [2.0]], 3.0),
+)
 
 # ---- feature_maps
 _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 0.0, -1.0, 1e200)
 _V = (*ARRAYS, [], [1.0], [[1.0]], 3.0, [1e300, 1.0])
 _map = tensor.TensorMap("symmetric", 2, np.array([0.0, 1.0, 0.5]))
 _drawn = random.draw_random_maclaurin(2, 4, 1.0, 0)
-_closed = optimal.ClosedMap("radial", 2)
+_best = optimal.OptimalMap(2, 3)
 _nets = learned.initial_networks(learned.Protocol(n_pairs=64), [0])
 door(
     "feature_maps.check_vectors",
@@ -744,11 +752,12 @@ door(
 door(
     "feature_maps.random.draw_random_maclaurin",
     random.draw_random_maclaurin,
-    {"d": 2, "n_features": 4, "rate": 1.0, "seed": 0},
+    {"d": 2, "n_features": 4, "moment": 1.0, "seed": 0, "exact": 1},
     d=(*_D, 2**30),
     n_features=(*_D, 2**30),
-    rate=_SCALE,
+    moment=_SCALE,
     seed=(*INTEGERS, -1),
+    exact=(*INTEGERS, -1, 10**6),
 )
 door("feature_maps.random.RandomMaclaurin.phi", _drawn.phi, {"W": [1.0, 2.0]}, W=_V)
 door("feature_maps.random.RandomMaclaurin.psi", _drawn.psi, {"x": [1.0, 2.0]}, x=_V)
@@ -762,29 +771,53 @@ door(
 door(
     "feature_maps.random.draw_variance",
     random.draw_variance,
-    {"w": [1.0, 2.0], "x": [1.0, 2.0], "rate": 1.0},
+    {"w": [0.5, 1.0], "x": [0.5, 1.0], "moment": 1.0, "exact": 1},
     w=_V,
     x=_V,
-    rate=_SCALE,
+    moment=_SCALE,
+    exact=(*INTEGERS, -1, 10**6),
 )
-for _name in ("second_moment", "singular_values", "best_mse"):
-    door(f"feature_maps.optimal.{_name}", getattr(optimal, _name), {"d": 3}, d=(*_D, 1, 10**6))
+_DIM, _DEVIATION = (*_D, 1, 10**6), (*NUMBERS, 0.0, -1.0, 1e9)
+for _name, _more, _bad in (
+    ("second_moment", {}, {}),
+    ("levels", {"left_over": 1e-3, "features": 4}, {"left_over": _SCALE, "features": (-1, 1.5)}),
+    ("best_mse", {"m": 3}, {"m": (True, 1.5, "2", None, -1, [-1], [1.5])}),
+    ("features_needed", {"error": 0.1}, {"error": _SCALE}),
+):
+    door(
+        f"feature_maps.optimal.{_name}",
+        getattr(optimal, _name),
+        {"d": 3, "scale": 1.0} | _more,
+        d=_DIM,
+        scale=_DEVIATION,
+        **_bad,
+    )
 door(
     "feature_maps.optimal.harmonics",
     optimal.harmonics,
     {"d": 3, "degree": 2},
-    d=(*_D, 1, 10**6),
+    d=_DIM,
     degree=(*INTEGERS, -1, 2**30),
 )
 door(
-    "feature_maps.optimal.ClosedMap",
-    optimal.ClosedMap,
-    {"name": "affine", "d": 2},
-    name=NAMES,
-    d=(*_D, 1, 10**6),
+    "feature_maps.optimal.unit_harmonics",
+    optimal.unit_harmonics,
+    {"d": 2, "degree": 2, "count": 2, "unit": [0.6, 0.8]},
+    d=_DIM,
+    degree=(*INTEGERS, -1, 2**30),
+    count=(*_D, 3),
+    unit=_V,
 )
-door("feature_maps.optimal.ClosedMap.phi", _closed.phi, {"w": [1.0, 2.0]}, w=_V)
-door("feature_maps.optimal.ClosedMap.psi", _closed.psi, {"x": [1.0, 2.0]}, x=_V)
+door(
+    "feature_maps.optimal.OptimalMap",
+    optimal.OptimalMap,
+    {"d": 2, "m": 3, "scale": 1.0},
+    d=_DIM,
+    m=_D,
+    scale=_DEVIATION,
+)
+door("feature_maps.optimal.OptimalMap.phi", _best.phi, {"w": [1.0, 2.0]}, w=_V)
+door("feature_maps.optimal.OptimalMap.psi", _best.psi, {"x": [1.0, 2.0]}, x=_V)
 door(
     "feature_maps.learned.Protocol",
     learned.Protocol,
@@ -795,14 +828,17 @@ door(
     batch=_D,
     hidden=_D,
     rate=(*NUMBERS, 0.0, -1.0),
+    decay=(1, None, "a"),
+    single=(1, None, "a"),
 )
-door(
-    "feature_maps.learned.initial_networks",
-    learned.initial_networks,
-    {"protocol": learned.Protocol(), "seeds": [0]},
-    protocol=(None, "spam", {}),
-    seeds=([], [-1], [1.5], [True], None, 3, "ab"),
-)
+for _name in ("initial_networks", "optimal_networks"):
+    door(
+        f"feature_maps.learned.{_name}",
+        getattr(learned, _name),
+        {"protocol": learned.Protocol(), "seeds": [0]},
+        protocol=(None, "spam", {}),
+        seeds=([], [-1], [1.5], [True], None, 3, "ab"),
+    )
 door(
     "feature_maps.learned.draw_pairs",
     learned.draw_pairs,
@@ -977,6 +1013,26 @@ door(
     seed=_SEED,
 )
 door(
+    "training.fit.grow",
+    training.grow,
+    {
+        "data": _FIT["data"],
+        "unit": "glu",
+        "widths": [1, 2],
+        "solver": training.Growth(candidates=2, exchanges=1, iterations=1, max_iterations=1),
+        "gates": "trained",
+        "activation": "relu",
+        "seed": 0,
+    },
+    data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
+    unit=NAMES,
+    widths=(None, 3, "ab", [], [0], [2, 1], [1, 1], [1.5], [True], [10**8]),
+    solver=("growth", 3, training.Growth, training.AdamW(), object()),
+    gates=NAMES,
+    activation=tuple(n for n in NAMES if n is not None),
+    seed=_SEED,
+)
+door(
     "training.fit.solver_from",
     training.solver_from,
     {"name": "varpro", "settings": {"starts": 1}},
@@ -994,7 +1050,16 @@ door(
 )
 _WHOLE, _SHARE = (*INTEGERS, -1), (*NUMBERS, -1.0)
 for _solver, _counts, _scales in (
-    (training.VariableProjection, ("max_iterations", "starts", "trial_iterations"), ("ridge",)),
+    (
+        training.VariableProjection,
+        ("max_iterations", "starts", "trial_iterations"),
+        ("ridge",),
+    ),
+    (
+        training.Growth,
+        ("candidates", "iterations", "max_iterations", "exchanges"),
+        ("share", "exchanged", "moved", "margin"),
+    ),
     (
         training.RidgePath,
         ("iterations", "last_work", "most_starts", "start_work", "kept"),
@@ -1028,6 +1093,8 @@ for _solver, _counts, _scales in (
         {},
         **dict.fromkeys(_counts, _WHOLE),
         **dict.fromkeys(_scales, _SHARE),
+        # None is no bound.
+        **({"sharpest": [v for v in _SHARE if v is not None]} if "ridge" in _scales else {}),
     )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
@@ -1116,7 +1183,7 @@ door(
     {"claim": _CLAIM, "measured": 1.0, "note": ""},
     also=("ClaimError",),
     claim=(None, "ab"),
-    measured=(True, None, "1", math.nan, math.inf, 1j, [1.0]),
+    measured=(True, "1", math.nan, math.inf, 1j, [1.0], {}, {"spam": 1.0}, {_CLAIM.protocol: "1"}),
 )
 door(
     "papers.claims.settle",
@@ -1124,6 +1191,16 @@ door(
     {"measured": {_CLAIM.id: 1.0}},
     also=("ClaimError",),
     measured=({}, {"spam": 1.0}, {_CLAIM.id: True}, {_CLAIM.id: "1"}, None, 3, "ab", [1]),
+)
+door("papers.ledger.foundations", ledger.foundations, {"key": "gu-eq9"}, key=NAMES)
+_CURVE = {"figure": "6", "problem": "sine", "unit": "mlp"}
+door("papers.figures.paper_points", figures.paper_points, _CURVE, **dict.fromkeys(_CURVE, NAMES))
+door(
+    "papers.table1.table1_slopes",
+    table1.table1_slopes,
+    {"found": {}, "problem": "sine", "unit": "mlp"},
+    problem=NAMES,
+    unit=NAMES,
 )
 
 # ---- studies
@@ -1174,6 +1251,15 @@ door(
     trial.checked_values,
     {"returned": {"a": 1.0}},
     returned=(None, 3, [1.0], {"a": [1.0]}, {"a": np.arange(3)}, {"seed": 1}, {"a": {}}),
+)
+door(
+    "studies.line.line_trials",
+    line.line_trials,
+    {"protocol": "frozen", "widths": [2], "seeds": 1, "budget": 1},
+    protocol=NAMES,
+    widths=([0], [True], ["2"], [2.5], 3, [], [2**63]),
+    seeds=(*INTEGERS[:3], *INTEGERS[4:], 0),
+    budget=(*INTEGERS, 0),
 )
 door(
     "studies.scaling.scaling_trials",
@@ -1392,7 +1478,7 @@ EXEMPT = {
     r"book\..*": "called by the command line or Sphinx on the project's own files",
     r"data\.dataset\.from_generator": "what from_target and load come down to",
     r"training\.(first_order\.trained|newton\.\w+)": "solvers call it on what fit has checked",
-    r"training\.(least_squares|levenberg_marquardt|variable_projection)\..*": (
+    r"training\.(greedy|least_squares|levenberg_marquardt|variable_projection)\..*": (
         "solvers call it on what fit has checked"
     ),
     r"training\.free_knots\.(best_directions|alternations|directions_of)": "called by solvers",
@@ -1404,9 +1490,12 @@ EXEMPT = {
     r"studies\.committed\.(rows|read|run|check|compare)": "takes a declared study and its trials",
     r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
     r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
-    r"studies\.declared\.smooth_trials": "takes what a study declares",
+    r"studies\.declared\.(smooth|smooth_line|quality)_trials": "takes what a study declares",
+    r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
-    r"papers\.claims\.ledger": "takes no argument",
+    r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
+    r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",
+    r"papers\.coverage\..*": "works on the package's own file",
 }
 
 #: Every bad value of every argument of every door.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Step
+from xsquared.papers.equations import Equation, Links, Paper, Step
 
 a, b = sp.symbols("a b", real=True)
 TRUE = Step("square", "the binomial formula", (a + b) ** 2, a**2 + 2 * a * b + b**2)
@@ -26,6 +26,7 @@ def test_identity_that_needs_more_than_expansion() -> None:
 def test_printed_form_decides_what_holds_as_printed() -> None:
     assert Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a),)).holds_as_printed()
     assert not Equation("k", "1", "t", (TRUE,), (FALSE,)).holds_as_printed()
+    assert not Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a), FALSE)).holds_as_printed()
 
 
 def test_equation_without_steps_is_refused() -> None:
@@ -36,3 +37,17 @@ def test_equation_without_steps_is_refused() -> None:
 def test_repeated_step_names_are_refused() -> None:
     with pytest.raises(ValueError, match="repeats step names: square"):
         Equation("k", "1", "t", (TRUE,), (TRUE,))
+
+
+def test_a_paper_keeps_its_equations_in_order_and_their_printed_links_apart() -> None:
+    paper = Paper()
+
+    def links() -> Links:
+        yield "one", "", a, a
+        yield "printed", "", a, b
+
+    assert paper.equation("k", "1", "t")(links) is links
+    paper.equation("j", "2", "u")(links)
+    first, second = paper.equations
+    assert (first.key, first.number, first.title, second.key) == ("k", "1", "t", "j")
+    assert (first.steps, first.printed) == ((Step("one", "", a, a),), (Step("printed", "", a, b),))

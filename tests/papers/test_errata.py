@@ -12,16 +12,20 @@ import sympy as sp
 import torch
 from scipy.stats import t as student
 
+from xsquared import truncation
 from xsquared.constructions import interpolating_mlp, left_curvature_glu
 from xsquared.errors import sampled_rmse
 from xsquared.feature_maps.learned import Protocol, Training, draw_pairs, pair_rmse, train
-from xsquared.feature_maps.series import gelu, largest_error, series_coefficients
+from xsquared.feature_maps.series import gelu, gelu_tanh, largest_error, series_coefficients
 from xsquared.feature_maps.tensor import feature_dimension
 from xsquared.functions import target
 from xsquared.geometry import neuron_polynomials, spline_gates
 from xsquared.papers import errata as module
 from xsquared.papers import gated_units, gelu_linearization
 from xsquared.papers.errata import errata
+from xsquared.papers.figures import paper_points
+from xsquared.slopes import fit_slope
+from xsquared.truncation import leading_term
 from xsquared.units import GatedNetwork, build, parameter_count, predict, set_parameters
 
 x, h = sp.symbols("x h", positive=True)
@@ -204,7 +208,7 @@ def trained() -> tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]:
     return run, W, x, y
 
 
-@pytest.mark.proves("gl-unbiased")
+@pytest.mark.proves("gl-word-unbiased")
 def test_trained_maps_are_biased(trained) -> None:
     """By a test of signs, exact at the level 1/128.
 
@@ -227,6 +231,94 @@ def test_thirty_epochs_are_better_than_ten_but_not_on_every_pair(trained) -> Non
     reversed_pairs = (thirty > ten).mean(axis=1)
     half_width = student.ppf(0.995, 7) * reversed_pairs.std(ddof=1) / sqrt(8)
     assert abs(reversed_pairs.mean() - 1 / 9) < half_width < 1 / 9
+
+
+@pytest.mark.proves("gu-quadratic-order")
+def test_quadratic_pieces_have_order_three() -> None:
+    leading = sp.Poly(leading_term("left_curvature_glu"), truncation.x, truncation.h)
+    assert leading.homogeneous_order() == 3
+    assert (
+        sp.Poly(leading_term("interpolating_mlp"), truncation.x, truncation.h).total_degree() == 2
+    )
+
+
+@pytest.mark.proves("gu-cell-index")
+def test_the_piece_with_index_k_is_another_one_in_the_appendix() -> None:
+    """A network with three hinges at 0, h and 2h, h = 1: which neurons are open where."""
+    n_open = {k: [sum(i < x for i in range(3)) for x in (k - 0.5, k + 0.5)] for k in (1, 2)}
+    for k, (by_eq5, by_eq17) in n_open.items():
+        assert by_eq5 == len(range(k))
+        assert by_eq17 == len(range(k + 1))
+
+
+def fitted(figure: str, problem: str, unit: str, first: int = 1, last: int = 10**6) -> float:
+    """Slope through the paper's own points, against neurons."""
+    widths, errors = paper_points(figure, problem, unit)
+    kept = (widths >= first) & (widths <= last)
+    return fit_slope(widths[kept], errors[kept]).value
+
+
+@pytest.mark.proves("gu-table1-regressor")
+def test_table_1_mixes_regressors() -> None:
+    by_neurons = [fitted(*curve) for curve in (("3", "line", "mlp"), ("3", "line", "glu"))]
+    assert np.round(by_neurons, 2).tolist() == [-2.13, -3.08]
+    by_parameters = []
+    for figure, unit in (("3", "mlp"), ("3", "glu"), ("5", "gqu")):
+        widths, errors = paper_points(figure, "line", unit)
+        counts = [parameter_count(unit, 1, int(n)) for n in widths]
+        by_parameters.append(fit_slope(counts, errors).value)
+    # Read from a drawing: one unit of the last digit printed.
+    np.testing.assert_allclose(by_parameters, [-2.18, -3.12, -3.55], atol=0.011)
+    assert round(fitted("5", "line", "gqu"), 2) == -3.5
+
+
+@pytest.mark.proves("gu-table1-friedman2")
+def test_friedman_2s_slope_is_printed_differently() -> None:
+    assert round(fitted("6", "friedman2", "mlp", 10), 3) == -0.763
+    printed = {("friedman1", "glu"): -1.0, ("friedman2", "glu"): -1.12, ("friedman3", "mlp"): -0.31}
+    for (problem, unit), slope in printed.items():
+        assert round(fitted("6", problem, unit, 10), 2) == slope
+
+
+@pytest.mark.proves("gu-fit-windows")
+@pytest.mark.parametrize(
+    ("figure", "problem", "unit", "window", "printed", "over_all"),
+    [
+        ("6", "sine", "mlp", (20,), -0.91, -0.55),
+        ("6", "sine", "glu", (10,), -1.55, -1.00),
+        ("7", "airfoil", "mlp", (10, 500), -0.25, -0.78),
+        ("7", "airfoil", "glu", (10, 100), -0.39, -1.00),
+    ],
+)
+def test_printed_slopes_need_windows(
+    figure: str, problem: str, unit: str, window: tuple, printed: float, over_all: float
+) -> None:
+    assert fitted(figure, problem, unit, *window) == pytest.approx(printed, abs=0.006)
+    assert fitted(figure, problem, unit) == pytest.approx(over_all, abs=0.006)
+
+
+@pytest.mark.proves("gu-fig3-axis")
+@pytest.mark.parametrize("unit", ["mlp", "glu"])
+def test_figure_3_shows_mean_squares_of_48_widths(unit: str) -> None:
+    widths, errors = paper_points("3", "line", unit)
+    assert widths.tolist() == list(range(3, 51))
+    printed = {"mlp": -2.13, "glu": -3.08}[unit]
+    assert fit_slope(widths, errors**2).value == pytest.approx(2 * printed, abs=0.011)
+
+
+@pytest.mark.proves("gl-true-values")
+def test_table_2s_true_values_are_the_tanh_form() -> None:
+    z = np.array([-2.48, 1.55, 2.23])
+    printed = [-0.0159, 1.4559, 2.2016]
+    np.testing.assert_allclose(gelu_tanh(z), printed, atol=5e-5)
+    np.testing.assert_allclose(gelu(z), [-0.0163, 1.4561, 2.2013], atol=5e-5)
+
+
+@pytest.mark.proves("gl-density")
+def test_the_density_in_decimals() -> None:
+    at_one = float(gelu_linearization.density.subs(gelu_linearization.z, 1))
+    assert 0.3989 * np.exp(-0.5) == pytest.approx(at_one, rel=2e-4)
+    assert 0.3989 * np.exp(-5) < at_one / 50
 
 
 def test_every_slip_has_a_proof_or_names_its_evidence() -> None:

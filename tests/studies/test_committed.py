@@ -26,7 +26,8 @@ def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
 def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> None:
     found = read(STUDIES[name])
     assert set(found) == set(STUDIES[name].trials)
-    assert all(result.completed for result in found.values())
+    # A forward pass that says it misses its spline has an error all the same.
+    assert all(result.completed or result.status == "inexact" for result in found.values())
     assert "torch" in next(iter(found.values())).versions
 
 
@@ -82,7 +83,7 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
 
     counted.__module__, counted.__qualname__ = run_trial.__module__, "run_trial"
     monkeypatch.setattr("xsquared.studies.experiment.run_trial", counted)
-    monkeypatch.setattr(committed, "run_trial", counted)
+    monkeypatch.setattr(committed, "STUDIES", {"small": replace(small, run=counted)})
     wider = replace(small.trials[0], n_hidden=3)
     found = rows("small", [wider, small.trials[4]])
     assert [row.trial for row in found] == [wider, small.trials[4]]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
 
-from xsquared.training.first_order import LBFGS, AdamW, trained
+from xsquared.training.first_order import LBFGS, AdamW, FirstOrder, trained
 from xsquared.training.result import Trained
 from xsquared.units import UNITS, GatedNetwork, build, set_parameters
 
@@ -123,6 +124,20 @@ def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> 
     assert not np.isfinite(losses(run)[-1])
 
 
+class Idle(FirstOrder):
+    """Moves nothing."""
+
+    stall = 0.0
+
+    def descend(self, *_: object) -> Iterator[int]:
+        yield from (1, 2, 3)
+
+
+def test_where_any_decrease_counts_a_loss_that_stays_ends_no_descent() -> None:
+    run = trained(Idle(), network_of(), X, Y, ["D"])
+    assert (run.status, run.iterations, len(run.history)) == ("iterations", 3, 4)
+
+
 def test_lbfgs_records_between_its_inner_iterations() -> None:
     every = ("D", "d", "U", "u", "G", "g")
     run = lbfgs(network_of(), Y, every, 10, inner=5)
@@ -157,3 +172,9 @@ def test_bad_arguments_are_refused(method: str) -> None:
 def test_bad_settings_are_refused(method: type, settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         method(**settings)
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert AdamW() == AdamW(max_iterations=5000, learning_rate=0.02, records=200)
+    assert LBFGS() == LBFGS(max_iterations=2000, pairs=50, inner=20, stall=1e-7)

@@ -24,6 +24,7 @@ from xsquared.training import (
     Fit,
     FreeKnots,
     Gates,
+    Growth,
     Newton,
     RidgePath,
     Solver,
@@ -41,6 +42,7 @@ PLANE = from_target(target("sin(2*x)*y"), points=60)
 #: Enough to see every stage of every solver run.
 FEW: dict[str, Solver] = {
     "varpro": VariableProjection(max_iterations=6, trial_iterations=2),
+    "growth": Growth(candidates=20, exchanges=2, iterations=3, max_iterations=6),
     "ridge_path": RidgePath(most_starts=2, rounds=(2,), iterations=2, last_iterations=(2, 3)),
     "free_knots": FreeKnots(max_iterations=6),
     "newton": Newton(max_iterations=2),
@@ -91,7 +93,7 @@ def test_every_way_ends_with_a_network_or_names_what_is_missing(
     assert (made.network.n_hidden, made.network.n_in) == (3, data.dim)
     assert made.network.unit is UNITS[unit]
     assert made.train_rmse == rmse(made.closest, data.train.x, data.train.y)
-    confined = solver == "ridge_path" and data.split == "held-out"
+    confined = solver in ("growth", "ridge_path") and data.split == "held-out"
     assert made.test_rmse == (
         confined_rmse(made.network, data.test.x, data.test.y, data.train.y, 0.1)
         if confined
@@ -539,7 +541,7 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
 
 
 def test_unknown_solvers_and_bad_settings_are_refused() -> None:
-    known = "varpro, ridge_path, free_knots, newton, adamw, lbfgs"
+    known = "varpro, growth, ridge_path, free_knots, newton, adamw, lbfgs"
     with pytest.raises(ValueError, match=f"unknown solver 'sgd'; known are {known}"):
         solver_from("sgd")
     with pytest.raises(ValueError, match="max_iterations: expected an integer >= 1, got 0"):

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xsquared.training.least_squares import solve
+from xsquared.training.least_squares import gram_matrix, solve, solve_ridge
 
 
 def both(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,6 +106,14 @@ def test_numbers_that_are_not_finite_are_noticed(bad: float, side: str) -> None:
         solve(a, b)
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_one_column_that_is_not_finite_is_noticed(bad: float) -> None:
+    a, b = torch.ones(4, 2, dtype=torch.float64), torch.ones(4, dtype=torch.float64)
+    a[:, 1] = bad
+    with pytest.raises(FloatingPointError, match="not finite"):
+        solve(a, b)
+
+
 @pytest.mark.parametrize(
     ("a", "b", "shown"),
     [
@@ -117,3 +125,82 @@ def test_numbers_that_are_not_finite_are_noticed(bad: float, side: str) -> None:
 def test_shapes_that_do_not_fit_are_refused(a: torch.Tensor, b: torch.Tensor, shown: str) -> None:
     with pytest.raises(ValueError, match=rf"expected A \(N, m\) and b \(N,\), got {shown}"):
         solve(a, b)
+
+
+def augmented(matrix: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
+    """The same minimum by numpy, from rows below the matrix; of one right side or of several."""
+    m = matrix.shape[1]
+    penalty = np.diag([ridge**0.5] * (m - 1) + [0.0])
+    whole = np.vstack([matrix, penalty])
+    zeros = np.zeros((m, *right.shape[1:]))
+    return np.linalg.lstsq(whole, np.concatenate([right, zeros]), rcond=None)[0]
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([1e-6, 1e-2, 1.0]))
+def test_ridge_is_least_squares_on_more_rows(m: int, seed: int, ridge: float) -> None:
+    draw = np.random.default_rng(seed)
+    matrix = np.column_stack([draw.standard_normal((20, m)), np.ones(20)])
+    right, others = draw.standard_normal(20), draw.standard_normal((20, 3))
+    made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), ridge)
+    np.testing.assert_allclose(made.coefficients, augmented(matrix, right, ridge), atol=1e-9)
+    left = others - matrix @ augmented(matrix, others, ridge)
+    np.testing.assert_allclose(
+        made.reduced_gram(torch.from_numpy(others)), others.T @ left, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9])
+def test_ridge_survives_columns_that_are_nearly_equal(gap: float) -> None:
+    """Here the Cholesky factor has too few digits, and the factorisation by rows takes over."""
+    draw = np.random.default_rng(1)
+    column = draw.standard_normal(50)
+    matrix = np.column_stack([column, column + gap * draw.standard_normal(50), np.ones(50)])
+    right = 3 * column + 1
+    made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), 1e-18)
+    np.testing.assert_allclose(matrix @ made.coefficients.numpy(), right, atol=1e-6)
+    left = made.reduced_gram(torch.from_numpy(matrix))
+    np.testing.assert_allclose(left, np.zeros((3, 3)), atol=1e-11)
+
+
+def test_by_rows_the_ridge_holds_every_coefficient_but_the_constants() -> None:
+    """Four equal columns share their weight, which least squares alone would leave open."""
+    draw = np.random.default_rng(5)
+    matrix = np.column_stack([*[draw.standard_normal(30)] * 4, np.ones(30)])
+    matrix[:, 1:4] += 1e-11 * draw.standard_normal((30, 3))
+    right = 2 * matrix[:, 0] + 100
+    made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), 1e-14)
+    assert made.factor is None
+    np.testing.assert_allclose(made.coefficients, [0.5] * 4 + [100], atol=1e-4)
+    assert len(made.basis) == 30
+
+
+def test_a_zero_column_gets_no_weight() -> None:
+    matrix = torch.tensor([[0.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
+    made = solve_ridge(matrix, torch.tensor([1.0, 3.0], dtype=torch.float64), 1e-3)
+    np.testing.assert_allclose(made.coefficients, [0, 2])
+
+
+def test_ridge_refuses_what_makes_no_sense() -> None:
+    matrix, right = torch.ones((3, 2), dtype=torch.float64), torch.ones(3, dtype=torch.float64)
+    with pytest.raises(ValueError, match="expected a positive ridge, got 0"):
+        solve_ridge(matrix, right, 0)
+    with pytest.raises(ValueError, match=r"got \(3, 2\) and \(2,\)"):
+        solve_ridge(matrix, right[:2], 1.0)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        solve_ridge(matrix * math.nan, right, 1.0)
+
+
+def test_without_a_ridge_the_reduced_gram_matrix_is_that_of_what_is_left() -> None:
+    draw = np.random.default_rng(2)
+    matrix, others = draw.standard_normal((20, 4)), draw.standard_normal((20, 3))
+    made = solve(torch.from_numpy(matrix), torch.from_numpy(others[:, 0]))
+    left = others - matrix @ np.linalg.lstsq(matrix, others, rcond=None)[0]
+    np.testing.assert_allclose(
+        made.reduced_gram(torch.from_numpy(others)), left.T @ left, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("m", [1, 47, 48, 49, 100, 300, 301])
+def test_gram_matrix_in_blocks_is_the_product(m: int) -> None:
+    matrix = torch.from_numpy(np.random.default_rng(m).standard_normal((7, m)))
+    np.testing.assert_allclose(gram_matrix(matrix), matrix.T @ matrix, atol=1e-13)

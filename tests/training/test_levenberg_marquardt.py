@@ -93,6 +93,14 @@ def test_the_limit_of_iterations_is_reported() -> None:
     found = list(descend(line(13.0), newton_on_the_line(), 4, slow))
     assert [count for _, count, _ in found] == [0, 1, 2, 3, 4]
     assert found[-1][2] == "iterations"
+    assert list(descend(line(13.0), newton_on_the_line(), 1, slow))[-1][1:] == (1, "iterations")
+
+
+def test_a_step_that_leaves_the_loss_as_it_is_counts_as_none() -> None:
+    found = list(descend(line(13.0), lambda _: lambda _: line(-7.0), 9, DAMPING))
+    assert [count for _, count, _ in found] == [0, 1]
+    assert found[-1][0].x[0] == 13
+    assert found[-1][2] == "converged"
 
 
 def test_no_iteration_leaves_the_start() -> None:
@@ -112,6 +120,17 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
         (start, 1, "converged"),
     ]
     assert tried == [1.0, 10.0, 100.0]
+
+
+def test_a_descent_that_ends_at_its_limit_has_converged_all_the_same() -> None:
+    """No lower loss, patience at its end, a loss of zero: each in the last iteration allowed."""
+    start = line(13.0)
+    assert list(descend(start, lambda _: lambda _: None, 1, DAMPING))[-1] == (start, 1, "converged")
+    slow = Damping(start=1e3, lowered=1.0, stall=0.1, patience=2)
+    assert list(descend(start, newton_on_the_line(), 2, slow))[-1][1:] == (2, "converged")
+    assert list(descend(start, newton_on_the_line(), 1, slow))[-1][1:] == (1, "iterations")
+    exact = list(descend(start, lambda _: lambda _: line(3.0), 1, DAMPING))
+    assert exact[-1][1:] == (1, "converged")
 
 
 def test_steps_that_hardly_lower_the_loss_end_the_descent() -> None:
@@ -149,3 +168,20 @@ def test_who_stops_taking_stops_the_work() -> None:
     next(descent)
     descent.close()
     assert len(linearised) == 1
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert (
+        Damping(
+            start=1e-2,
+            lowered=4.0,
+            raised=4.0,
+            least=1e-12,
+            most=1e10,
+            stall=1e-8,
+            patience=3,
+            floor=1e-30,
+        )
+        == DAMPING
+    )

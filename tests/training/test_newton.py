@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from xsquared.data.dataset import sampled
+from xsquared.functions import PAPER_TARGET
 from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
 from xsquared.training.newton import (
@@ -233,6 +235,31 @@ def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch)
     assert losses(run)[0] == losses(run)[1]
 
 
+def test_at_a_loss_of_rounding_a_descent_that_is_not_found_has_converged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outcomes = iter(["fell", "stuck"])
+
+    def to_zero(network: GatedNetwork, *_: object) -> str:
+        set_parameters(network, D=[[0.0] * 4], d=[0.0])
+        return next(outcomes)
+
+    monkeypatch.setattr(module, "_step", to_zero)
+    run = sweeps(network_of("mlp"), 0 * Y, (("D", "d"),), 5)
+    assert (run.status, run.iterations) == ("converged", 2)
+    assert losses(run)[0] > losses(run)[-1] == 0
+
+
+def test_the_solver_trains_its_stages() -> None:
+    """The readout and factors, then the gates as well, then all parameters at once if asked for."""
+    data = sampled(PAPER_TARGET, 50)
+    for gates, joint, stages in (
+        ("frozen", True, 1), ("trained", False, 2), ("trained", True, 3)
+    ):  # fmt: skip
+        run = Newton(max_iterations=1, joint=joint).train(data, UNITS["glu"], 3, gates, 0)
+        assert (run.status, run.iterations) == ("iterations", stages)
+
+
 def test_a_perfect_fit_is_converged() -> None:
     network = network_of("glu")
     target = network(X)[:, 0].detach().clone()
@@ -307,7 +334,24 @@ def test_bad_arguments_are_refused() -> None:
         ({"halvings": 1.5}, "halvings: expected an integer >= 1, got 1.5"),
         ({"elements": 0}, "elements: expected an integer >= 1, got 0"),
         ({"stall": 0}, "stall: expected a finite number > 0, got 0"),
+        ({"singular": 0}, "singular: expected a finite number > 0, got 0"),
+        ({"armijo": 0}, "armijo: expected a finite number > 0, got 0"),
         ({"rcond": math.nan}, "rcond: expected a finite number > 0, got nan"),
     ):
         with pytest.raises(ValueError, match=message):
             Newton(**settings)
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert Newton() == Newton(
+        max_iterations=100,
+        joint=True,
+        singular=1e-13,
+        rcond=1e-13,
+        stall=1e-7,
+        patience=3,
+        armijo=1e-4,
+        halvings=30,
+        elements=4_000_000,
+    )

@@ -1,7 +1,8 @@
-"""Trained networks against splines on equal cells, for targets of every kind.
+"""Trained networks against splines on equal cells and against fits on points: the study's rows.
 
 A network of n neurons carries n pieces at least; a unit of two factors needs one neuron more for a
-first cubic without real roots, so n - 1 pieces are asked of it.
+first cubic without real roots, as every cubic piece of an exponential is one, so n - 1 pieces are
+asked of it.
 """
 
 from __future__ import annotations
@@ -13,47 +14,122 @@ from xsquared.data.dataset import sampled
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
 from xsquared.splines import least_squares_spline_rmse
+from xsquared.studies import STUDIES
+from xsquared.studies.committed import read
+from xsquared.studies.trial import Trial
 from xsquared.training.fit import fit
 from xsquared.training.spline_network import FreeKnots
 from xsquared.units import find_unit
 
-TARGETS = {
-    "smooth": ("exp(x)", (-1.0, 1.0)),
-    "waves": ("1/(1 + cos(pi*x)**2)", (-1.0, 1.0)),
-    "oscillating": ("sin(20*x)", (-1.0, 1.0)),
-    "kinked": ("abs(x - 0.3) + x**2", (-1.0, 1.0)),
-    "singular at an end": ("sqrt(x)", (0.0, 1.0)),
-    "singular at both": ("sqrt(1 - x**2)", (-1.0, 1.0)),
-    "power": ("x**0.1", (0.0, 1.0)),
-    "pole nearby": ("log(x)", (1e-6, 1.0)),
-    "steep": ("tanh(2000*x)", (-1.0, 1.0)),
-    "flat": ("x**1000", (-1.0, 1.0)),
-    "huge": ("10**12*exp(x)", (-1.0, 1.0)),
-    "tiny": ("10**(-12)*sin(3*x)", (-1.0, 1.0)),
-    "shifted": ("sin(x)", (1000.0, 1003.0)),
-    "a polynomial": ("x**3 - x", (-2.0, 1.0)),
+#: By how much a network may be worse, as a share of the error, and what is rounding of the values.
+TOLERANCE, ROUNDING = 1e-3, 1e-10
+#: The same against fits on points, which are judged off their points: what the search missed stands
+#: in :data:`MISSED`.
+TOLERANCE_ON_POINTS = 1e-2
+#: Other local optima were better, by these shares: most where lines meet more waves than they can
+#: follow. Each is a miss of the search, and this list must shrink.
+MISSED_CELLS = {("mlp", 5, "sin(x**2)"): 0.006}
+MISSED = {
+    ("glu", 3, "x**3 - x"): 0.26,
+    ("mlp", 2, "cos(5*x) + x"): 0.18,
+    ("mlp", 5, "sin(x**2)"): 0.15,
+    ("glu", 1, "sin(20*x)"): 0.06,
+    ("mlp", 5, "sin(20*x)"): 0.05,
+    ("mlp", 8, "sin(x**2)"): 0.04,
+    ("gqu", 3, "sin(x)"): 0.03,
+    ("glu", 3, "sin(x)"): 0.02,
+    ("gqu", 2, "1/(0.001 + x**2)"): 0.02,
+    ("mlp", 2, "sin(20*x)"): 0.02,
 }
-#: All settings that only search more are at their least, so that this takes seconds.
-QUICK = FreeKnots(
-    max_iterations=60, starts=1, moves=1, directions=2, narrow=5, jumps=2, random_starts=2
+#: Cells have all but merged at a kink; the status says that the forward pass misses the spline.
+INEXACT = {("glu", 3, "abs(x - 0.3) + x**2"), ("gqu", 50, "abs(sin(4*x))")}
+STUDY = STUDIES["quality"]
+INTEGRAL = [trial for trial in STUDY.trials if trial.solver == "free_knots"]
+
+
+def excess(trial: Trial, reached: float, other: float) -> float:
+    """The share by which a network's error exceeds another, above rounding."""
+    size = float(np.abs(trial.target(np.linspace(*trial.domain[0], 501))).max())
+    return (reached - ROUNDING * size) / other - 1 if other else np.inf * (reached > 0)
+
+
+def name(trial: Trial) -> tuple[str, int, str]:
+    return trial.unit, trial.n_hidden, trial.expression
+
+
+def missed(found: list[tuple[float, Trial]], tolerance: float) -> dict[tuple[str, int, str], float]:
+    """Where networks are worse by more than that, and by how much."""
+    return {name(trial): share for share, trial in found if share > tolerance}
+
+
+@pytest.fixture(scope="module")
+def reached() -> dict[Trial, float]:
+    rows = read(STUDY).items()
+    return {trial: float(row.values["integral_rmse"]) for trial, row in rows}  # type: ignore[arg-type]
+
+
+def test_the_study_has_targets_of_every_kind() -> None:
+    assert len({trial.expression for trial in INTEGRAL}) >= 30
+    assert {trial.unit for trial in INTEGRAL} == {"mlp", "glu", "gqu"}
+
+
+def test_no_network_of_the_study_is_worse_than_equal_cells(reached: dict[Trial, float]) -> None:
+    found = []
+    for trial in INTEGRAL:
+        if pieces := trial.n_hidden - (len(trial.record.factors) > 1):
+            equal = least_squares_spline_rmse(trial.target, trial.record.order, pieces)
+            found.append((excess(trial, reached[trial], equal), trial))
+    assert len(found) == 34 * (3 * 7 - 1)
+    worse = missed(found, TOLERANCE)
+    assert set(worse) == set(MISSED_CELLS), worse
+    assert all(share <= MISSED_CELLS[key] for key, share in worse.items()), worse
+
+
+def test_no_network_of_the_study_is_worse_than_a_fit_on_points(reached: dict[Trial, float]) -> None:
+    on_points = {
+        (name(trial), trial.domain): error
+        for trial, error in reached.items()
+        if trial.solver == "varpro"
+    }
+    found = [
+        (excess(trial, reached[trial], on_points[name(trial), trial.domain]), trial)
+        for trial in INTEGRAL
+        if (name(trial), trial.domain) in on_points
+    ]
+    assert len(found) == len(on_points) == 34 * 3 * 6
+    worse = missed([one for one in found if name(one[1]) not in INEXACT], TOLERANCE_ON_POINTS)
+    assert set(worse) == set(MISSED), worse
+    assert all(share <= MISSED[key] for key, share in worse.items()), worse
+
+
+def test_statuses_of_the_study_are_true() -> None:
+    """The door compares the forward pass with what its spline promises."""
+    words = {name(trial): row.status for trial, row in read(STUDY).items() if trial in INTEGRAL}
+    assert {key for key, word in words.items() if word == "inexact"} == INEXACT
+    assert set(words.values()) == {"converged", "iterations", "inexact"}
+
+
+@pytest.mark.parametrize("n", [1, 3, 8])
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("exp(x)", (-1.0, 1.0)),
+        ("log(x)", (1e-6, 1.0)),
+        ("tanh(2000*x)", (-1.0, 1.0)),
+        ("x**1000", (-1.0, 1.0)),
+    ],
 )
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 8, 20])
-@pytest.mark.parametrize("name", TARGETS)
-def test_no_network_is_worse_than_equal_cells(name: str, n: int) -> None:
-    text, domain = TARGETS[name]
+def test_no_network_is_worse_than_equal_cells(text: str, domain, n: int) -> None:
     f = target(text, domain)
     data = sampled(f, 2001)
     size = float(np.abs(data.train.y).max())
     for unit in map(find_unit, ("mlp", "glu", "gqu")):
-        run = fit(data, unit, n, solver=QUICK)
+        run = fit(data, unit, n, solver=FreeKnots())
         # A forward pass that misses its spline's error says so, and is judged all the same.
-        words = ("converged", "iterations", *(["inexact"] if name == "steep" else []))
+        words = ("converged", "iterations", *(["inexact"] if text.startswith("tanh") else []))
         assert run.status.word in words, (unit.name, run.status, run.detail)
         assert run.network.n_hidden == n
-        reached = measured_rmse(run.network, f)
         pieces = n - (len(unit.factors) > 1)
         if pieces:
             equal = least_squares_spline_rmse(f, unit.order, pieces)
-            assert reached <= 1.001 * equal + 1e-10 * size, unit.name
+            assert measured_rmse(run.network, f) <= 1.001 * equal + ROUNDING * size, unit.name

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import get_args, get_type_hints
 
+import numpy as np
 import pytest
 
+from xsquared.training import Newton
 from xsquared.training.free_knots import FreeKnotSpline
-from xsquared.training.result import STATUSES, Trained
+from xsquared.training.result import STATUSES, Fit, Trained
 from xsquared.training.variable_projection import ProjectedFit
 from xsquared.units import build
 
@@ -38,3 +40,11 @@ def test_a_solvers_status_is_known() -> None:
         assert Trained(network, word, 0).status == word
     with pytest.raises(ValueError, match="unknown status 'fine'; known are converged, iterations"):
         Trained(network, "fine", 0)
+
+
+def test_a_run_that_ended_before_there_was_a_network_has_nothing_to_show() -> None:
+    run = Fit(STATUSES["failed"], 0.1, Newton(), 0)
+    assert run.network is run.closest is None
+    assert (run.iterations, run.detail, run.history.shape) == (0, "", (0, 2))
+    assert np.isnan([run.train_rmse, run.test_rmse, run.gradient_norm]).all()
+    assert Trained(build("mlp", 1, 1), "converged", 0).history.shape == (0, 2)

@@ -1,8 +1,7 @@
-"""The falling ridge: least squares with a ridge, both splits' networks, bounded memory."""
+"""The falling ridge: both splits' networks, bounded memory."""
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 from typing import Any
@@ -10,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from xsquared.data.dataset import Dataset, Points, from_target
 from xsquared.data.problems import load
@@ -19,79 +16,11 @@ from xsquared.errors import confined_rmse, rmse
 from xsquared.functions import target
 from xsquared.training import Fit, RidgePath, fit
 from xsquared.training import ridge_path as module
-from xsquared.training.least_squares import gram_matrix, solve, solve_ridge
 from xsquared.training.variable_projection import iterates, rows_on_data
 from xsquared.units import UNITS, GatedNetwork, Unit, predict
 
 #: Enough to see every part of the path.
 FEW = RidgePath(most_starts=2, rounds=(2,), iterations=3, last_iterations=(3, 5))
-
-
-def augmented(matrix: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
-    """The same minimum by numpy, from rows below the matrix; of one right side or of several."""
-    m = matrix.shape[1]
-    penalty = np.diag([ridge**0.5] * (m - 1) + [0.0])
-    whole = np.vstack([matrix, penalty])
-    zeros = np.zeros((m, *right.shape[1:]))
-    return np.linalg.lstsq(whole, np.concatenate([right, zeros]), rcond=None)[0]
-
-
-@given(st.integers(1, 6), st.integers(0, 10**6), st.sampled_from([1e-6, 1e-2, 1.0]))
-def test_ridge_is_least_squares_on_more_rows(m: int, seed: int, ridge: float) -> None:
-    draw = np.random.default_rng(seed)
-    matrix = np.column_stack([draw.standard_normal((20, m)), np.ones(20)])
-    right, others = draw.standard_normal(20), draw.standard_normal((20, 3))
-    made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), ridge)
-    np.testing.assert_allclose(made.coefficients, augmented(matrix, right, ridge), atol=1e-9)
-    left = others - matrix @ augmented(matrix, others, ridge)
-    np.testing.assert_allclose(
-        made.reduced_gram(torch.from_numpy(others)), others.T @ left, atol=1e-11
-    )
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-9])
-def test_ridge_survives_columns_that_are_nearly_equal(gap: float) -> None:
-    """Here the Cholesky factor has too few digits, and the factorisation by rows takes over."""
-    draw = np.random.default_rng(1)
-    column = draw.standard_normal(50)
-    matrix = np.column_stack([column, column + gap * draw.standard_normal(50), np.ones(50)])
-    right = 3 * column + 1
-    made = solve_ridge(torch.from_numpy(matrix), torch.from_numpy(right), 1e-18)
-    np.testing.assert_allclose(matrix @ made.coefficients.numpy(), right, atol=1e-6)
-    left = made.reduced_gram(torch.from_numpy(matrix))
-    np.testing.assert_allclose(left, np.zeros((3, 3)), atol=1e-11)
-
-
-def test_a_zero_column_gets_no_weight() -> None:
-    matrix = torch.tensor([[0.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
-    made = solve_ridge(matrix, torch.tensor([1.0, 3.0], dtype=torch.float64), 1e-3)
-    np.testing.assert_allclose(made.coefficients, [0, 2])
-
-
-def test_ridge_refuses_what_makes_no_sense() -> None:
-    matrix, right = torch.ones((3, 2), dtype=torch.float64), torch.ones(3, dtype=torch.float64)
-    with pytest.raises(ValueError, match="expected a positive ridge, got 0"):
-        solve_ridge(matrix, right, 0)
-    with pytest.raises(ValueError, match=r"got \(3, 2\) and \(2,\)"):
-        solve_ridge(matrix, right[:2], 1.0)
-    with pytest.raises(FloatingPointError, match="not finite"):
-        solve_ridge(matrix * math.nan, right, 1.0)
-
-
-def test_without_a_ridge_the_reduced_gram_matrix_is_that_of_what_is_left() -> None:
-    draw = np.random.default_rng(2)
-    matrix, others = draw.standard_normal((20, 4)), draw.standard_normal((20, 3))
-    made = solve(torch.from_numpy(matrix), torch.from_numpy(others[:, 0]))
-    left = others - matrix @ np.linalg.lstsq(matrix, others, rcond=None)[0]
-    np.testing.assert_allclose(
-        made.reduced_gram(torch.from_numpy(others)), left.T @ left, atol=1e-12
-    )
-
-
-@pytest.mark.parametrize("m", [1, 47, 48, 49, 100, 300, 301])
-def test_gram_matrix_in_blocks_is_the_product(m: int) -> None:
-    matrix = torch.from_numpy(np.random.default_rng(m).standard_normal((7, m)))
-    np.testing.assert_allclose(gram_matrix(matrix), matrix.T @ matrix, atol=1e-13)
 
 
 @pytest.mark.parametrize("unit", list(UNITS))
@@ -274,3 +203,20 @@ def test_a_wide_glu_on_friedman_1_stays_below_two_gib() -> None:
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 2 * 1024**2
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert RidgePath() == RidgePath(
+        ridges=(1e-3, 1e-6, 1e-10),
+        iterations=5,
+        last_iterations=(7, 25),
+        last_work=8192,
+        most_starts=48,
+        start_work=40000,
+        rounds=(4, 8),
+        round_ridge=1e-6,
+        kept=4,
+        margin=0.1,
+        to_the_end=True,
+    )

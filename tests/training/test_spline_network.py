@@ -84,7 +84,9 @@ def test_one_gqu_neuron_with_its_hinge_inside() -> None:
 def test_no_network_is_below_the_splines_with_one_cell_more(unit: str) -> None:
     for n, most in ((4, 3.0), (10, 1.3)):
         made = FreeKnots().on_target(PAPER_TARGET, unit, n)
-        free = FreeKnots().spline(PAPER_TARGET, unit, n + 1)
+        found = FreeKnots().spline(PAPER_TARGET, unit, n + 1)
+        knots_of = made.spline.knots if made.spline is not None else found.knots
+        free = min(found, fit_free_knots(PAPER_TARGET, unit, knots_of), key=lambda fit: fit.rmse)
         assert free.rmse * (1 - 1e-9) <= made.rmse <= most * free.rmse
 
 
@@ -159,7 +161,7 @@ def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     assert spline_network("gqu", spline, 1) is None
     two = spline_network("gqu", fit_free_knots(f, "gqu", np.array([-1, 1.0])), 2)
     assert two is not None
-    assert error(two, f) < 1e-14
+    assert error(two, f) < 1e-13
     for way in SETTINGS.values():
         assert error(way.on_target(f, "gqu", 1).network, f) > 0.02
         for n in (2, 4):
@@ -191,7 +193,7 @@ def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
 def test_seeds_change_the_jittered_start_only(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
     for seed in (0, 0, 1):
-        FreeKnots(moves=0).spline(PAPER_TARGET, unit, 6, seed)
+        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6, seed)
     plain, jittered, plain_again, same, plain_other, other = starts
     np.testing.assert_array_equal(plain, plain_again)
     np.testing.assert_array_equal(plain, plain_other)
@@ -216,14 +218,14 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         starts = recorded(patch)
-        FreeKnots(moves=0).spline(PAPER_TARGET, "mlp", n, seed)
+        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, "mlp", n, seed)
     plain, jittered = starts
     assert (np.diff(jittered) > 0.19 * np.diff(plain).min()).all()
 
 
 def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
-    solver = FreeKnots(start="random", starts=3, moves=0)
+    solver = FreeKnots(start="random", starts=3, moves=0, narrow_starts=0)
     made = [solver.spline(PAPER_TARGET, "glu", 7, seed) for seed in (0, 0, 1)]
     assert len(starts) == 9
     assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
@@ -243,8 +245,8 @@ def test_an_independent_search_agrees_with_the_solver(unit: str) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_best_of_all_starts_is_kept(unit: str) -> None:
     spline = FreeKnots().spline(PAPER_TARGET, unit, 6)
-    alone = FreeKnots(starts=1, moves=0).spline(PAPER_TARGET, unit, 6)
-    assert spline.rmse <= alone.rmse
+    alone = FreeKnots(starts=1, moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6)
+    assert spline.rmse <= alone.rmse * (1 + 1e-12)
     assert spline.iterations > alone.iterations
 
 
@@ -260,6 +262,23 @@ def test_the_door_judges_by_the_forward_pass() -> None:
     made = fit(sampled(target("tan(1.99*x)", (-0.7, 0.7)), 500), "glu", 6, solver=FreeKnots())
     assert made.status.word == "converged"
     assert made.train_rmse < 1.0
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(
+    ("text", "domain", "most"),
+    [("x/abs(x)", (-1.0, 1.03), 1e-4), ("atan(1/x)", (-1.0, 1.0), 5e-3),
+     ("atan(1/x)", (0.0, 1.0), 1e-3), ("abs(x)**0.6", (-1.0, 1.0), 2e-2)],
+)  # fmt: skip
+def test_jumps_and_roots_are_trained(text, domain, most: float, unit: str) -> None:
+    """At a jump knots of quadratics would merge until rounding is all: lines do not."""
+    assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
+
+
+@pytest.mark.parametrize("start", ["density", "equidistant", "random"])
+def test_a_pole_inside_is_refused_at_the_door(start: str) -> None:
+    with pytest.raises(ValueError, match="expected a target whose square has an integral"):
+        fit(sampled(target("tan(2*x)"), 100), "gqu", 8, solver=FreeKnots(start=start))
 
 
 def test_frozen_gates_stay() -> None:

@@ -29,7 +29,7 @@ def test_a_single_gate_opens_to_the_right_at_the_left_end() -> None:
 
 
 def test_no_gate_and_no_interval_are_refused() -> None:
-    with pytest.raises(ValueError, match="n: expected an integer from 1 to"):
+    with pytest.raises(ValueError, match="n: expected an integer from 1 to 10000000, got 0"):
         alternating_gates(0, (0.0, 1.0))
     with pytest.raises(ValueError, match="finite a < b"):
         alternating_gates(3, (1.0, 0.0))

@@ -276,6 +276,29 @@ def test_smooth_gates_keep_their_length() -> None:
         assert torch.equal(fit.rows.gate, start.gate)
 
 
+def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None:
+    """Towards a step they would sharpen without end; a hinge has no sharpness to bound."""
+    data = sampled(target("tanh(200*x)"), 200)
+    for unit, gates in (("mlp", "gelu"), ("glu", "silu")):
+        record = find_unit(unit, gates)
+        made = {}
+        for bound in (None, 4.0):
+            solver = VariableProjection(max_iterations=60, starts=2, sharpest=bound)
+            network = solver.train(data, record, 3, "trained", 0).network
+            made[bound] = float(network.G.abs().max().detach())
+        assert made[None] > 4.5
+        assert 1 < made[4.0] <= 4 * (1 + 1e-14)
+    frozen = VariableProjection(sharpest=4.0).train(data, find_unit("mlp", "gelu"), 8, "frozen", 0)
+    steep = frozen.network.G.abs().detach()
+    assert float(steep.min()) >= 1
+    assert float(steep.max()) > 2
+    solver = VariableProjection(max_iterations=3, sharpest=4.0)
+    hinged = solver.train(data, find_unit("mlp"), 4, "trained", 0).network
+    assert float(hinged.G.abs().max().detach()) <= 1 + 1e-14
+    with pytest.raises(ValueError, match=r"sharpest: expected a finite number >= 1, got 0\.5"):
+        VariableProjection(sharpest=0.5)
+
+
 @bent_record
 def test_frozen_gates_stay(unit: Unit) -> None:
     x, y = problem(2, 25)
@@ -461,3 +484,16 @@ def test_a_loss_that_is_not_finite_is_refused() -> None:
         run(UNITS["mlp"], x, 1e200 * y, rows(UNITS["mlp"], x, 2, 44))
     with pytest.raises(FloatingPointError, match="not finite"):
         run(UNITS["mlp"], x, math.nan * y, rows(UNITS["mlp"], x, 2, 44))
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    expected = VariableProjection(max_iterations=200, starts=3, trial_iterations=15, ridge=0.0)
+    assert VariableProjection() == expected
+    x, y = problem(1, 48)
+    start = rows(UNITS["glu"], x, 2, 49)
+    plain, named = (
+        last(iterates(UNITS["glu"], x, y, start, **settings))
+        for settings in ({}, {"train_gates": True, "max_iterations": 200, "ridge": 0.0})
+    )
+    assert (plain.iterations, plain.rmse) == (named.iterations, named.rmse)

@@ -35,6 +35,7 @@ class PageTables:
         if data.mime_type != TABLE_MIME:
             return None
         myst, table = renderer.renderer, data.content
+        claims = table["name"].startswith("tab-claims-")
 
         def parsed(node: nodes.Element, text: str) -> nodes.Element:
             with myst.current_node_context(node):
@@ -43,7 +44,9 @@ class PageTables:
 
         def row(cells: list[str]) -> nodes.row:
             made = nodes.row()
-            for cell, number in zip(cells, table["numeric"], strict=True):
+            for head, cell, number in zip(table["columns"], cells, table["numeric"], strict=True):
+                if claims and head == "Entry" != cell:
+                    cell = f"{{ref}}`{cell} <claim-{cell}>`"
                 kind = "number" if number else _MARKS.get(cell[:1], "")
                 entry = nodes.entry(classes=[kind] if kind else [])
                 made += entry

@@ -41,6 +41,8 @@ class Project:
     book = _Below("book")
     #: Executed chapters, committed and never edited by hand.
     chapters = _Below("book/chapters")
+    #: The reference's pages, one for each module, written before Jupyter Book reads them.
+    api = _Below("book/api")
     #: Everything generated and not committed.
     build = _Below("_build")
     #: The rendered site.

@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 
+from xsquared.book.api_pages import write_pages
 from xsquared.book.project import BookError, Project, busy, read_source
 
 
@@ -68,6 +69,7 @@ def render(project: Project, destination: Path | None = None) -> Path:
     # --all: else a second build of a broken book exits 0, and text glued elsewhere stays stale.
     command += ["--all", "-W", "-n", "--keep-going", "-q"]
     with busy(project):
+        write_pages(project)
         if out.html.exists():
             shutil.rmtree(out.html)  # Jupyter Book leaves what earlier builds put there
         run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)

@@ -2,21 +2,19 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{tolerances} PAPER``: the claims ledger with the
-  chapters' verdicts.
+- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the
+  chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
-- ``{rooms} FIRST LAST``: every module of these rooms of the package and those between, documented.
+- ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
+- ``{rooms} FIRST LAST``: every module of these rooms of the package and those between.
 
 Nothing here is typed into a page, so nothing on a page can disagree with the runs.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-import pkgutil
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +23,9 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-import xsquared
-from xsquared.book import verdicts
+from xsquared.book import metadata, search, verdicts
+from xsquared.book.api_pages import write_rooms
+from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import Proof, read_proofs
@@ -89,11 +88,12 @@ def write_errata(project: Project, paper: str) -> str:
             shown = f"*Evidence:* {slip.evidence}"
         elif proof := proofs.get(slip.key):
             state = "passed" if proof.passed else "FAILED"
-            shown = f"*Proof:* `{proof.test_name}`, {proof.counted}, {state}."
+            shown = f"*Proof:* `{proof.test_name}` ({proof.counted}, {state})."
         else:
             raise BookError(f"no test proves the erratum {slip.key}")
         right = slip.right.strip()
-        entries.append(f"**{slip.where}.** {slip.printed}\n\n*Right:* {right}\n\n{shown}")
+        head = f"(erratum-{slip.key})=\n**{slip.where}.** {slip.printed}"
+        entries.append(f"{head}\n\n*Right:* {right}\n\n{shown}")
     return "\n\n---\n\n".join(entries)
 
 
@@ -107,37 +107,16 @@ def write_times(project: Project) -> str:
     return f"Machine: {record['machine']}; one thread per chapter.\n\n" + "\n".join(rows)
 
 
-def rooms() -> dict[str, list[str]]:
-    """The modules of the package by room, in the order that its docstring gives the rooms."""
-    found: dict[str, list[str]] = {
-        f"xsquared.{room}": [] for room in re.findall(r"``(\w+)``", xsquared.__doc__ or "")
-    }
-    for module in sorted(m.name for m in pkgutil.walk_packages(xsquared.__path__, "xsquared.")):
-        if not module.endswith("__main__"):
-            found[".".join(module.split(".")[:2])].append(module)
-    return found
-
-
-def write_rooms(_project: Project, first: str, last: str) -> str:
-    """Headings and documentation of the modules from one room to another, both included."""
-    known = rooms()
-    start, end = (list(known).index(f"xsquared.{room}") for room in (first, last))
-    # A package's own functions, not those that it only passes on.
-    options = "   :members:\n   :ignore-module-all:"
-    return "\n\n".join(
-        f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n{options}\n```"
-        for module in itertools.chain(*list(known.values())[start : end + 1])
-    )
-
-
 #: What each directive writes, in Markdown, from the project and the directive's arguments.
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
     "verdicts": verdicts.full_table,
-    "tolerances": verdicts.tolerances,
+    "protocols": verdicts.protocol_list,
+    "coverage": verdicts.coverage_table,
     "errata": write_errata,
     "chapter-times": write_times,
     "rooms": write_rooms,
+    "how-to-cite": metadata.how_to_cite,
 }
 
 
@@ -162,26 +141,6 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
             raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
 
 
-def mend_html(
-    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
-) -> None:
-    """Say what each header heads, name hidden code aloud too, and drop the live-code scripts.
-
-    Jupyter Book loads those even where live code is off, and twice, which is an error in the
-    browser's console; their address lies outside the site.
-    """
-
-    def is_thebe(script: Any) -> bool:
-        body = getattr(script, "attributes", {}).get("body") or ""
-        return "THEBE_JS_URL" in body or "sphinx-thebe" in str(script)
-
-    context["script_files"] = [s for s in context["script_files"] if not is_thebe(s)]
-    if body := context.get("body"):
-        body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
-        body = re.sub(r'<th class="([^"]*\bstub\b)', r'<th scope="row" class="\1', body)
-        context["body"] = body.replace(' aria-label="Toggle hidden content"', "")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
@@ -189,5 +148,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, Written)
     app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
-    app.connect("html-page-context", mend_html, priority=900)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("config-inited", metadata.set_addresses, priority=100)
+    app.connect("html-page-context", metadata.add_metadata)
+    app.connect("html-page-context", mend_page, priority=900)
+    app.connect("doctree-resolved", search.collect)
+    app.connect("build-finished", search.write_index)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -1,28 +1,59 @@
-"""What the executed chapters settled, and the tables made of it."""
+"""What the executed chapters settled, and what the pages say of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from xsquared.book.project import BookError, Project
+from xsquared.book.proofs import read_proofs
 from xsquared.checks import check_choice
 from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
+from xsquared.papers.coverage import places
+from xsquared.papers.errata import errata
+from xsquared.papers.ledger import protocols, standing
 
-_MARKS = {"holds": "✔\u00a0holds", "fails": "✘\u00a0fails", "open": "○\u00a0open"}
+#: Kinds of verdicts, as :attr:`xsquared.papers.claims.Verdict.sort` has them, best first.
+SORTS = (
+    "holds by every protocol tried",
+    "holds by its own protocol and others",
+    "holds by its own protocol only",
+    "holds, no alternative",
+    "fails by its own protocol, holds by another",
+    "fails by every protocol tried",
+    "fails, no alternative",
+    "cannot be judged",
+    "open",
+)
+_MARKS = {"holds": "✔", "fails": "✘"}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim with its verdict ("holds", "fails", "open"), and what its chapter printed of it."""
+    """A claim, its kind of verdict, and what its chapter recorded of it.
+
+    Attributes:
+        claim: of the ledger.
+        sort: one of :data:`SORTS`.
+        record: as :meth:`xsquared.papers.claims.Verdict.as_record` has it; empty while open.
+        rests: what does not stand as printed of all that a holding claim rests on, in words.
+    """
 
     claim: Claim
-    verdict: str
-    measured: str = ""
-    note: str = ""
+    sort: str
+    record: dict[str, Any] = field(default_factory=dict)
+    rests: str = ""
+
+    @property
+    def mark(self) -> str:
+        """A tick, a cross or a circle."""
+        return _MARKS.get(self.sort.split()[0].removesuffix(","), "○")
 
 
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
@@ -35,18 +66,19 @@ def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
     ]
 
 
-def collect(chapters: Path) -> list[Entry]:
+def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:
     """Every claim of the ledger, with the verdict that its chapter's outputs hold.
 
     Args:
         chapters: the folder of executed notebooks.
+        broken: keys of equations and errata whose proof fails.
 
     Raises:
         BookError: a chapter settles an unknown claim, one that another chapter has settled or one
             that the ledger gives to another chapter.
     """
     claims = ledger()
-    settled: dict[str, Entry] = {}
+    settled: dict[str, dict[str, Any]] = {}
     for path in sorted(chapters.glob("*.ipynb")):
         for record in records(nbformat.read(path, as_version=4)):
             claim = claims.get(record["claim"])
@@ -57,47 +89,99 @@ def collect(chapters: Path) -> list[Entry]:
                 raise BookError(f"{settles}, which the ledger gives to {claim.chapter}")
             if claim.id in settled:
                 raise BookError(f"{settles} twice")
-            word = "holds" if record["holds"] else "fails"
-            settled[claim.id] = Entry(claim, word, record["measured"], record["note"])
-    return [settled.get(claim.id, Entry(claim, "open")) for claim in claims.values()]
+            settled[claim.id] = record
+    judged = {key: row["holds"] for key, row in settled.items() if row["holds"] is not None}
+    rests = standing(judged, broken)
+    return [
+        Entry(claim, settled[key]["sort"], settled[key], rests.get(key, ""))
+        if key in settled
+        else Entry(claim, "cannot be judged" if claim.unjudged else "open")
+        for key, claim in claims.items()
+    ]
 
 
 def _of_paper(project: Project, paper: str) -> list[Entry]:
     check_choice("paper", paper, PAPERS)
-    return [entry for entry in collect(project.chapters) if entry.claim.paper == paper]
+    broken: frozenset[str] = frozenset()
+    if project.proofs.is_file():
+        broken = frozenset(
+            k for k, proof in read_proofs(project.proofs).items() if not proof.passed
+        )
+    return [entry for entry in collect(project.chapters, broken) if entry.claim.paper == paper]
 
 
 def summary_table(project: Project) -> str:
-    """A Markdown table: how many claims of each paper hold, fail and are open."""
-    rows = ["| Paper | claims | hold | fail | open |", "| --- | ---: | ---: | ---: | ---: |"]
-    for paper, title in PAPERS.items():
-        words = [entry.verdict for entry in _of_paper(project, paper)]
-        counts = [len(words), *(words.count(word) for word in _MARKS)]
-        rows.append(f"| {title} | " + " | ".join(map(str, counts)) + " |")
+    """A Markdown table: how many claims of each paper have each kind of verdict."""
+    entries = {paper: _of_paper(project, paper) for paper in PAPERS}
+    counts = {paper: Counter(entry.sort for entry in entries[paper]) for paper in PAPERS}
+    rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
+    shown = {sort: [counts[paper][sort] for paper in PAPERS] for sort in SORTS}
+    shown["claims"] = [len(entries[paper]) for paper in PAPERS]
+    shown["of those that hold, via an amended form"] = [
+        sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS
+    ]
+    rows += [f"| {word} | {' | '.join(map(str, row))} |" for word, row in shown.items() if any(row)]
     return "\n".join(rows)
+
+
+def _linked(keys: Collection[str]) -> str:
+    """Keys of claims, equations and errata, claims and errata as links."""
+    kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
+    kinds |= dict.fromkeys(ledger(), "claim")
+    return ", ".join(
+        f"{{ref}}`{key} <{kinds[key]}-{key}>`" if key in kinds else f"`{key}`" for key in keys
+    )
+
+
+def _written(entry: Entry) -> str:
+    """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
+    claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
+    sentence = record.get("sentence") or (
+        f"cannot be judged, because {claim.unjudged.strip()}" if claim.unjudged else "open"
+    )
+    settled = f"settled in {{ref}}`chapter {number} <tab-claims-{number}>`"
+    found = [
+        f"{'✔' if record['outcomes'][name] else '✘'} `{name}` {record['found'][name]}"
+        for name in (claim.protocol, *claim.alternatives)
+        if name in record.get("found", ())
+    ]
+    told = {
+        "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
+        "Estimand": claim.estimand,
+        "Protocol": f"`{claim.protocol}`: {protocols()[claim.protocol]}",
+        "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
+        "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
+        "Why it fails": claim.refuted.strip(),
+        "Rests on": _linked(claim.uses),
+    }
+    body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
+    stands = f", {entry.rests}" if entry.rests else ""
+    look = f":class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
+    # The anchor stands inside: a browser that follows a link to it opens what holds it.
+    head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
+    return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
 
 
 def full_table(project: Project, paper: str) -> str:
-    """A Markdown table of every claim of one paper; chapter names are links between pages."""
-    rows = [
-        "| Verdict | Claim | Where | Paper | Measured | Chapter |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for entry in _of_paper(project, paper):
-        claim = entry.claim
-        statement, chapter = claim.statement, claim.chapter[:2]
-        if entry.verdict != "open":
-            chapter = f"{{doc}}`{chapter} <chapters/{claim.chapter}>`"
-            statement += f" **Why it fails:** {claim.refuted.strip()}" if claim.refuted else ""
-            statement += f" *({entry.note.strip()})*" if entry.note else ""
-        value = "" if claim.value is None else f"{claim.value:g} ± {claim.tolerance:g}"
-        cells = [_MARKS[entry.verdict], f"{statement} <br>`{claim.id}`", claim.where, value]
-        cells = [cell.replace("|", "\\|").replace("\n", " ").strip() for cell in cells]
-        rows.append(f"| {' | '.join([*cells, entry.measured, chapter])} |")
+    """Markdown: every claim of one paper by chapter, each with an anchor ``claim-ID``."""
+    blocks = []
+    for chapter, entries in groupby(_of_paper(project, paper), lambda entry: entry.claim.chapter):
+        blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
+        blocks += [_written(entry) for entry in entries]
+    return "\n\n".join(blocks)
+
+
+def protocol_list(_project: Project) -> str:
+    """Markdown: every protocol by its name."""
+    return "\n".join(f"- `{name}`: {protocol}" for name, protocol in protocols().items())
+
+
+def coverage_table(_project: Project, paper: str) -> str:
+    """A Markdown table: every place of one paper, with its entries or the reason for none."""
+    check_choice("paper", paper, PAPERS)
+    rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
+    for place in places():
+        if place.paper == paper:
+            entries = _linked(place.entries) or f"*None.* {place.reason}"
+            rows.append(f"| {place.where} | {place.says} | {entries} |")
     return "\n".join(rows)
-
-
-def tolerances(project: Project, paper: str) -> str:
-    """A Markdown list: the reason for each tolerance."""
-    entries = _of_paper(project, paper)
-    return "\n".join(f"- `{entry.claim.id}`: {entry.claim.why}" for entry in entries)

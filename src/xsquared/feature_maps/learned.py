@@ -6,8 +6,8 @@ tensors. Adam works entry by entry and a seed's loss does not depend on the othe
 run is the one it would have alone.
 
 Data, initial weights and batch order of a seed come from that seed alone. W and x are standard
-normal, weights start as in ``torch.nn.Linear``. Arithmetic is float64, where the paper's listing
-uses torch's default float32.
+normal, weights start as in ``torch.nn.Linear``. Arithmetic is float64 unless the protocol asks for
+float32, torch's default, which the paper's listing uses.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from torch.nn.functional import gelu
 
 from xsquared.checks import check_integer, check_integers, check_number, check_size, quoted
 from xsquared.feature_maps import check_vectors
+from xsquared.feature_maps.optimal import OptimalMap
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Protocol:
         batch: pairs per step.
         hidden: width of both networks.
         rate: Adam's learning rate.
+        decay: the rate falls to zero along half a cosine, instead of staying as it is.
+        single: float32 instead of float64.
 
     Raises:
         ValueError: a value out of its range.
@@ -47,6 +50,8 @@ class Protocol:
     batch: int = 64
     hidden: int = 64
     rate: float = 1e-3
+    decay: bool = False
+    single: bool = False
 
     def __post_init__(self) -> None:
         for name in ("d", "m", "batch", "hidden"):
@@ -54,6 +59,19 @@ class Protocol:
         if self.n_pairs is not None:
             check_integer("n_pairs", self.n_pairs, self.batch)
         check_number("rate", self.rate, above=0)
+        for name in ("decay", "single"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}: expected a bool, got {quoted(getattr(self, name))}")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the networks compute in."""
+        return torch.float32 if self.single else torch.float64
+
+    @property
+    def rank(self) -> int:
+        """The most that Phi Psi can have: the features, but no more than hidden units and one."""
+        return min(self.m, self.hidden + 1)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -125,8 +143,31 @@ def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
             torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
             for fan_in, shape in 2 * shapes
         ])  # fmt: skip
-    stacked = [torch.stack(entries) for entries in zip(*per_seed, strict=True)]
+    stacked = [torch.stack(entries).to(protocol.dtype) for entries in zip(*per_seed, strict=True)]
     return TwoNetworks(tuple(stacked[:4]), tuple(stacked[4:]))
+
+
+def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
+    """Networks near the optimal map: first layers as drawn, last ones fitted to its features.
+
+    The fit is least squares on 4,096 normal vectors of each seed.
+
+    Raises:
+        ValueError: as for :func:`initial_networks`, or a d of 1.
+    """
+    drawn, best = initial_networks(protocol, seeds), OptimalMap(protocol.d, protocol.m)
+    fitted = []
+    for key, layers, features in ((4, drawn.phi_layers, best.phi), (5, drawn.psi_layers, best.psi)):
+        weight, bias = [], []
+        for one, two, seed in zip(layers[0], layers[1], seeds, strict=True):
+            v = np.random.default_rng([key, seed]).standard_normal((4096, protocol.d))
+            hidden = torch.relu(torch.from_numpy(v) @ one.double() + two.double())
+            design = torch.cat([hidden, torch.ones(len(v), 1, dtype=torch.float64)], 1).numpy()
+            solution = torch.from_numpy(np.linalg.lstsq(design, features(v), rcond=1e-8)[0])
+            weight.append(solution[:-1].to(protocol.dtype))
+            bias.append(solution[-1:].to(protocol.dtype))
+        fitted.append((*layers[:2], torch.stack(weight), torch.stack(bias)))
+    return TwoNetworks(*fitted)
 
 
 def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
@@ -172,9 +213,10 @@ def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tenso
         raise ValueError(f"expected W (1, n, d, d), x and y (1, n, d), got {shapes}")
     for vectors in (W, x, y):
         networks.check(vectors)
-    seeds = len(networks.psi_layers[0])
+    seeds, dtype = len(networks.psi_layers[0]), networks.psi_layers[0].dtype
+    W, x = W.to(dtype).expand(seeds, -1, -1, -1), x.to(dtype).expand(seeds, -1, -1)
     with torch.no_grad():
-        return networks.predict(W.expand(seeds, -1, -1, -1), x.expand(seeds, -1, -1)) - y
+        return networks.predict(W, x).to(y.dtype) - y
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
@@ -188,6 +230,7 @@ def train(
     steps: int,
     measure: Callable[[TwoNetworks], np.ndarray],
     at_steps: Sequence[int],
+    start: TwoNetworks | None = None,
 ) -> Training:
     """Train all seeds together.
 
@@ -197,6 +240,7 @@ def train(
         steps: number of Adam steps, at least 1.
         measure: called without gradients after those of the steps that ``at_steps`` lists.
         at_steps: each from 1 to ``steps``.
+        start: the networks to go on from, which are changed; those of the seeds where None.
 
     Raises:
         ValueError: no seeds, a step out of its range, or arrays that memory should not hold.
@@ -206,13 +250,15 @@ def train(
     check_integer("steps", steps, 1)
     for step in at_steps:
         check_integer("at_steps", step, 1, steps)
-    networks = initial_networks(protocol, seeds)
+    networks = initial_networks(protocol, seeds) if start is None else start
     check_size("losses", steps, len(seeds))
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
-    optimiser = torch.optim.Adam(parameters, lr=protocol.rate)
+    optimiser = torch.optim.Adam(parameters, lr=protocol.rate, fused=True)
     losses = np.empty((steps, len(seeds)))
     measured = {}
     for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
+        if protocol.decay:
+            optimiser.param_groups[0]["lr"] = _rate_at(protocol.rate, step, steps)
         optimiser.zero_grad()
         loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
         loss.sum().backward()
@@ -226,13 +272,20 @@ def train(
     return Training(losses, measured, networks)
 
 
+def _rate_at(rate: float, step: int, steps: int) -> float:
+    """The rate of a step, from 1 to ``steps``, along half a cosine from ``rate`` to zero."""
+    return rate * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
+
+
 def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Batches without end, all seeds stacked."""
     size, step = protocol.n_pairs, 0
     while size is None:
-        yield draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
+        W, x, y = draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])
+        yield W.to(protocol.dtype), x.to(protocol.dtype), y.to(protocol.dtype)
         step += 1
-    W, x, y = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
+    drawn = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
+    W, x, y = (part.to(protocol.dtype) for part in drawn)
     rank = torch.arange(len(seeds))[:, None]
     orders = [np.random.default_rng([2, seed]) for seed in seeds]
     while True:

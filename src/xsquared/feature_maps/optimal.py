@@ -1,214 +1,331 @@
-"""Closed-form maps of few features, and the best that any map of m features can do.
+"""The law of optimal features: the singular values of GELU(w . x), and the map that they belong to.
 
-Let rows w and inputs x be independent standard normal vectors in d dimensions, the law of the
-paper's section 3. How small can E (GELU(w . x) - Phi(w) Psi(x))^2 be with m features? GELU(w . x)
-is then the kernel of an integral operator, and the answer is what its m largest singular values
-leave over (Eckart, Young, Schmidt): no network, however large or well trained, does better.
+Let w and x be independent normal vectors in d dimensions, x standard and w with entries of a given
+deviation, its scale. How small can E (GELU(w . x) - Phi(w) Psi(x))^2 be with m features? GELU is
+then the kernel of an integral operator, and the answer is what its m largest singular values leave
+over (Eckart, Young, Schmidt): no network, however large or well trained, does better.
 
 The law is invariant under rotations, so the operator splits. The odd part z/2 has d singular values
-1/2. The even part has, for each even degree l of spherical harmonics, a radial kernel
+of half the scale. The even part E has, for each even degree l of spherical harmonics, the radial
+kernel
 
     mu_l(r s),  mu_l(p) = E_t E(p t) P_l(t),
 
 with t the cosine of a random angle and P_l the Gegenbauer polynomial with P_l(1) = 1 (Funk, Hecke).
-Each singular value of it, r and s being lengths of normal vectors, counts as often as there are
+Each eigenvalue of it, r and s being lengths of normal vectors, counts as often as there are
 harmonics of that degree.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from itertools import count as count_from
 
 import numpy as np
-from scipy.linalg import eigh_tridiagonal
-from scipy.special import eval_jacobi
+from scipy.linalg import eigh_tridiagonal, solve_triangular
 
-from xsquared.checks import check_integer, quoted
+from xsquared.checks import check_integer, check_integers, check_number
 from xsquared.feature_maps import check_vectors
 from xsquared.feature_maps.series import gelu_even
 from xsquared.quadrature import on_cells
 
-#: Nodes of the rule in length, cells of that in angle; more of them move no digit that is shown.
-_RADIAL = 60
-_CELLS = 16
-#: Highest degree of spherical harmonics that is resolved, and how many singular values are listed.
-_DEGREES = 16
-_LISTED = 4000
-#: Largest dimension.
-MOST_D = 10_000
-#: Nodes and weights.
-_Rule = tuple[np.ndarray, np.ndarray]
+#: Largest dimension, and largest degree of harmonics.
+MOST_D, MOST_DEGREE = 10_000, 4000
+#: Cells of the rule in angle, and nodes in a cell up to and beyond a degree of harmonics.
+_CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
+#: Eigenvalues below this share of their degree's largest are rounding.
+_LEAST = 1e-9
 
 
-def second_moment(d: int) -> float:
-    """E GELU(w . x)^2 for standard normal w and x in d dimensions: that of z/2 is d/4.
+@dataclass(frozen=True)
+class Level:
+    """A singular value of GELU(w . x) and the functions that have it.
+
+    Attributes:
+        degree: of its spherical harmonics.
+        radial: its place in its degree, from 0.
+        value: the singular value; zero where float64 has none so small.
+        multiplicity: number of harmonics of that degree.
+        share: of the second moment, that all of them carry together.
+        sign: of the eigenvalue.
+        function: of the length, mean square 1, in orthonormal Laguerre polynomials.
+    """
+
+    degree: int
+    radial: int
+    value: float
+    multiplicity: int
+    share: float
+    sign: float = field(repr=False)
+    function: np.ndarray = field(repr=False, compare=False)
+
+
+def second_moment(d: int, scale: float = 1.0) -> float:
+    """E GELU(w . x)^2, by quadrature over the length of x of a closed form.
+
+    Given x, w . x is normal with variance v, and the mean square of its GELU is
+    v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
 
     Raises:
-        ValueError: d outside 2 to 10,000, as everywhere below.
+        ValueError: d outside 2 to 10,000 or a scale outside 1e-3 to 1e3, as everywhere below.
     """
-    (_, weights), (_, angles), _, even = _law(d)
-    return d / 4 + float(weights @ (even**2 @ angles) @ weights)
+    d, scale = _checked(d, scale)
+    length, weights = _lengths(d)
+    v = (scale * length) ** 2
+    arc = v * np.arcsin(v / (1 + v)) / (2 * np.pi)
+    return float(weights @ (v / 4 + arc + v**2 / (np.pi * (1 + v) * np.sqrt(1 + 2 * v))))
 
 
-def singular_values(d: int) -> np.ndarray:
-    """Singular values of GELU(w . x) as an operator, with multiplicity, largest first.
+def levels(
+    d: int, scale: float = 1.0, left_over: float = 1e-9, features: int | None = None
+) -> tuple[Level, ...]:
+    """The levels of the spectrum, the largest value first.
 
-    Values below 1e-9, those of harmonics beyond degree 16, and all beyond the first 4000 are left
-    out: they are smaller than the ones listed. (4000,) or fewer, read-only.
+    Args:
+        d: dimension.
+        scale: standard deviation of the entries of w.
+        left_over: degrees are added until those after them carry less than this share of the second
+            moment, at least 1e-9, or 4000 is reached,
+        features: or until the levels hold so many features, which larger degrees cannot displace.
+
+    Raises:
+        ValueError: as above, a ``left_over`` outside 1e-9 to 1, or fewer features than 1.
     """
-    return _singular_values(check_integer("d", d, 2, MOST_D))
+    d, scale = _checked(d, scale)
+    left_over = check_number("left_over", left_over, least=1e-9, most=1.0)
+    return _levels(d, scale, left_over, check_integer("features", features, 1) if features else 0)
 
 
 @cache
-def _singular_values(d: int) -> np.ndarray:
-    (_, weights), (t, angles), _, even = _law(d)
-    order = (d - 3) / 2
-    found = [np.full(d, 0.5)]
-    for degree in range(0, _DEGREES + 1, 2):
-        harmonic = eval_jacobi(degree, order, order, t) / eval_jacobi(degree, order, order, 1.0)
-        root = np.sqrt(weights)
-        matrix = root[:, None] * (even @ (angles * harmonic)) * root
-        radial = np.abs(np.linalg.eigvalsh(matrix))
-        found.append(np.repeat(radial[radial > 1e-9], min(harmonics(d, degree), _LISTED)))
-    values = np.sort(np.concatenate(found))[::-1][:_LISTED]
-    values.setflags(write=False)  # it is kept for the next call
-    return values
+def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Level, ...]:
+    whole = second_moment(d, scale)
+    _, roots, basis = _rule(d)
+    radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
+    linear = Level(1, 0, scale / 2, d, d * scale**2 / 4 / whole, 1.0, radius / math.sqrt(d))
+    found, rest = [(math.log(scale / 2), linear)], 1 - linear.share
+    for degree, matrix in _radial_operators(d, scale):
+        count = harmonics(d, degree)
+        values, vectors = np.linalg.eigh(matrix)
+        order = np.argsort(-np.abs(values))
+        kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
+        logs = np.log(np.abs(values[kept])) - math.log(count) / 2
+        above = sum(level.multiplicity for log_value, level in found if log_value >= logs[0])
+        for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
+            value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
+            sign = math.copysign(1.0, values[i])
+            level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
+            found.append((float(log_value), level))
+        carried = float(np.sum(values[kept] ** 2) / whole)
+        rest -= carried
+        if rest < left_over or carried < left_over / 1000 or 0 < features <= above:
+            break
+    # Rounding must not decide between two levels.
+    return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
 
 
-def best_mse(d: int) -> np.ndarray:
-    """The smallest mean squared error that any Phi, Psi of m features can have: at index m."""
-    explained = np.cumsum([0.0, *singular_values(d) ** 2])
-    return np.maximum(0.0, second_moment(d) - explained)
+def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
+    """For even degrees, the radial kernel times the root of their number of harmonics, at nodes.
+
+    Each matrix has the roots of the weights on both sides.
+    """
+    length, roots, _ = _rule(d)
+    rows, columns = np.tril_indices(len(length))
+    products = scale * length[rows] * length[columns]
+    for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
+        t, weights = _angles(d, nodes)
+        even = gelu_even(np.outer(products, t)) * weights
+        for degree, polynomial in _gegenbauer(d, t):
+            if degree >= most:
+                break
+            if degree >= least and degree % 2 == 0:
+                matrix = np.empty((len(length), len(length)))
+                matrix[rows, columns] = matrix[columns, rows] = even @ polynomial
+                yield degree, roots[:, None] * matrix * roots
+
+
+def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
+    """The smallest mean squared error that any Phi and Psi of m features can have, of m's shape.
+
+    Between two corners, numbers of features with which a level is complete, it is linear in m.
+
+    Raises:
+        ValueError: as above, or a number of features below 0.
+    """
+    wanted = np.asarray(check_integers("m", np.atleast_1d(m).ravel().tolist()))
+    listed = levels(d, scale, features=max(*wanted, 1))
+    shares = np.array([level.share for level in listed])
+    # Summed from the smallest, with what is not listed: subtracting from one would cancel.
+    errors = np.append(np.cumsum(shares[::-1])[::-1], 0.0) + max(0.0, 1 - shares.sum())
+    corners = np.cumsum([0.0, *(float(level.multiplicity) for level in listed)])
+    found = np.interp(wanted, corners, errors) * second_moment(d, scale)
+    return found.reshape(np.shape(m))
+
+
+def features_needed(d: int, error: float, scale: float = 1.0) -> int:
+    """The fewest features with which some map has this root mean square error, relative to GELU's.
+
+    Raises:
+        ValueError: as above, or an error outside 1e-4 to 1.
+    """
+    error = check_number("error", error, least=1e-4, most=1.0)
+    missing, count = 1 - error**2, 0
+    for level in levels(d, scale, error**2 / 10):
+        if level.share >= missing:
+            # Numbers beyond float64, so in integers.
+            part = math.ceil(missing / level.share * 2**50)
+            return count + -(-level.multiplicity * part // 2**50)
+        missing, count = missing - level.share, count + level.multiplicity
+    raise ValueError(f"error: expected one that {MOST_DEGREE} degrees reach, got {error}")
 
 
 def harmonics(d: int, degree: int) -> int:
-    """Number of spherical harmonics of a degree, up to 1000, in d dimensions.
+    """Number of spherical harmonics of a degree, up to 4000, in d dimensions.
 
     Raises:
         ValueError: a degree or a dimension out of bounds.
     """
-    d, degree = check_integer("d", d, 2, MOST_D), check_integer("degree", degree, 0, 1000)
+    d, degree = check_integer("d", d, 2, MOST_D), check_integer("degree", degree, 0, MOST_DEGREE)
     lower = math.comb(d + degree - 3, degree - 2) if degree >= 2 else 0
     return math.comb(d + degree - 1, degree) - lower
 
 
 @dataclass(frozen=True)
-class ClosedMap:
-    """A feature map without anything to train, for standard normal w and x.
+class OptimalMap:
+    """The map of m features with the least mean squared error, :func:`best_mse`.
 
-    ========== ================ ==========================================================
-    name       features         prediction
-    ========== ================ ==========================================================
-    affine     d + 1            z/2 + c
-    radial     d + 1            z/2 + c rho(w) rho(x), with rho the vector's length
-    quadratic  d(d+1)/2 + d     z/2 + a rho(w) rho(x) + b (z^2/(rho rho) - rho rho/d)
-    ========== ================ ==========================================================
-
-    Lengths stand where constants could, because they cost no feature. The coefficients are least
-    squares under the law. The quadratic map is linear in the products of two entries of the unit
-    vector times the length, of which the length itself is the trace.
+    Its features are the singular functions: harmonics of the direction times functions of the
+    length.
 
     Raises:
-        ValueError: an unknown name, or d outside 2 to 10,000.
+        ValueError: d outside 2 to 10,000, m below 1 or beyond the levels, or a scale out of bounds.
     """
 
-    name: Literal["affine", "radial", "quadratic"]
     d: int
+    m: int
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.name not in ("affine", "radial", "quadratic"):
-            raise ValueError(f"name: expected affine, radial or quadratic, got {quoted(self.name)}")
-        check_integer("d", self.d, 2, MOST_D)
-
-    @property
-    def dimension(self) -> int:
-        """Number of features m."""
-        return self.d + (self.d * (self.d + 1) // 2 if self.name == "quadratic" else 1)
+        check_integer("m", self.m, 1)
+        if self.m > sum(level.multiplicity for level in self._levels()):
+            raise ValueError(
+                f"m: expected at most the features with a singular value, got {self.m}"
+            )
 
     def phi(self, w: np.ndarray) -> np.ndarray:
-        """Features of weight rows, coefficients included: (..., d) -> (..., m).
+        """Features of weight rows, of deviation ``scale``: (..., d) -> (..., m).
 
         Raises:
             ValueError: as for :func:`~xsquared.feature_maps.check_vectors`.
         """
-        w, length, unit = self._checked(w)
-        level, curvature = self._coefficients()
-        if self.name != "quadratic":
-            return np.concatenate([w / 2, level * length], axis=-1)
-        # <u u^T, v v^T> = cos^2, and the trace makes a constant of the unit vectors.
-        rows, columns = np.tril_indices(self.d)
-        diagonal = rows == columns
-        form = curvature * unit[..., rows] * unit[..., columns]
-        form += (level - curvature / self.d) * diagonal
-        return np.concatenate([w / 2, length * form * np.where(diagonal, 1, 2)], axis=-1)
+        return self._features(check_vectors(w, self.d, self.m, power=2) / self.scale, 1)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
         """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
-        x, length, unit = self._checked(x)
-        if self.name != "quadratic":
-            return np.concatenate([x, length], axis=-1)
-        rows, columns = np.tril_indices(self.d)
-        return np.concatenate([x, x[..., rows] * unit[..., columns]], axis=-1)
+        return self._features(check_vectors(x, self.d, self.m, power=2), 0)
 
-    def mse(self) -> float:
-        """Mean squared error under the law, by quadrature."""
-        (_, weights), (t, angles), p, even = self._law()
-        level, curvature = self._coefficients()
-        square = (even - p * (level + curvature * (t**2 - 1 / self.d))) ** 2
-        return float(weights @ (square @ angles) @ weights)
+    def _levels(self) -> tuple[Level, ...]:
+        return levels(self.d, self.scale, features=self.m)
 
-    def _coefficients(self) -> tuple[float, float]:
-        """Least-squares level and, for the quadratic map, curvature."""
-        (_, weights), (t, angles), p, even = self._law()
-
-        def coefficient(shape: np.ndarray) -> float:
-            """Of p times a function of the angle; the functions used are orthogonal."""
-            part, whole = (even * p * shape) @ angles, ((p * shape) ** 2) @ angles
-            return float((weights @ part @ weights) / (weights @ whole @ weights))
-
-        level = coefficient(np.ones_like(t))
-        return level, coefficient(t**2 - 1 / self.d) if self.name == "quadratic" else 0.0
-
-    def _law(self) -> tuple[_Rule, _Rule, np.ndarray, np.ndarray]:
-        """The law, with one for the product of lengths where the map is affine."""
-        lengths, angles, p, even = _law(self.d)
-        return lengths, angles, p**0 if self.name == "affine" else p, even
-
-    def _checked(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The vectors, their lengths (..., 1) (one for the affine map), and directions."""
-        v = check_vectors(vectors, self.d, self.dimension, power=2)
-        length = np.linalg.norm(v, axis=-1, keepdims=True)
-        unit = v / np.where(length > 0, length, 1.0)  # the vector zero has none
-        return v, length**0 if self.name == "affine" else length, unit
+    def _features(self, v: np.ndarray, signed: int) -> np.ndarray:
+        """Singular functions of standard normal vectors times roots of their singular values."""
+        length = np.linalg.norm(v, axis=-1)
+        unit = v / np.where(length > 0, length, 1.0)[..., None]
+        parts, left = [], self.m
+        for level in self._levels():
+            count = min(level.multiplicity, left)
+            root = math.sqrt(level.value)
+            if level.degree == 1:
+                parts.append(root * v[..., :count])
+            elif count:
+                radial = level.sign**signed * _laguerre_sum(self.d, level.function, length)
+                harmonic = unit_harmonics(self.d, level.degree, count, unit)
+                parts.append(root * radial[..., None] * harmonic)
+            left -= count
+        return np.concatenate(parts, axis=-1)
 
 
-def _law(d: int) -> tuple[_Rule, _Rule, np.ndarray, np.ndarray]:
-    """The rules for lengths and angles, products of two lengths, GELU's even part at all nodes."""
-    lengths, angles = _lengths(d), _angles(d)
-    p = np.outer(lengths[0], lengths[0])[:, :, None]
-    return lengths, angles, p, gelu_even(p * angles[0])
+def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndarray:
+    """So many orthonormal harmonics of a degree at unit vectors: (..., d) -> (..., count).
+
+    They are spanned by the zonal ones about as many random points.
+
+    Raises:
+        ValueError: more than there are, or vectors of another dimension or longer than one.
+    """
+    check_integer("count", count, 1, most := harmonics(d, degree))
+    vectors = check_vectors(unit, d, count)
+    with np.errstate(over="ignore"):
+        longest = np.linalg.norm(vectors, axis=-1).max(initial=0.0)
+    if longest > 1 + 1e-9:
+        raise ValueError(f"unit: expected vectors of length 1, got one of length {longest:.3g}")
+    points = np.random.default_rng(degree).normal(size=(count, d))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+
+    def zonal(t: np.ndarray) -> np.ndarray:
+        """The mean product of the harmonics of two points, by the cosine of their angle."""
+        found = next(value for n, value in _gegenbauer(d, t) if n == degree)
+        return math.sqrt(most) * found
+
+    root = np.linalg.cholesky(zonal(points @ points.T))
+    values = zonal(vectors @ points.T)
+    return solve_triangular(root, values.reshape(-1, count).T, lower=True).T.reshape(values.shape)
 
 
-def _angles(d: int) -> _Rule:
+def _gegenbauer(d: int, t: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The polynomials orthonormal for the cosine t of a random angle, by degree, without end."""
+    last, value, before = np.zeros_like(t), np.ones_like(t), 0.0
+    for n in count_from(1):
+        yield n - 1, value
+        after = math.sqrt(
+            1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
+        )
+        last, value, before = value, (t * value - before * last) / after, after
+
+
+def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Rule for even functions of the cosine t = sin(phi) of the angle between random directions.
 
     The density is cos(phi)^(d-2). Cells halve towards t = 0, where E(p t) bends within 1/p.
     """
-    phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]))
+    phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]), nodes)
     weights *= np.cos(phi) ** (d - 2)
     return np.sin(phi).ravel(), weights.ravel() / weights.sum()
 
 
-def _lengths(d: int) -> _Rule:
-    """Gauss rule for the length of a standard normal vector: half its square is Gamma(d/2).
+def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """A sum of the orthonormal polynomials of half the squared length."""
+    half_square, last, value = length**2 / 2, np.zeros_like(length), np.ones_like(length)
+    found, before = coefficients[0] * value, 0.0
+    for k, coefficient in enumerate(coefficients[1:]):
+        after = math.sqrt((k + 1) * (k + d / 2))
+        last, value = value, ((half_square - 2 * k - d / 2) * value - before * last) / after
+        found, before = found + coefficient * value, after
+    return found
 
-    Nodes and weights come from the recurrence of Laguerre's polynomials (Golub, Welsch); scipy's
-    own weights do not sum to one and overflow from d = 344 on.
+
+def _lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss rule for the length of a standard normal vector: nodes and weights."""
+    nodes, roots, _ = _rule(d)
+    return nodes, roots**2
+
+
+@cache
+def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes (n,), roots of their weights (n,), and the orthonormal polynomials times them (n, n).
+
+    Half the squared length is Gamma(d/2), so the polynomials are Laguerre's, with the signs that
+    make their leading coefficients positive; all come from their recurrence (Golub, Welsch), as
+    scipy's own weights do not sum to one and overflow from d = 344 on.
     """
-    d = check_integer("d", d, 2, MOST_D)
-    k = np.arange(_RADIAL)
-    half_square, vectors = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])
-    return np.sqrt(2 * half_square), vectors[0] ** 2
+    k = np.arange(60 + 120 // d)
+    half_square, basis = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])
+    basis = basis * np.sign(basis[0])
+    return np.sqrt(2 * half_square), basis[0], basis
+
+
+def _checked(d: int, scale: float) -> tuple[int, float]:
+    scale = check_number("scale", scale, least=1e-3, most=1e3)
+    return check_integer("d", d, 2, MOST_D), scale

@@ -6,10 +6,10 @@ signs. As the mean of (omega . w)(omega . x) is w . x, the mean of
 
     (a_k / p_k) prod (omega_i . w) * prod (omega_i . x)
 
-is the whole series. With Poisson orders the factorials of a_k and p_k cancel. The linear part z/2
-is kept exactly, in d features of its own.
-
-The price is the variance, which grows like exp(V) with V = E (omega . w)^2 (omega . x)^2.
+is the whole series. Its mean square is the sum of a_k^2 V^(2k+2) / p_k, where V is the mean of
+(omega . w)^2 (omega . x)^2. By Cauchy and Schwarz it is least, and the square of the sum of
+abs(a_k) V^(k+1), for p_k proportional to abs(a_k) V^k: the law of orders used here, with V a number
+that is fixed beforehand. Low orders are better kept exactly, as tensor features; so is z/2.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from scipy.special import gammaln, logsumexp, xlogy
 
 from xsquared.checks import check_finite_array, check_integer, check_number, check_size
 from xsquared.feature_maps import check_vectors
-from xsquared.feature_maps.series import gelu_even
+from xsquared.feature_maps.series import MOST_TERMS, gelu, series_coefficients, taylor_gelu
+from xsquared.feature_maps.tensor import TensorMap
 
-#: Largest mean order and largest exponent of a variance: exp of it is in float64.
-MOST_EXPONENT = 650.0
+#: Largest moment V, and largest exponent of a variance: exp of it is in float64.
+MOST_MOMENT = 600.0
 
 
 @dataclass(frozen=True)
@@ -33,26 +35,36 @@ class RandomMaclaurin:
     """One draw of the feature maps; use :func:`draw_random_maclaurin`.
 
     Attributes:
-        orders: (D,) the order k of each random feature, from a Poisson law with mean ``rate``.
+        orders: (D,) the order k of each random feature, none below ``exact``.
         signs: (D, 2 max(k) + 2, d) entries 1 and -1, of which feature j uses the first 2 k_j + 2.
+        moment: V, for which the law of orders is best.
+        exact: even orders that are kept exactly.
     """
 
     orders: np.ndarray
     signs: np.ndarray
-    rate: float
+    moment: float
+    exact: int
+
+    @property
+    def exact_part(self) -> TensorMap:
+        """The features of z/2 and of the orders below ``exact``."""
+        return TensorMap("symmetric", self.signs.shape[2], series_coefficients(self.exact))
 
     def phi(self, W: np.ndarray) -> np.ndarray:
-        """Features of weight rows: (..., d) -> (..., d + D).
+        """Features of weight rows: (..., d) -> (..., m), the exact ones first.
 
         Raises:
             ValueError: as for :func:`~xsquared.feature_maps.check_vectors`.
         """
         W, products = self._products(W)
-        return np.concatenate([W / 2, self._scales() * products / len(self.orders)], axis=-1)
+        scaled = self._scales() * products / len(self.orders)
+        return np.concatenate([self.exact_part.phi(torch.from_numpy(W)).numpy(), scaled], axis=-1)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
-        """Features of inputs: (..., d) -> (..., d + D); errors as for :meth:`phi`."""
-        return np.concatenate(self._products(x), axis=-1)
+        """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
+        x, products = self._products(x)
+        return np.concatenate([self.exact_part.psi(torch.from_numpy(x)).numpy(), products], axis=-1)
 
     def draws(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """What each random feature estimates by itself: (D,) for one row w (d,) and one x (d,).
@@ -61,13 +73,13 @@ class RandomMaclaurin:
         """
         w, of_w = self._products(check_finite_array("w", w, ndim=1))
         x, of_x = self._products(check_finite_array("x", x, ndim=1))
-        return float(w @ x) / 2 + self._scales() * of_w * of_x
+        return float(taylor_gelu(w @ x, self.exact)) + self._scales() * of_w * of_x
 
     def _scales(self) -> np.ndarray:
         """a_k / p_k of each feature: (D,)."""
         k = self.orders
-        scales = (-1.0) ** k * np.exp(self.rate - k * math.log(2 * self.rate)) / (2 * k + 1)
-        return scales / math.sqrt(2 * math.pi)
+        whole = math.exp(_log_sum(self.moment, self.exact))
+        return (-1.0) ** k * whole / self.moment**k / math.sqrt(2 * math.pi)
 
     def _products(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vectors, checked, and the product of each feature's projections: (..., D)."""
@@ -80,23 +92,30 @@ class RandomMaclaurin:
         return v, out
 
 
-def draw_random_maclaurin(d: int, n_features: int, rate: float, seed: int) -> RandomMaclaurin:
-    """Draw ``n_features`` random features; the maps have d more, for the linear part.
+def draw_random_maclaurin(
+    d: int, n_features: int, moment: float, seed: int, exact: int = 0
+) -> RandomMaclaurin:
+    """Draw ``n_features`` random features; the maps have more, for what is exact.
 
-    The mean order ``rate`` is positive and at most 650. The variance is least near V/2 where V of
-    :func:`sign_moment` is large, and nearer V/4 where it is small.
+    Args:
+        d: dimension.
+        n_features: number D of random features.
+        moment: V of :func:`sign_moment` for which the law of orders is best, positive, at most 600.
+        seed: of the draw.
+        exact: even orders kept exactly beside z/2, from 0 to 80.
 
     Raises:
         ValueError: an argument out of its range, or signs that memory should not hold.
     """
     d, n_features = check_integer("d", d, 1), check_integer("n_features", n_features, 1)
-    rate = check_number("rate", rate, above=0, most=MOST_EXPONENT)
+    moment, exact = _checked(moment, exact)
     rng = np.random.default_rng(check_integer("seed", seed))
-    check_size("signs", n_features, 2, d)
-    orders = rng.poisson(rate, n_features)
+    check_size("signs", n_features, 2 * exact + 2, d)
+    k, logs = _log_terms(moment, exact)
+    orders = k[0] + rng.choice(len(k), n_features, p=np.exp(logs - logsumexp(logs)))
     shape = (n_features, 2 * int(orders.max()) + 2, d)
     check_size("signs", *shape)
-    return RandomMaclaurin(orders, 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1, rate)
+    return RandomMaclaurin(orders, 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1, moment, exact)
 
 
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
@@ -114,21 +133,36 @@ def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
     return max(0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)))
 
 
-def draw_variance(w: np.ndarray, x: np.ndarray, rate: float) -> float:
+def draw_variance(w: np.ndarray, x: np.ndarray, moment: float, exact: int = 0) -> float:
     """Variance of one draw, in closed form; that of the mean of D draws is this over D.
 
-    With q = V^2/(4 rate): e^rate V^2/(2 pi) sum_k q^k/(k! (2k+1)^2) less the square of the even
-    part of GELU.
+    With S(u) the sum over k >= exact of (u/2)^k / (k! (2k+1)) and V that of w and x:
+    V^2 S(moment) S(V^2/moment) / (2 pi), less the square of what the exact part leaves over.
 
     Raises:
-        ValueError: a rate outside (0, 650], a rate + q above that, or as for :func:`sign_moment`.
+        ValueError: as for :func:`draw_random_maclaurin` and :func:`sign_moment`, or a V^2/moment
+            beyond 600.
     """
-    rate = check_number("rate", rate, above=0, most=MOST_EXPONENT)
-    moment = sign_moment(w, x)
-    if moment == 0:
+    moment, exact = _checked(moment, exact)
+    own = sign_moment(w, x)
+    if own == 0:
         return 0.0
-    q = check_number("V^2/(4 rate)", moment * (moment / rate) / 4, most=MOST_EXPONENT - rate)
-    k = np.arange(int(q + 20 * math.sqrt(q) + 60))
-    log_sum = logsumexp(xlogy(k, q) - gammaln(k + 1) - 2 * np.log(2 * k + 1))
-    second = math.exp(rate + 2 * math.log(moment) + log_sum) / (2 * math.pi)
-    return second - float(gelu_even(float(np.dot(w, x)))) ** 2
+    other = check_number("V^2/moment", own * (own / moment), most=MOST_MOMENT)
+    logs = 2 * math.log(own) + _log_sum(moment, exact) + _log_sum(other, exact)
+    z = float(np.dot(w, x))
+    return math.exp(logs) / (2 * math.pi) - float(gelu(z) - taylor_gelu(z, exact)) ** 2
+
+
+def _checked(moment: float, exact: int) -> tuple[float, int]:
+    moment = check_number("moment", moment, above=0, most=MOST_MOMENT)
+    return moment, check_integer("exact", exact, 0, MOST_TERMS)
+
+
+def _log_terms(u: float, exact: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orders k from ``exact`` on, and the logarithms of (u/2)^k / (k! (2k+1))."""
+    k = exact + np.arange(int(u / 2 + 20 * math.sqrt(u / 2) + 60))
+    return k, xlogy(k, u / 2) - gammaln(k + 1) - np.log(2 * k + 1)
+
+
+def _log_sum(u: float, exact: int) -> float:
+    return float(logsumexp(_log_terms(u, exact)[1]))

@@ -1,160 +1,191 @@
-"""The claims ledger: what each paper states, how closely it must be met, and what was measured.
+"""How claims are judged: a chapter settles all of its claims at once.
 
-The ledger is ``claims.toml`` beside this module, one table per claim. A chapter calls
-:func:`settle` once with all that it measured; the verdicts travel in the cell's output, and the
-verdicts page is made from those outputs, so page and chapters cannot disagree. A verdict
-other than the one on record, a miss without a reason (``refuted``) or a reason that no longer
-applies, is marked unexpected: the book refuses a chapter that holds one. A reader who executes the
-chapter with other parameters just sees the mark.
+A chapter calls :func:`settle` once with all that it measured, by its claims' own protocols and by
+their alternatives. The verdicts travel in the cell's output, and the verdicts page is made from
+those outputs, so page and chapters cannot disagree. No threshold stands in a chapter: they are the
+ledger's (:mod:`xsquared.papers.ledger`). A verdict other than the one on record, a miss without a
+reason (``refuted``) or a reason that no longer applies, is marked unexpected: the book refuses a
+chapter that holds one. A reader who executes it with other parameters just sees the mark.
 """
 
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from numbers import Real
 from typing import Any
 
 import pandas as pd
 
 from xsquared.checks import quoted
+from xsquared.papers.ledger import PAPERS, Claim, ClaimError, ledger
 from xsquared.tables import Table
 
-#: The two papers: their short names, and their titles in tables.
-PAPERS = {"gated-units": "Gated units", "gelu-linearization": "GELU layers as feature maps"}
+__all__ = ["PAPERS", "VERDICT_MIME", "Claim", "ClaimError", "Settled", "Verdict", "judge", "ledger"]
+__all__ += ["settle"]
+
 #: The type under which a verdict travels in a notebook's output.
 VERDICT_MIME = "application/vnd.xsquared.verdict+json"
-#: What a chapter can say of a claim.
+#: What a chapter can say of a claim under one protocol.
 Measured = float | bool | None
-
-
-class ClaimError(ValueError):
-    """A claim that is unknown, or a measurement that disagrees with what the ledger records."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One statement of one paper.
-
-    Attributes:
-        id: unique slug, such as ``"gu-eq9-constant"``.
-        paper: one of :data:`PAPERS`.
-        where: section, equation, figure or table in that paper.
-        statement: what is claimed, in our own words.
-        value: the paper's number, or None where the claim is true-or-false.
-        tolerance: largest accepted distance from ``value``, in the units of ``value``; None for a
-            true-or-false claim.
-        why: why this tolerance is the right one.
-        chapter: the chapter that settles it, such as ``"03_constructions"``.
-        digits: significant digits of the measured value that are reproducible across machines.
-        refuted: the reason why the claim fails, in Markdown, where it does; empty where it holds.
-    """
-
-    id: str
-    paper: str
-    where: str
-    statement: str
-    chapter: str
-    why: str
-    value: float | None = None
-    tolerance: float | None = None
-    digits: int = 4
-    refuted: str = ""
-
-    def __post_init__(self) -> None:
-        if self.paper not in PAPERS:
-            known = ", ".join(PAPERS)
-            raise ClaimError(f"claim {self.id}: paper must be one of {known}, got {self.paper!r}")
-        if (self.value is None) != (self.tolerance is None):
-            raise ClaimError(f"claim {self.id}: value and tolerance come together or not at all")
-        if self.tolerance is not None and not self.tolerance >= 0:
-            raise ClaimError(f"claim {self.id}: tolerance must be >= 0, got {self.tolerance}")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim: shown in the chapter, collected by the verdicts page."""
+    """What became of a claim: shown in the chapter, collected by the verdicts page.
+
+    Attributes:
+        claim: of the ledger.
+        measured: by protocol, its own first and the rest in the ledger's order; only those that
+            were measured.
+        note: of the chapter.
+    """
 
     claim: Claim
-    measured: float | bool
-    holds: bool
+    measured: Mapping[str, float | bool]
     note: str = ""
+
+    @property
+    def outcomes(self) -> dict[str, bool]:
+        """By protocol, whether what was measured agrees with the claim."""
+        return {name: self.claim.met_by(value) for name, value in self.measured.items()}
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the claim holds by its own protocol; None where it cannot be judged."""
+        return None if self.claim.unjudged else self.outcomes[self.claim.protocol]
+
+    @property
+    def flips(self) -> list[str]:
+        """Protocols whose outcome is not that of the claim's own; none where that is none."""
+        if self.holds is None:
+            return []
+        return [name for name, met in self.outcomes.items() if met != self.holds]
+
+    @property
+    def word(self) -> str:
+        """The verdict by the claim's own protocol, with its mark."""
+        return {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}[self.holds]
+
+    @property
+    def sort(self) -> str:
+        """The kind of verdict, in a few words, as it is counted."""
+        if self.holds is None:
+            return "cannot be judged"
+        word, others = ("holds" if self.holds else "fails"), len(self.measured) - 1
+        if not others:
+            return f"{word}, no alternative"
+        if not self.flips:
+            return f"{word} by every protocol tried"
+        if not self.holds:
+            return "fails by its own protocol, holds by another"
+        only = len(self.flips) == others
+        return "holds by its own protocol only" if only else "holds by its own protocol and others"
+
+    @property
+    def sentence(self) -> str:
+        """The verdict with its count and what flips it."""
+        if self.holds is None:
+            return f"cannot be judged, because {self.claim.unjudged.strip()}"
+        count = f"{sum(self.outcomes.values())} of {len(self.outcomes)}"
+        flips = ", ".join(self.flips)
+        if not self.holds:
+            return (
+                f"fails by its own protocol, holds for {flips} ({count})"
+                if flips
+                else f"fails ({count})"
+            )
+        if not flips:
+            return f"holds ({count})"
+        alone = " by its own protocol only" if len(self.flips) == len(self.outcomes) - 1 else ""
+        return f"holds{alone} ({count}: fails for {flips})"
 
     @property
     def unexpected(self) -> str:
         """Why the verdict is not the one on record; empty where it is."""
         if self.holds and self.claim.refuted:
             return f"the ledger still calls it refuted: {self.claim.refuted}"
-        if not self.holds and not self.claim.refuted:
+        if self.holds is False and not self.claim.refuted:
             return "the ledger gives no reason for a failure"
         return ""
 
-    @property
-    def word(self) -> str:
-        """``"holds"`` or ``"fails"``."""
-        return "holds" if self.holds else "fails"
-
-    def measured_text(self) -> str:
-        """The measurement, rounded to the claim's reproducible digits."""
-        if isinstance(self.measured, bool):
-            return "yes" if self.measured else "no"
+    def measured_text(self, protocol: str = "") -> str:
+        """What was measured by a protocol, its own where none is named, to reproducible digits."""
+        value = self.measured.get(protocol or self.claim.protocol)
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if self.claim.kind == "identity" and not self.claim.value and self.claim.met_by(value):
+            return f"0 to {self.claim.tolerance:g}"  # what rounding leaves differs by machine
         # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
-        return f"{self.measured:#.{self.claim.digits}g}".removesuffix(".")
+        return f"{value:#.{self.claim.digits}g}".removesuffix(".")
 
     def as_record(self) -> dict[str, Any]:
         """The verdict as plain data, for the verdicts page."""
         return {
             "claim": self.claim.id,
             "holds": self.holds,
+            "sort": self.sort,
+            "sentence": self.sentence,
             "measured": self.measured_text(),
+            "found": {name: self.measured_text(name) for name in self.measured},
+            "outcomes": self.outcomes,
             "note": self.note,
             "unexpected": self.unexpected,
         }
 
 
-@cache
-def ledger() -> dict[str, Claim]:
-    """Every claim of both papers by its id, in the ledger's order.
+def judge(
+    claim: Claim, measured: float | bool | Mapping[str, Measured], note: str = ""
+) -> Verdict | None:
+    """Compare what was measured with a claim.
+
+    Args:
+        claim: of the ledger.
+        measured: by the claim's own protocol; or by the name of each protocol that was tried, its
+            own among them. True or False where the claim is a question, else a number; None
+            where the parameters left it out.
+        note: printed with the verdict.
+
+    Returns:
+        The verdict; None where nothing was measured by the claim's own protocol.
 
     Raises:
-        ClaimError: an entry repeats an id or lacks a field.
-    """
-    text = (files("xsquared.papers") / "claims.toml").read_text(encoding="utf-8")
-    claims: dict[str, Claim] = {}
-    for row in tomllib.loads(text)["claim"]:
-        try:
-            claim = Claim(**row)
-        except TypeError as error:
-            raise ClaimError(f"claim {row.get('id', '?')}: {error}") from error
-        if claim.id in claims:
-            raise ClaimError(f"claim {claim.id} stands in the ledger twice")
-        claims[claim.id] = claim
-    return claims
-
-
-def judge(claim: Claim, measured: float | bool, note: str = "") -> Verdict:
-    """Compare a measurement with a claim: a number where that has a value, else True or False.
-
-    The note, such as the protocol, is printed with the verdict.
-
-    Raises:
-        ClaimError: ``measured`` is of the wrong kind or not finite.
+        ClaimError: ``measured`` is of the wrong kind or not finite, lacks the claim's own protocol
+            or has one that the ledger does not name for it.
     """
     if not isinstance(claim, Claim):
         raise TypeError(f"expected a claim of the ledger, got {quoted(claim)}")
-    if claim.value is None or claim.tolerance is None:
+    given = measured if isinstance(measured, Mapping) else {claim.protocol: measured}
+    named = (claim.protocol, *claim.alternatives)
+    if beyond := [name for name in given if name not in named]:
+        raise ClaimError(
+            f"claim {claim.id}: expected only {', '.join(named)}, got {quoted(beyond)}"
+        )
+    if claim.protocol not in given:
+        raise ClaimError(
+            f"claim {claim.id}: expected its own protocol {claim.protocol}, got {quoted(given)}"
+        )
+    if given[claim.protocol] is None and not claim.unjudged:
+        return None
+    checked = {
+        name: _checked(claim, value) for name in named if (value := given.get(name)) is not None
+    }
+    return Verdict(claim, checked, note)
+
+
+def _checked(claim: Claim, measured: object) -> float | bool:
+    if claim.is_question:
         if not isinstance(measured, bool):
             raise ClaimError(f"claim {claim.id} expects True or False, got {quoted(measured)}")
-        return Verdict(claim, measured, measured, note)
+        return measured
     if isinstance(measured, bool) or not isinstance(measured, Real):
         raise ClaimError(f"claim {claim.id} expects a number, got {quoted(measured)}")
-    if not math.isfinite(measured := float(measured)):
-        raise ClaimError(f"claim {claim.id} expects a finite number, got {measured}")
-    return Verdict(claim, measured, abs(measured - claim.value) <= claim.tolerance, note)
+    if not math.isfinite(number := float(measured)):
+        raise ClaimError(f"claim {claim.id} expects a finite number, got {number}")
+    return number
 
 
 @dataclass(frozen=True)
@@ -168,27 +199,26 @@ class Settled:
     verdicts: Mapping[str, Verdict | None]
 
     def table(self) -> Table:
-        """The claims in words with the paper's number and ours."""
+        """The claims in words, what they require, what was measured, and what flips the verdict."""
         claims = ledger()
         rows = []
         for key, verdict in self.verdicts.items():
             claim = claims[key]
-            word, measured, note = "○ open", None, "not measured with these parameters"
+            row = {"Claim": claim.statement, "Verdict": "○ open", "Agree": None}
+            row |= {"Required": claim.required or None, "Measured": None, "Otherwise": None}
+            row |= {"Note": "not measured with these parameters", "Entry": key}
             if verdict is not None:
-                word = ("✔ " if verdict.holds else "✘ ") + verdict.word
-                measured = verdict.measured_text()
                 unexpected = f"unexpected: {verdict.unexpected}" if verdict.unexpected else ""
-                note = "; ".join(filter(None, (verdict.note, unexpected)))
-            rows.append(
-                {
-                    "Claim": claim.statement,
-                    "Verdict": word,
-                    "Paper": None if claim.value is None else f"{claim.value:g}",
-                    "Measured": measured,
-                    "Tolerance": None if claim.tolerance is None else f"{claim.tolerance:g}",
-                    "Note": note or None,
+                flips = [f"{name} {verdict.measured_text(name)}" for name in verdict.flips]
+                agree = sum(verdict.outcomes.values()), len(verdict.outcomes)
+                row |= {
+                    "Verdict": verdict.word,
+                    "Agree": f"{agree[0]} of {agree[1]}" if agree[1] > 1 else None,
+                    "Measured": verdict.measured_text() or None,
+                    "Otherwise": ", ".join(flips) or None,
+                    "Note": "; ".join(filter(None, (verdict.note, unexpected))) or None,
                 }
-            )
+            rows.append(row)
         chapter = claims[next(iter(self.verdicts))].chapter
         return Table(
             pd.DataFrame(rows).set_index("Claim").dropna(axis="columns", how="all"),
@@ -201,7 +231,11 @@ class Settled:
         return {**self.table()._repr_mimebundle_(), VERDICT_MIME: records}
 
 
-def settle(measured: Mapping[str, Measured | tuple[Measured, str]]) -> Settled:
+def settle(
+    measured: Mapping[
+        str, Measured | Mapping[str, Measured] | tuple[Measured | Mapping[str, Measured], str]
+    ],
+) -> Settled:
     """Judge all claims of a chapter; end its last cell with this call.
 
     Args:

@@ -1,8 +1,11 @@
 """Numbered equations of the papers as objects that sympy can check.
 
+A link holds where the residual of its two sides vanishes in sympy: a check by computer algebra, not
+a proof by a kernel. What is no identity (a limit, a hypothesis of smoothness) is said in words.
+
 An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
 paper prints. :mod:`xsquared.papers.gated_units` and :mod:`xsquared.papers.gelu_linearization`
-write them as functions that yield one link after another, the tests prove every link, and the book
+write them as functions that yield one link after another, the tests check every link, and the book
 prints the outcome of those tests beside the number.
 """
 
@@ -34,11 +37,10 @@ class Step:
 
     def residual(self) -> sp.Expr:
         """``left - right`` in its simplest form: zero exactly where the link holds."""
-        difference = sp.expand(self.left - self.right)
-        return sp.Integer(0) if difference == 0 else sp.simplify(difference)
+        return sp.simplify(sp.expand(self.left - self.right))
 
     def holds(self) -> bool:
-        """Whether sympy proves the two sides equal."""
+        """Whether sympy finds the two sides equal."""
         return bool(self.residual() == 0)
 
 
@@ -92,6 +94,10 @@ class Paper:
             return links
 
         return keep
+
+    def keys(self) -> list[str]:
+        """The equations' keys, for which sympy has nothing to do."""
+        return [key for key, *_ in self._written]
 
     @cached_property
     def equations(self) -> tuple[Equation, ...]:

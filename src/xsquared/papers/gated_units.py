@@ -1,7 +1,9 @@
-"""The gated-units paper's numbered equations, each as links that sympy proves, and two of ours.
+"""The gated-units paper's numbered equations, each as links that sympy checks, and two of ours.
 
 Sections 1-3 and appendix A with the forms that the paper prints, in its order; then our two
 constructions, which it does not have. Definitions are computed through :mod:`xsquared.truncation`.
+What holds for every function is stated with an undefined one; limits that rest on its smoothness
+are argued in the chapter on truncation errors.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from functools import partial
 
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Link, Links, Paper
+from xsquared.papers.equations import Equation, Links, Paper
 from xsquared.truncation import (
     PIECES,
     f,
@@ -27,7 +29,7 @@ from xsquared.truncation import (
     x,
 )
 
-_paper = Paper()
+paper = Paper()
 D, U, u, G, g, d = sp.symbols("D U u G g d", real=True)
 _Di, _Ui, _ui = (sp.symbols(f"{letter}0:5", real=True) for letter in "DUu")
 _F = sp.symbols("F0:6", real=True)  # values of the target at 0, h, 2h, ...
@@ -38,7 +40,7 @@ _Neuron = Callable[[int], sp.Expr]
 
 def equations() -> tuple[Equation, ...]:
     """Every equation, the paper's in its own order, ours last."""
-    return _paper.equations
+    return paper.equations
 
 
 # fmt: off
@@ -56,7 +58,7 @@ def _network_at(position: sp.Expr, neuron: _Neuron) -> sp.Expr:
 
 
 def _spline(neuron: _Neuron) -> Links:
-    """What makes the rows a spline, and the rows: gates open or shut by where the cell lies."""
+    """What makes the rows a spline, and the first four rows: gates open or shut by the cell."""
     rows = [_network_at((k + sp.Rational(1, 2)) * h, neuron) for k in range(4)]
     crossed = rows[2] - rows[1]
     yield "outside", "left of all hinges only d remains", _network_at(-h, neuron), d
@@ -74,15 +76,30 @@ def _on_unit_cell(error: sp.Expr) -> sp.Expr:
     return sp.integrate(sp.expand(error.subs(h, 1) ** 2), (x, 0, 1))
 
 
-def _over_cells(name: str, coefficient: sp.Expr) -> Link:
-    """Cells with different f^(k) add up to the constant times the root mean square of f^(k)."""
-    order = PIECES[name].order
-    cell = (coefficient * h**order * (_a + _b * _i * h)) ** 2 * h
-    total = sp.summation(sp.expand(cell.subs(h, 1 / _n)), (_i, 0, _n - 1)) * _n ** (2 * order)
-    mean = sp.integrate((_a + _b * x) ** 2, (x, 0, 1))
-    return ("global", "summed over cells, the bound on the derivative becomes its root mean "
-            "square, shown for a derivative that varies linearly",
-            sp.limit(sp.expand(total), _n, sp.oo), coefficient**2 * mean)
+def _any_target(name: str) -> Links:
+    """For any f in C^k: what carries the error from Taylor polynomials to f itself."""
+    order, any_f, start = PIECES[name].order, sp.Function("f"), sp.Symbol("s", real=True)
+    taylor = sum(any_f(start).diff(start, j) * (x - start) ** j / sp.factorial(j)
+                 for j in range(order))
+    leading = leading_term(name)
+    yield ("remainder", "for any f: the derivative by s of its Taylor polynomial of degree k - 1 "
+           "at s, whose integral from 0 to x is Taylor's remainder",
+           sp.diff(taylor, start),
+           any_f(start).diff(start, order) * (x - start) ** (order - 1) / sp.factorial(order - 1))
+    yield ("reproduces", "polynomials of degree below k are reproduced",
+           terms_up_to(truncation_error(name), order - 1), 0)
+    yield ("only", "the leading term carries f^(k) at the cell's left end and nothing else",
+           leading, f[order] * sp.diff(leading, f[order]))
+
+
+def _riemann_sum() -> Links:
+    """For any g in C^1: sums over n cells tend to the integral, with a bound."""
+    g, start = sp.Function("g")(x), sp.Symbol("a", real=True)
+    yield ("by-parts", "for any g, on a cell that begins at a: (x - a) g has the derivative "
+           "g + (x - a) g', so that h g(a + h) exceeds the integral of g by that of (x - a) g'",
+           sp.diff((x - start) * g, x), g + (x - start) * sp.diff(g, x))
+    yield ("bound", "where abs(g') is at most 1, n cells of width 1/n miss the integral by no more "
+           "than 1/(2n)", _n * sp.integrate(x, (x, 0, 1 / _n)), 1 / (2 * _n))
 
 
 def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
@@ -96,7 +113,8 @@ def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
            constant**2 * h ** (2 * order) * derivative**2)
     yield ("unit", "the same on a cell of width one",
            _on_unit_cell(error), constant**2 * derivative**2)
-    yield _over_cells(name, constant)
+    yield from _any_target(name)
+    yield from _riemann_sum()
     yield ("rate", f"in parameters the error falls like P^-{order}",
            sp.limit(rms.subs(h, per_neuron / (_P - 1)) * _P**order, _P, sp.oo),
            (rms / h**order) * per_neuron**order)
@@ -104,7 +122,21 @@ def _leading(name: str, per_neuron: int, square: sp.Expr) -> Links:
            rms**2, h ** (2 * order) * derivative**2 / square)
 
 
-@_paper.equation("gu-eq2", "2", "an open GLU neuron is a quadratic")
+@paper.equation("gu-eq1", "1", "the GLU as a sum over its neurons")
+def _eq1() -> Links:
+    gates = sp.symbols("s0:3", real=True)
+    slopes, offsets = sp.symbols("G0:3", real=True), sp.symbols("g0:3", real=True)
+    gate, factor = sp.Matrix(gates), sp.Matrix(_Ui[:3]) * x + sp.Matrix(_ui[:3])
+    layer = d + (sp.Matrix([_Di[:3]]) * gate.multiply_elementwise(factor))[0]
+    opened = layer.subs({gates[i]: slopes[i] * x + offsets[i] for i in range(3)})
+    yield ("piece", "where all gates are open, the layer's curvature is the sum of its neurons'",
+           sp.diff(opened, x, 2), sp.Add(*(2 * _Di[i] * slopes[i] * _Ui[i] for i in range(3))))
+    yield "shut", "where all are shut, only d is left", layer.subs(dict.fromkeys(gates, 0)), d
+    yield ("printed", "the sum over three neurons is the layer, whatever the gates' values",
+           d + sp.Add(*(_Di[i] * gates[i] * (_Ui[i] * x + _ui[i]) for i in range(3))), layer)
+
+
+@paper.equation("gu-eq2", "2", "an open GLU neuron is a quadratic")
 def _eq2() -> Links:
     neuron = D * (G * x + g) * (U * x + u)
     powers = sp.Add(*(sp.Poly(neuron, x).coeff_monomial(x**j) * x**j for j in range(3)))
@@ -114,24 +146,42 @@ def _eq2() -> Links:
            neuron, D * (G * U * x**2 + (g * U + G * u) * x + g * u))
 
 
-@_paper.equation("gu-eq4", "4", "the RMSE tends to an integral")
+@paper.equation("gu-eq3", "3", "the form of a scaling law")
+def _eq3() -> Links:
+    E, A, alpha, B, beta, data = sp.symbols("E A alpha B beta N", positive=True)
+    law = E + A / _P**alpha + B / data**beta
+    ours = root_mean_square(leading_term("interpolating_mlp")).subs(h, 3 / (_P - 1))
+    yield ("data", "with data without limit the last term vanishes",
+           sp.limit((B / data**beta).subs(beta, 2), data, sp.oo), 0)
+    yield ("slope", "the logarithmic slope of what parameters can remove is -alpha",
+           _P * sp.diff(sp.log(A / _P**alpha), _P), -alpha)
+    yield ("ours", "the MLP construction has this form, with alpha = 2 and A = 9 |f''|/sqrt(120)",
+           sp.limit(ours * _P**2, _P, sp.oo) ** 2, 81 * f[2] ** 2 / 120)
+    yield ("printed", "without noise and with data without limit, A/P^alpha is left",
+           law.subs({E: 0, B: 0}), A / _P**alpha)
+
+
+@paper.equation("gu-eq4", "4", "the RMSE tends to an integral")
 def _eq4() -> Links:
     big = sp.Symbol("N", positive=True, integer=True)
     error = _a + _b * x + _c * x**2
     sample = sp.expand((error**2).subs(x, _i / big))
     mean = sp.limit(sp.expand(sp.summation(sample, (_i, 1, big)) / big), big, sp.oo)
     integral = sp.integrate(error**2, (x, 0, 1))
-    yield ("riemann", "the mean square over N equidistant points tends to the integral of the "
-           "square, shown for a generic quadratic error", mean, integral)
-    yield ("printed", "root of the mean tends to the root of the integral",
+    yield from _riemann_sum()
+    yield ("riemann", "the limit itself, for an error that is a quadratic", mean, integral)
+    yield ("printed", "root of the mean tends to the root of the integral, for that error",
            sp.sqrt(mean), sp.sqrt(integral))
 
 
-_paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuron))
+paper.equation("gu-eq5", "5", "one cell of the GLU")(partial(_spline, _glu_neuron))
 
 
-@_paper.equation("gu-eq6", "6", "the MLP recurrence")
+@paper.equation("gu-eq6", "6", "the MLP recurrence")
 def _eq6() -> Links:
+    so_far, value = sp.symbols("Y f", real=True)
+    yield ("every-cell", "whatever the earlier neurons sum to at the right end of a cell, its own "
+           "neuron makes it f there", so_far + (value - so_far) / h * h, value)
     weights, y = [], _F[0]
     for i in range(4):
         weights.append(sp.expand((_F[i + 1] - y.subs(x, (i + 1) * h)) / h))
@@ -145,7 +195,7 @@ def _eq6() -> Links:
            (_F[2] - _F[0]) / h - (_F[0] + weights[0] * 2 * h), weights[1])
 
 
-@_paper.equation("gu-eq7", "7", "truncation error of the MLP")
+@paper.equation("gu-eq7", "7", "truncation error of the MLP")
 def _eq7() -> Links:
     error = truncation_error("interpolating_mlp")
     right = (h * x - x**2) * f[2] / 2 + (h**2 * x - x**3) * f[3] / 6 + (h**3 * x - x**4) * f[4] / 24
@@ -157,7 +207,7 @@ def _eq7() -> Links:
            -terms_up_to(printed, 3), terms_up_to(error, 3))
 
 
-@_paper.equation("gu-eq8", "8", "from a cell to the whole interval")
+@paper.equation("gu-eq8", "8", "from a cell to the whole interval")
 def _eq8() -> Links:
     cell = sp.integrate((_a * (x * h - x**2)) ** 2, (x, 0, h))
     covers = sp.integrate(sp.Integer(1), (x, (_i - 1) / _n, _i / _n))
@@ -168,11 +218,25 @@ def _eq8() -> Links:
            sp.summation(covers, (_i, 0, _n)), 1)
 
 
-_paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
+paper.equation("gu-eq9", "9", "leading RMSE of the MLP")(
     partial(_leading, "interpolating_mlp", 3, sp.Integer(120)))
 
 
-@_paper.equation("gu-eq10", "10", "u_0 closes the first cell")
+@paper.equation("gu-recurrences", "Section 3", "the unnumbered steps of both constructions")
+def _recurrences() -> Links:
+    bias, closing = -h, (_F[1] - _F[0]) / h
+    second = (_F[2] - _F[0] - 2 * closing * h) / h
+    added = D * (x + bias) * (U * x + u)
+    rows = {i: _network_at((i + sp.Rational(1, 2)) * h, _mlp_neuron) for i in (0, 1)}
+    weights = {d: _F[0], _Di[0]: closing, _Di[1]: second}
+    yield "first", "D_0 = (f(h) - f(0))/h meets f at h", rows[0].subs(weights).subs(x, h), _F[1]
+    yield ("second", "D_1 = (f(2h) - f(0) - 2 D_0 h)/h meets f at 2h",
+           rows[1].subs(weights).subs(x, 2 * h), _F[2])
+    yield ("printed", "what a GLU's neuron adds, with G = 1", added,
+           D * U * x**2 + (D * U * bias + D * u) * x + D * bias * u)
+
+
+@paper.equation("gu-eq10", "10", "u_0 closes the first cell")
 def _eq10() -> Links:
     value = sp.Symbol("fh", real=True)
     closing = sp.solve(D * h * (U * h + u) + f[0] - value, u)[0]
@@ -181,7 +245,7 @@ def _eq10() -> Links:
     yield "printed", "u_0 as printed", closing, (-D * U * h**2 - f[0] + value) / (D * h)
 
 
-@_paper.equation("gu-eq11", "11", "truncation error of the GLU with free curvature")
+@paper.equation("gu-eq11", "11", "truncation error of the GLU with free curvature")
 def _eq11() -> Links:
     start = target(sp.Integer(0))
     closing = (-D * U * h**2 - start + target(h)) / (D * h)
@@ -196,7 +260,7 @@ def _eq11() -> Links:
            + x**3 * f[3] / 6 + x**2 * f[2] / 2)
 
 
-@_paper.equation("gu-eq12", "12", "the curvature that cancels two terms")
+@paper.equation("gu-eq12", "12", "the curvature that cancels two terms")
 def _eq12() -> Links:
     free = D * U * h * x - D * U * x**2 - h * x * f[2] / 2 + x**2 * f[2] / 2
     solved = sp.solve(sp.Poly(free, x).coeff_monomial(x), U)[0]
@@ -205,7 +269,7 @@ def _eq12() -> Links:
     yield "printed", "U_0 as printed", solved, f[2] / (2 * D)
 
 
-@_paper.equation("gu-eq13", "13", "truncation error of the GLU")
+@paper.equation("gu-eq13", "13", "truncation error of the GLU")
 def _eq13() -> Links:
     error = -truncation_error("left_curvature_glu")
     kept = terms_up_to(error, 3)
@@ -215,17 +279,27 @@ def _eq13() -> Links:
     yield "printed", "f - y to degree three", kept, -(h**2) * x * f[3] / 6 + x**3 * f[3] / 6
 
 
-_paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
+paper.equation("gu-eq14", "14", "leading RMSE of the GLU")(
     partial(_leading, "left_curvature_glu", 5, sp.Rational(945, 2)))
 
 
-_paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(
+@paper.equation("gu-eq15", "15", "the GQU, whose open neurons are cubics")
+def _eq15() -> Links:
+    Q, q = sp.symbols("Q q", real=True)
+    neuron = D * (G * x + g) * (U * x + u) * (Q * x + q)
+    yield "third", "its third derivative is 6 D G U Q", sp.diff(neuron, x, 3), 6 * D * G * U * Q
+    yield "fourth", "it has no power above the third", sp.diff(neuron, x, 4), 0
+    yield ("printed", "the cubic term of its unfolding",
+           sp.Poly(neuron, x).coeff_monomial(x**3), D * G * U * Q)
+
+
+paper.equation("gu-eq16", "16", "the MLP as a piecewise linear spline")(
     partial(_spline, _mlp_neuron))
-_paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")(
+paper.equation("gu-eq17", "17", "the GLU as a piecewise quadratic spline")(
     partial(_spline, _glu_neuron))
 
 
-@_paper.equation("xs-midpoint-glu", "ours", "a GLU whose curvature is taken at the midpoint")
+@paper.equation("xs-midpoint-glu", "ours", "a GLU whose curvature is taken at the midpoint")
 def _midpoint() -> Links:
     general = sp.expand(quadratic_piece(_theta) - target(x))
     mean = _on_unit_cell(terms_of_degree(general, 3) / f[3])
@@ -242,7 +316,7 @@ def _midpoint() -> Links:
            sp.diff(mean, _theta, 2), sp.Rational(1, 60))
 
 
-@_paper.equation("xs-hermite-gqu", "ours", "a GQU that is the cubic Hermite interpolant")
+@paper.equation("xs-hermite-gqu", "ours", "a GQU that is the cubic Hermite interpolant")
 def _hermite() -> Links:
     tau = truncation_error("hermite_gqu")
     leading = terms_of_degree(tau, 4)

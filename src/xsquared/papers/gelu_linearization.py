@@ -9,7 +9,7 @@ from sympy.physics.quantum import TensorProduct
 
 from xsquared.papers.equations import Equation, Links, Paper
 
-_paper = Paper()
+paper = Paper()
 z, t = sp.symbols("z t", real=True)
 n = sp.Symbol("n", integer=True, nonnegative=True)
 _s, _v, _sigma, _lambda = sp.symbols("s v sigma lambda", positive=True)
@@ -29,7 +29,7 @@ gelu_term = (-1) ** n * z ** (2 * n + 2) / (2**n * sp.factorial(n) * (2 * n + 1)
 
 def equations() -> tuple[Equation, ...]:
     """The GELU paper's equations in their order, then ours; the tests prove every link."""
-    return _paper.equations
+    return paper.equations
 
 
 def partial_sum(term: sp.Expr, count: int) -> sp.Expr:
@@ -53,7 +53,7 @@ def _lifted(w: sp.Matrix, x: sp.Matrix, times: int) -> sp.Expr:
     return (TensorProduct(*[w] * times) * TensorProduct(*[x] * times))[0]
 
 
-@_paper.equation("gl-eq1", "1", "GELU as a product with the distribution function")
+@paper.equation("gl-eq1", "1", "GELU as a product with the distribution function")
 def _eq1() -> Links:
     cdf = sp.integrate(density.subs(z, t), (t, -sp.oo, z))
     extra = sp.integrate(t * density.subs(z, t), (t, -sp.oo, z))
@@ -63,7 +63,7 @@ def _eq1() -> Links:
     yield "printed", "z times the integral with the factor t", z * extra, gelu
 
 
-@_paper.equation("gl-cdf-series", "Section 2.1.2", "the series of the distribution function")
+@paper.equation("gl-cdf-series", "Section 2.1.2", "the series of the distribution function")
 def _cdf_series() -> Links:
     cdf = (1 + sp.erf(z / sp.sqrt(2))) / 2
     yield ("density", "the density's series sums to it",
@@ -75,7 +75,7 @@ def _cdf_series() -> Links:
            _taylor(cdf, 12), sp.Rational(1, 2) + partial_sum(cdf_term, 6) / _ROOT)
 
 
-@_paper.equation("gl-eq2", "2", "the series of GELU")
+@paper.equation("gl-eq2", "2", "the series of GELU")
 def _eq2() -> Links:
     magnitude = 1 / (2**n * sp.factorial(n) * (2 * n + 1))
     ratio = sp.gammasimp(magnitude.subs(n, n + 1) / magnitude)
@@ -88,7 +88,35 @@ def _eq2() -> Links:
            z / 2 + sp.summation(gelu_term, (n, 0, sp.oo)) / _ROOT, gelu)
 
 
-@_paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
+@paper.equation("gl-multinomial", "Section 2.1.4", "a power of a dot product")
+def _multinomial() -> Links:
+    p, k = sp.symbols("p k", integer=True, nonnegative=True)
+    k1, k2 = sp.symbols("k1 k2", integer=True, nonnegative=True)
+    a, b = sp.symbols("a b", positive=True)
+    power = sp.Symbol("m", integer=True, positive=True)
+    yield ("binomial", "two summands: the coefficient of a^k b^(p-k) obeys Pascal's rule, which "
+           "multiplying by a + b asks for",
+           sp.combsimp(sp.binomial(p, k + 1) + sp.binomial(p, k)), sp.binomial(p + 1, k + 1))
+    yield ("splits", "one more summand: a binomial of k and a multinomial of the rest make the "
+           "multinomial of all, so the theorem goes from d to d + 1 entries",
+           sp.gammasimp(sp.binomial(k + k1 + k2, k) * sp.factorial(k1 + k2)
+                        / (sp.factorial(k1) * sp.factorial(k2))),
+           sp.gammasimp(sp.factorial(k + k1 + k2)
+                        / (sp.factorial(k) * sp.factorial(k1) * sp.factorial(k2))))
+    yield ("separates", "each summand is a function of w times one of x",
+           (a * b) ** power, a**power * b**power)
+    w, x = _rows(3)
+    counts = [(i, j, 4 - i - j) for i in range(5) for j in range(5 - i)]
+    def term(n: tuple[int, ...]) -> sp.Expr:
+        many = sp.factorial(4) / sp.Mul(*map(sp.factorial, n))
+        return many * sp.Mul(*(w[i] ** n[i] * x[i] ** n[i] for i in range(3)))
+    yield ("three", "the fourth power in three dimensions",
+           (w * x)[0] ** 4, sp.Add(*map(term, counts)))
+    yield ("printed", "two entries to the second power, with bases that do not depend on m",
+           (w[0] * x[0] + w[1] * x[1]) ** 2, 4 * w[0] ** 2 * x[0] ** 2)
+
+
+@paper.equation("gl-eq3", "3", "one linear term, the rest even powers")
 def _eq3() -> Links:
     even = [sp.Poly(_taylor(gelu, 11) * _ROOT, z).coeff_monomial(z ** (2 * k)) for k in range(1, 6)]
     printed = [1, -sp.Rational(1, 6), sp.Rational(1, 40), -sp.Rational(1, 336)]
@@ -100,7 +128,7 @@ def _eq3() -> Links:
            sp.Add(*(c * z ** (2 * k + 2) for k, c in enumerate(printed))))
 
 
-@_paper.equation("gl-eq4", "4", "a square as a product of lifted vectors")
+@paper.equation("gl-eq4", "4", "a square as a product of lifted vectors")
 def _eq4() -> Links:
     w, x = _rows(2)
     square = (w * x)[0] ** 2
@@ -112,7 +140,7 @@ def _eq4() -> Links:
     yield "printed", "the first line as printed", _a[1] * square, written
 
 
-@_paper.equation("gl-eq5", "5", "GELU as a sum of products of feature maps")
+@paper.equation("gl-eq5", "5", "GELU as a sum of products of feature maps")
 def _eq5() -> Links:
     for size, terms in ((2, 2), (3, 1)):
         w, x = _rows(size)
@@ -127,7 +155,7 @@ def _eq5() -> Links:
            _a[0] * (w * x)[0] + _a[1] * (w * x)[0] ** 2)
 
 
-@_paper.equation("gl-eq6", "6", "an antiderivative of the density")
+@paper.equation("gl-eq6", "6", "an antiderivative of the density")
 def _eq6() -> Links:
     yield ("term", "its general term has the density's as derivative",
            sp.diff(cdf_term, z), density_term)
@@ -137,7 +165,7 @@ def _eq6() -> Links:
            partial_sum(cdf_term, 4), z - z**3 / 6 + z**5 / 40 - z**7 / 336)
 
 
-@_paper.equation("gl-tanh-derivative", "Section 2.3.1", "the derivative of GELU, both forms")
+@paper.equation("gl-tanh-derivative", "Section 2.3.1", "the derivative of GELU, both forms")
 def _derivatives() -> Links:
     y = sp.Symbol("u", real=True)
     inner = sp.tanh(sp.sqrt(2) * (sp.Rational(8943, 200000) * z**3 + z) / sp.sqrt(sp.pi))
@@ -150,7 +178,7 @@ def _derivatives() -> Links:
            + z * (sp.Rational(26829, 200000) * z**2 + 1) * (1 - inner**2) / _ROOT)
 
 
-@_paper.equation("xs-gelu-remainder", "ours", "what N terms leave over, for every z")
+@paper.equation("xs-gelu-remainder", "ours", "what N terms leave over, for every z")
 def _remainder() -> Links:
     count = sp.Symbol("N", integer=True, positive=True)
     for k in (1, 2, 3, 4):
@@ -171,7 +199,7 @@ def _remainder() -> Links:
            gelu_term.subs({n: count, z: _s}) / (-1) ** count)
 
 
-@_paper.equation("xs-gelu-curvature", "ours", "the largest curvature of GELU")
+@paper.equation("xs-gelu-curvature", "ours", "the largest curvature of GELU")
 def _curvature() -> Links:
     second = density * (2 - z**2)
     yield "second", "GELU'' = phi(z)(2 - z^2)", sp.diff(gelu, z, 2), second
@@ -182,7 +210,7 @@ def _curvature() -> Links:
            second.subs(z, 2), -2 * density.subs(z, 2))
 
 
-@_paper.equation("xs-hermite-coefficients", "ours",
+@paper.equation("xs-hermite-coefficients", "ours",
                  "the Hermite coefficients of GELU in closed form")
 def _hermite() -> Links:
     s = sp.sqrt(1 + _sigma**2)
@@ -196,31 +224,76 @@ def _hermite() -> Links:
     yield ("constant", "the mean of GELU(sigma g)",
            sp.integrate(sp.expand(gelu).subs(z, t) * law, (t, -sp.oo, sp.oo)),
            _sigma**2 / (_ROOT * s))
-    for j in (0, 2, 4, 6):
-        yield (f"derivative{j}", f"the mean of the density's derivative of order {j}",
-               sp.diff(shifted, _mu, j).subs(_mu, 0),
-               (-1) ** (j // 2) * sp.factorial2(j - 1) / (_ROOT * s ** (j + 1)))
+    k = sp.Symbol("k", integer=True, nonnegative=True)
+    term = (-(_mu**2) / (2 * (1 + _sigma**2))) ** k / sp.factorial(k)
+    yield ("series", "the shifted density's series in mu",
+           sp.summation(term, (k, 0, sp.oo)) / (_ROOT * s), shifted)
+    yield ("derivative", "its coefficients times (2k)!: the mean of the density's derivative of "
+           "order 2k, (-1)^k (2k-1)!!/(sqrt(2 pi) s^(2k+1)), for every k",
+           sp.gammasimp(sp.factorial(2 * k) * term / _mu ** (2 * k) * s ** (2 * k)),
+           sp.gammasimp((-1) ** k * 2**k * sp.gamma(k + sp.Rational(1, 2)) / sp.sqrt(sp.pi)))
+    yield ("double", "where (2k-1)!! is 2^k Gamma(k + 1/2)/sqrt(pi): one at k = 0, and times "
+           "2k + 1 from k to k + 1",
+           2 * sp.expand_func(sp.gamma(k + sp.Rational(3, 2))) / sp.gamma(k + sp.Rational(1, 2)),
+           2 * k + 1)
 
 
-@_paper.equation("xs-random-maclaurin", "ours",
-                 "random features that are unbiased, and their variance")
+@paper.equation("xs-random-maclaurin", "ours",
+                 "random features that are unbiased, and the law of orders of least variance")
 def _random_maclaurin() -> Links:
     k = sp.Symbol("k", integer=True, nonnegative=True)
-    V = sp.Symbol("V", positive=True)
+    V, p = sp.symbols("V p", positive=True)
     w, x = _rows(3)
     omegas = [sp.Matrix([signs]) for signs in product((1, -1), repeat=3)]
     dots = [((o * w.T)[0], (o * x)[0]) for o in omegas]
     value = (w * x)[0]
     squares = sp.Add(*(w[i] ** 2 * x[i] ** 2 for i in range(3)))
     a = (-1) ** k / (_ROOT * 2**k * sp.factorial(k) * (2 * k + 1))
-    p = sp.exp(-_lambda) * _lambda**k / sp.factorial(k)
-    q = V**2 / (4 * _lambda)
+    weight = (V / 2) ** k / (sp.factorial(k) * (2 * k + 1))
+    whole = sp.sqrt(sp.pi / (2 * V)) * sp.erfi(sp.sqrt(V / 2))
+    b, c = sp.symbols("b c", positive=True)
     yield ("mean", "over all signs, (omega . w)(omega . x) is w . x on average",
            sp.Add(*(b * c for b, c in dots)) / 8, value)
     yield ("square", "and the mean of its square is V",
            sp.Add(*(b**2 * c**2 for b, c in dots)) / 8,
            (w * w.T)[0] * (x.T * x)[0] + 2 * value**2 - 2 * squares)
-    yield ("weight", "with Poisson orders the factorials cancel from a_k / p_k",
-           a / p, (-1) ** k * sp.exp(_lambda) / (_ROOT * (2 * _lambda) ** k * (2 * k + 1)))
-    yield ("variance", "the term of order k of the second moment", a**2 / p * V ** (2 * k + 2),
-           sp.exp(_lambda) * V**2 * q**k / (2 * sp.pi * sp.factorial(k) * (2 * k + 1) ** 2))
+    yield ("least", "b^2/p + c^2/(1-p) exceeds (b + c)^2 by a square: it is least for p "
+           "proportional to b, and so order by order",
+           b**2 / p + c**2 / (1 - p) - (b + c) ** 2, (b - p * (b + c)) ** 2 / (p * (1 - p)))
+    yield ("law", "|a_k| V^(k+1) is proportional to (V/2)^k/(k! (2k+1))",
+           a * (-1) ** k * V ** (k + 1), V / _ROOT * weight)
+    yield ("whole", "whose sum, as the integral of exp(V u^2/2) over u from 0 to 1, is known",
+           sp.integrate(sp.exp(V * t**2 / 2), (t, 0, 1)), whole)
+    yield ("term", "the integral of a term of that exponential",
+           sp.integrate((V * _s**2 / 2) ** k / sp.factorial(k), (_s, 0, 1)), weight)
+
+
+@paper.equation("xs-optimal-heights", "ours", "what optimal features leave over at the corners")
+def _heights() -> Links:
+    d = sp.Symbol("d", positive=True)
+    u = sp.Symbol("u", positive=True)
+    a = (d - 3) / 2
+    # With u = t^2 the integrals over angles are Euler's.
+    half = sp.Rational(1, 2)
+    whole, mean, third = (sp.gamma(b) / sp.gamma(a + 1 + b) for b in (half, 1, 2))
+    mean, third = mean / whole, third / whole
+    second = d * mean / (2 * (d + 1))
+    yield ("mean", "the mean of |t|",
+           sp.gammasimp(mean),
+           sp.gammasimp(sp.gamma(d / 2) / (sp.sqrt(sp.pi) * sp.gamma((d + 1) / 2))))
+    yield ("quadratic", "and that of |t| times the harmonic (d t^2 - 1)/(d - 1)",
+           sp.gammasimp(sp.expand_func((d * third - mean) / (d - 1) / mean)), 1 / (d + 1))
+    yield ("moment", "of relu(z), which |z|/2 makes of z/2, the mean square is d/2",
+           d * sp.integrate(u**2 * sp.exp(-(u**2) / 2), (u, 0, sp.oo)) / _ROOT, d / 2)
+    leading = (u - half) * sp.log(u) - u + sp.log(2 * sp.pi) / 2
+    yield ("stirling", "log Gamma to its constant, by sympy's own expansion",
+           sp.loggamma(u).series(u, sp.oo, 1).removeO().subs(sp.log(1 / u), -sp.log(u)), leading)
+    # (d/2) (mean of |t|)^2 is u Gamma(u)^2/Gamma(u + 1/2)^2 over pi, with u = d/2.
+    ratio = 2 * leading + sp.log(u) - 2 * leading.subs(u, u + half)
+    first = sp.exp(sp.limit(ratio, u, sp.oo)) / sp.pi
+    yield ("first", "the share of the radial function tends to 1/pi", first, 1 / sp.pi)
+    yield ("second", "that of the quadratic harmonics is its multiple, and tends to its half",
+           sp.limit((d - 1) * (d + 2) / 2 * (second / (d * mean / 2)) ** 2, d, sp.oo),
+           sp.Rational(1, 2))
+    yield ("left", "so the corners leave 1/2 - 1/pi and 1/2 - 3/(2 pi) of the mean square",
+           1 - sp.Rational(1, 2) - first - first / 2, sp.Rational(1, 2) - 3 / (2 * sp.pi))

@@ -23,7 +23,6 @@ import pandas as pd
 
 from xsquared.checks import check_choice, check_integer
 from xsquared.studies.declared import STUDIES, Study
-from xsquared.studies.experiment import run_trial
 from xsquared.studies.store import StoreError
 from xsquared.studies.sweep import Report, run_sweep, to_frame
 from xsquared.studies.trial import Result, Trial
@@ -62,7 +61,7 @@ def rows(
     study, wanted = find_study(name), tuple(trials)
     found = read(study)
     if missing := [trial for trial in wanted if trial not in found]:
-        report = run_sweep(missing, run_trial, _store(study), jobs, progress=progress)
+        report = run_sweep(missing, study.run, _store(study), jobs, progress=progress)
         found |= {result.trial: result for result in report.results}
     return tuple(found[trial] for trial in wanted)
 
@@ -101,14 +100,15 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
         StoreError: as for :func:`read`; or results cannot be written.
     """
     before = read(study)
-    report = run_sweep(study.trials, run_trial, _store(study), jobs, scheduler)
+    report = run_sweep(study.trials, study.run, _store(study), jobs, scheduler)
     moved = compare(before, report.results)
     table, origin = _files(study)
+    made = _origin(study, report)  # before the rows: writing them makes the tree another
     frame = to_frame(report.results).drop(columns=_LEFT_OUT, errors="ignore").sort_values(_ORDER)
     frame["seconds"] = frame["seconds"].round(1)
     # Six digits are what one machine reproduces.
     frame.to_csv(table, index=False, float_format="%.6g", lineterminator="\n")
-    lines = [f"{key} = {json.dumps(value)}" for key, value in _origin(study, report).items()]
+    lines = [f"{key} = {json.dumps(value)}" for key, value in made.items()]
     origin.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     return report, moved
 
@@ -121,7 +121,7 @@ def check(study: Study, trials: Sequence[Trial], jobs: int = 1, scheduler: str =
     """
     with tempfile.TemporaryDirectory() as folder:
         report = run_sweep(
-            trials, run_trial, Path(folder) / "check.sqlite", jobs, scheduler, progress=False
+            trials, study.run, Path(folder) / "check.sqlite", jobs, scheduler, progress=False
         )
     return compare(read(study), report.results)
 

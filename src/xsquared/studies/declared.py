@@ -7,9 +7,15 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.studies.executors import RunTrial
+from xsquared.studies.experiment import run_trial
+from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
+from xsquared.studies.learned_maps import map_trials, run_map
+from xsquared.studies.line import LINE_PROTOCOLS, line_trials
 from xsquared.studies.scaling import LINE, scaling_trials
 from xsquared.studies.trial import Trial
 
@@ -18,6 +24,45 @@ _POINTS = (
     "the gated-units paper's section 4.3: one network at each width from several seeds of data and "
     "starts, along a falling ridge; train_rmse is the error on the training points of the network "
     "that fits them best, test_rmse that of the one chosen on the validation points"
+)
+
+
+#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
+QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
+    ("exp(x)", (-1, 1)),
+    ("exp(2*x)*x", (-1, 1)),
+    ("exp(-3*x)", (-1, 1)),
+    ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)),
+    ("erf(3*x)", (-1, 1)),
+    ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)),
+    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
+    ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)),
+    ("sin(x**2)", (0, 6)),
+    ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)),
+    ("atan(100*(x - 0.3))", (-1, 1)),
+    ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)),
+    ("x**100", (-1, 1)),
+    ("exp(-20*x)", (0, 1)),
+    ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)),
+    ("abs(sin(4*x))", (-1, 1)),
+    ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)),
+    ("x**0.1", (0, 1)),
+    ("sqrt(1 - x**2)", (-1, 1)),
+    ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)),
+    ("log(x)", (1e-4, 1)),
+    ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)),
+    ("sin(x)", (1000, 1003)),
+    ("log(x)", (100, 1000)),
+    ("sin(10**6*x)", (0, 1e-5)),
 )
 
 
@@ -31,6 +76,7 @@ class Study:
         protocols: what each protocol of its trials trains, and where it is judged.
         trials: all of them.
         sample: those that every test run repeats: narrow, quick, and agreed upon by processors.
+        run: runs one of them.
 
     Raises:
         ValueError: a trial of a protocol that is not declared, or one that occurs twice.
@@ -41,6 +87,7 @@ class Study:
     protocols: Mapping[str, str]
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
+    run: RunTrial = field(default_factory=lambda: run_trial)
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
@@ -71,6 +118,68 @@ def smooth_trials(
     )
 
 
+#: Analytic targets of one variable: the paper's, and Runge's function.
+SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
+
+
+def smooth_line_trials(
+    targets: tuple[str, ...] = SMOOTH_TARGETS,
+    gates: tuple[str, ...] = ("gelu", "silu"),
+    widths: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 64),
+    seeds: int = 10,
+    budgets: tuple[int, ...] = (300, 600),
+) -> tuple[Trial, ...]:
+    """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    return tuple(
+        Trial(
+            "mlp",
+            n,
+            expression=expression,
+            domain=((-1.0, 1.0),),
+            activation=gate,
+            settings=(
+                ("max_iterations", budget),
+                ("ridge", 1e-14),
+                ("sharpest", 16.0),
+                ("starts", 1),
+            ),
+            gates="frozen" if budget == 1 else "trained",
+            split="paper",
+            points=500,
+            seed=seed,
+            protocol="smooth",
+        )
+        for n in widths
+        for expression in targets
+        for gate in gates
+        for budget in (1, *budgets)
+        for seed in range(seeds)
+    )
+
+
+def quality_trials(
+    widths: tuple[int, ...] = (1, 2, 3, 5, 8, 20, 50), widest_on_points: int = 20
+) -> tuple[Trial, ...]:
+    """Free knots for every target and unit, and variable projection on 400 points beside them."""
+    return tuple(
+        Trial(
+            unit,
+            n,
+            expression=text,
+            domain=(domain,),
+            solver=solver,
+            split="paper",
+            points=400,
+            protocol=protocol,
+        )
+        for text, domain in QUALITY_TARGETS
+        for unit in ("mlp", "glu", "gqu")
+        for n in widths
+        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
+        if solver == "free_knots" or n <= widest_on_points
+    )
+
+
 def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
     """The narrowest GLU on each problem with each gate and split, from one seed."""
     least = min(trial.n_hidden for trial in trials)
@@ -82,9 +191,28 @@ def _declared() -> tuple[Study, ...]:
     synthetic = [LINE, "sine", "friedman1", "friedman2", "friedman3"]
     dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
-    smooth = smooth_trials()
+    smooth, smooth_line = smooth_trials(), smooth_line_trials()
+    short = map_trials("short", (2,), (8,))
+    maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
+    quality = quality_trials()
+    every = range(1, 51)
+    line = tuple(
+        trial
+        for protocol in LINE_PROTOCOLS
+        for trial in (
+            *line_trials(protocol, every),
+            *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
+        )
+    ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
     integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
+        Study(
+            "line",
+            "MLP, GLU and GQU of every width on the paper's target in one dimension",
+            {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+            line,
+            tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
+        ),
         Study(
             "dimensions",
             "MLP, GLU and GQU on synthetic problems of one to five inputs",
@@ -106,8 +234,40 @@ def _declared() -> tuple[Study, ...]:
             smooth,
             _narrow(smooth),
         ),
+        Study(
+            "smooth_line",
+            "MLPs with GELU and SiLU gates on two analytic targets of one input",
+            {
+                "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable "
+                "projection with a ridge of 1e-14, once and with twice the iterations; and the "
+                "same starts frozen; judged on the 500 training points"
+            },
+            smooth_line,
+            # Linear least squares, which every processor solves alike.
+            tuple(t for t in smooth_line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
+        ),
+        Study(
+            "learned_maps",
+            "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+            MAP_PROTOCOLS,
+            (*short, *maps),
+            short,
+            run_map,
+        ),
+        Study(
+            "quality",
+            "MLP, GLU and GQU on targets of one variable of every kind",
+            {
+                "integral": "the integral of the squared error; integral_rmse is judged",
+                "equidistant": "400 equidistant points; integral_rmse is judged",
+            },
+            quality,
+            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::6],
+        ),
     )
 
 
 #: Every study by name.
+#:
+#: :meta hide-value:
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _declared()})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from xsquared.data import Dataset, from_file, from_target, load, sampled
+from xsquared.errors import measured_rmse
 from xsquared.studies.trial import NO_MEMORY, Scalar, Trial, file_sum
-from xsquared.training import fit, solver_from
+from xsquared.training import Fit, fit, solver_from
 
 
 def dataset(trial: Trial) -> Dataset:
@@ -57,4 +60,19 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
         "test_rmse": done.test_rmse,
         "iterations": done.iterations,
         "gradient_norm": done.gradient_norm,
+        **_over_the_domain(data, done),
     }
+
+
+def _over_the_domain(data: Dataset, done: Fit) -> dict[str, Scalar]:
+    """The error in the limit of infinitely many points, where that can be known."""
+    if (
+        not math.isfinite(done.train_rmse)
+        or done.network is None
+        or data.target is None
+        or data.dim != 1
+        or data.feature_scale[0] != 1
+    ):
+        return {}
+    hinged = done.network.unit.gate.hinged
+    return {"integral_rmse": measured_rmse(done.network, data.target)} if hinged else {}

@@ -8,6 +8,7 @@ dimension the solver minimises the integral of the squared error, and both split
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -30,9 +31,6 @@ class Scaling:
     """Errors of one unit on one problem by one split.
 
     Attributes:
-        problem: its name.
-        unit: the unit's name.
-        split: one of :data:`xsquared.data.dataset.SPLITS`.
         widths: (m,) neurons.
         parameters: (m,) of the network.
         errors: (seeds, m) root mean square errors, in units of the target's deviation.
@@ -40,9 +38,6 @@ class Scaling:
             resampling seeds.
     """
 
-    problem: str
-    unit: str
-    split: str
     widths: np.ndarray
     parameters: np.ndarray
     errors: np.ndarray
@@ -74,7 +69,7 @@ def scaling_trials(
         _trial(name, split, unit, n, seed, points)
         for n in check_integers("widths", widths, 1)
         for name in problems
-        for split in _trained(name)
+        for split in (SPLITS if _is_table(name) else ("held-out",))
         for unit in PAPER_UNITS
         for seed in range(seeds)
     ]
@@ -86,7 +81,7 @@ def scalings(results: Iterable[Result]) -> dict[tuple[str, str, str], Scaling]:
     Raises:
         ValueError: a trial that did not complete, or a width without some seed.
     """
-    errors: dict[tuple[str, str, str], dict[tuple[int, int], float]] = {}
+    errors: dict[tuple[str, str, str], dict[tuple[int, int], float]] = defaultdict(dict)
     for result in results:
         trial = result.trial
         name = trial.problem or LINE
@@ -94,59 +89,50 @@ def scalings(results: Iterable[Result]) -> dict[tuple[str, str, str], Scaling]:
             raise ValueError(f"no errors of {trial}: {result.status}, {result.message}")
         for split, key in (("paper", "train_rmse"), ("held-out", "test_rmse")):
             # A table's trial has one split; a synthetic problem's has the errors of both.
-            if trial.split == split or len(_trained(name)) == 1:
-                cell = errors.setdefault((name, trial.unit, split), {})
-                value = result.values[key]
-                cell[trial.seed, trial.n_hidden] = float(value)  # type: ignore[arg-type]
-    return {key: _scaling(*key, cells) for key, cells in errors.items()}
+            if trial.split == split or not _is_table(name):
+                value = float(result.values[key])  # type: ignore[arg-type]
+                errors[name, trial.unit, split][trial.seed, trial.n_hidden] = value
+    return {key: _scaling(*key[:2], cells) for key, cells in errors.items()}
+
+
+def _is_table(name: str) -> bool:
+    return name != LINE and find_problem(name).kind == "table"
 
 
 def _trial(name: str, split: Split, unit: str, n: int, seed: int, points: int | None) -> Trial:
     if name == LINE:
-        domain, text = PAPER_TARGET.domain, str(PAPER_TARGET.expression)
         return Trial(
             unit,
             n,
-            expression=text,
-            domain=domain,
+            expression=str(PAPER_TARGET.expression),
+            domain=PAPER_TARGET.domain,
             solver="free_knots",
             split="paper",
             seed=seed,
             protocol="integral",
         )
-    is_table = find_problem(name).kind == "table"
-    if name == "airfoil":
-        points = None
-    elif name == "housing" and points is None:
+    if name == "housing" and points is None:
         points = DEFAULT_POINTS
+    # Rows not seen are all that counts where the training points are not the paper's.
+    judged = (("to_the_end", False),) if _is_table(name) and split == "held-out" else ()
     return Trial(
         unit,
         n,
         name,
         solver="ridge_path",
-        # Rows not seen are all that counts where the training points are not the paper's.
-        settings=(("to_the_end", False),) if is_table and split == "held-out" else (),
+        settings=judged,
         split=split,
-        points=points,
+        points=None if name == "airfoil" else points,
         seed=seed,
         protocol="points",
     )
 
 
-def _trained(name: str) -> tuple[Split, ...]:
-    """Splits that need a trial of their own."""
-    is_table = name != LINE and find_problem(name).kind == "table"
-    return SPLITS if is_table else ("held-out",)
-
-
-def _scaling(problem: str, unit: str, split: str, cells: dict[tuple[int, int], float]) -> Scaling:
-    seeds = sorted({seed for seed, _ in cells})
-    widths = sorted({n for _, n in cells})
-    missing = [(seed, n) for seed in seeds for n in widths if (seed, n) not in cells]
-    if missing:
+def _scaling(problem: str, unit: str, cells: dict[tuple[int, int], float]) -> Scaling:
+    seeds, widths = (sorted({key[i] for key in cells}) for i in (0, 1))
+    if missing := [(seed, n) for seed in seeds for n in widths if (seed, n) not in cells]:
         raise ValueError(f"{problem}, {unit}: no result for seed and width {missing[0]}")
     table = np.array([[cells[seed, n] for n in widths] for seed in seeds])
     dim = 1 if problem == LINE else find_problem(problem).dim
     parameters = np.array([parameter_count(unit, dim, n) for n in widths])
-    slope = fit_slope_over_seeds(parameters, table)
-    return Scaling(problem, unit, split, np.array(widths), parameters, table, slope)
+    return Scaling(np.array(widths), parameters, table, fit_slope_over_seeds(parameters, table))

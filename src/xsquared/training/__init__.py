@@ -1,7 +1,8 @@
 """Training: one door, :func:`fit`, and one file for each solver behind it."""
 
 from xsquared.training.first_order import LBFGS, AdamW
-from xsquared.training.fit import SOLVERS, fit, solver_from
+from xsquared.training.fit import SOLVERS, fit, grow, solver_from
+from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Status, Trained
 from xsquared.training.ridge_path import RidgePath
@@ -16,6 +17,7 @@ __all__ = [
     "Fit",
     "FreeKnots",
     "Gates",
+    "Growth",
     "Newton",
     "RidgePath",
     "Solver",
@@ -23,5 +25,6 @@ __all__ = [
     "Trained",
     "VariableProjection",
     "fit",
+    "grow",
     "solver_from",
 ]

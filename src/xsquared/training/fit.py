@@ -1,10 +1,11 @@
-"""``fit()``: the one door to training.
+"""``fit()``: the one door to training; ``grow()``: the same for many widths in one run.
 
 ======================  ========================  ==================================================
 solver                  what it minimises         for
 ======================  ========================  ==================================================
 ``VariableProjection``  the training points'      any dimension, every unit of the standard formula
                         mean square error
+``Growth``              the same                  the least error in any dimension, at every width
 ``RidgePath``           the same, ridge falling   data with noise: chooses on the validation points
 ``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
                         squared error
@@ -21,16 +22,17 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_size, quoted
+from xsquared.checks import check_choice, check_integer, check_integers, check_size, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.ridge_path import RidgePath
@@ -41,7 +43,7 @@ from xsquared.units import Unit, find_unit
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
-    for solver in (VariableProjection, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
+    for solver in (VariableProjection, Growth, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
 }
 
 #: What a run may raise without being a mistake of the caller.
@@ -97,6 +99,48 @@ def fit(
             with what was expected.
     """
     solver = VariableProjection() if solver is None else solver
+    record = _checked(data, unit, n_hidden, solver, gates, activation, seed)
+    n_hidden, seed = int(n_hidden), int(seed)
+    (made,) = _run(data, lambda: [solver.train(data, record, n_hidden, gates, seed)], solver, seed)
+    return made
+
+
+def grow(
+    data: Dataset,
+    unit: str | Unit,
+    widths: Sequence[int],
+    *,
+    solver: Growth | None = None,
+    gates: Gates = "trained",
+    activation: str | None = None,
+    seed: int = 0,
+) -> list[Fit]:
+    """Train one network for each of several ascending widths, each grown from the one before.
+
+    Arguments and errors else as for :func:`fit`, but for the solver, which is :class:`Growth`.
+
+    Returns:
+        A result for each width, seconds and iterations counted from the start. A run that fails
+        ends with what :func:`fit` would return, and has no later widths.
+    """
+    solver = Growth() if solver is None else solver
+    if not isinstance(solver, Growth):
+        raise TypeError(f"expected Growth(), the solver that grows, got {quoted(solver)}")
+    widths = check_integers("widths", widths, 1)
+    record = _checked(data, unit, widths[-1], solver, gates, activation, seed)
+    return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
+
+
+def _checked(
+    data: Dataset,
+    unit: str | Unit,
+    n_hidden: int,
+    solver: Solver,
+    gates: Gates,
+    activation: str | None,
+    seed: int,
+) -> Unit:
+    """The unit's record, once all arguments make sense."""
     if not isinstance(data, Dataset):
         raise TypeError(
             f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
@@ -105,19 +149,29 @@ def fit(
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit, activation)
-    n_hidden = check_integer("n_hidden", n_hidden, 1)
+    check_integer("n_hidden", n_hidden, 1)
     check_size(f"the hidden layer on {len(data.train)} points", n_hidden, len(data.train))
-    seed = check_integer("seed", seed, 0)
+    check_integer("seed", seed, 0)
     check_choice("gates", gates, get_args(Gates))
-    start = time.perf_counter()
+    return record
+
+
+def _run(
+    data: Dataset, train: Callable[[], Iterable[Trained]], solver: Solver, seed: int
+) -> list[Fit]:
+    """What a solver leaves, judged; where it fails, a result that says so ends the list."""
+    start, left, failed = time.perf_counter(), [], []
     try:
         # What overflows shows in the status; numpy need not warn of it as well.
         with np.errstate(over="ignore", invalid="ignore"):
-            trained = solver.train(data, record, n_hidden, gates, seed)
+            for trained in train():
+                wall = time.perf_counter() - start
+                left.append((trained, wall))
     except (FloatingPointError, *_FAILURES) as error:
         word = "diverged" if isinstance(error, FloatingPointError) else "failed"
-        return Fit(STATUSES[word], time.perf_counter() - start, solver, seed, detail=str(error))
-    return _judged(data, trained, time.perf_counter() - start, solver, seed)
+        wall = time.perf_counter() - start
+        failed = [Fit(STATUSES[word], wall, solver, seed, detail=str(error))]
+    return [_judged(data, trained, wall, solver, seed) for trained, wall in left] + failed
 
 
 def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: int) -> Fit:

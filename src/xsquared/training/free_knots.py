@@ -7,24 +7,24 @@ Gauss-Legendre nodes that move with the cells. On such nodes the error is a smoo
 knots, whereas on a fixed grid it has a kink whenever a knot passes a point.
 
 Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
-banded linear system. *Step*: Levenberg-Marquardt on knots and coefficients together, from the
-projected point. Its knot part is the step of variable projection with Kaufman's Jacobian, since
-eliminating the coefficients from the joint normal equations leaves exactly that, but the joint
-system is banded, so that an iteration costs time proportional to n. The local basis (values,
-slopes, bubbles) is well conditioned, unlike the one-sided powers of the network; the weights are
-computed from the fitted cells afterwards.
+banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
+damped until its matrix is definite. The second derivatives are exact and cost nothing more: a
+piece's derivatives by its knots, at a fixed point, are polynomials of its own degree, so that they
+need the moments of the error and nothing else of the target. An iteration costs time proportional
+to n. The local basis (values, slopes, bubbles) is well conditioned, unlike the one-sided powers of
+the network; the weights are computed from the fitted cells afterwards.
 
 A network whose n hinges all lie inside has n + 1 cells, but not every spline on them: where gates
 at the knots open to either side, no neuron is left for the polynomial that stands behind them all,
 and it has to be constant. That is a linear condition on the coefficients of a few cells, and one
-multiplier per power eliminates it from the banded system (:func:`best_directions`).
+multiplier per power eliminates it from the banded system (:func:`best_directions`). Multiplied by
+them, the condition's second derivatives belong to Newton's matrix: those of the same polynomials.
 
 Of the target its values are asked for, no derivative: a kink or an infinite slope is no obstacle.
 
 References:
-    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection; Kaufman, BIT 15
-    (1975), for the Jacobian; Barrow and Smith, Quart. Appl. Math. 36 (1978), for the asymptotic
-    density of optimal knots.
+    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection;
+    Barrow and Smith, Quart. Appl. Math. 36 (1978), for the asymptotic density of optimal knots.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from scipy.linalg import LinAlgError
 from scipy.linalg.lapack import dpbsv
 
 from xsquared.checks import check_finite_array, check_integer
-from xsquared.constructions import combination, increments, shifted
+from xsquared.constructions import combination, increments
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
 from xsquared.training.levenberg_marquardt import Damping, descend
@@ -49,12 +49,13 @@ from xsquared.units import Unit, find_unit
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
+#: No step makes a cell narrower, in shares of the interval: at a jump of the target they would
+#: shrink until rounding ends it.
+_LEAST_WIDTH = 1e-10
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 _EXTRA_NODES = 6
-#: Step of the target's slope, in widths of the cell: the outermost node is farther from its end.
-_STEP = 1e-6
 #: How the damping moves in a fit of knots.
-DAMPING = Damping(start=1e-3, lowered=3.0, most=1e12, stall=1e-7, floor=0.0)
+DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
 #: Cells of the mesh on which the density of knots is estimated.
 _MESH = 400
 #: Combinations of directions that are compared at most.
@@ -98,12 +99,8 @@ class Space:
         """Which unknowns of a cell are coefficients, not knots."""
         return np.array([*range(1, self.block), *range(self.block + 1, self.size)])
 
-    def unknowns(self, n_cells: int) -> int:
-        """Unknowns of a spline."""
-        return n_cells * self.block + 1 + self.shared
 
-
-#: What the fit implements; the local bases of :func:`_reference` are written for these.
+#: What the fit implements; the local bases of :func:`_basis` are written for these.
 _SPACES = (Space(1, 0), Space(2, 0), Space(3, 1))
 
 
@@ -127,25 +124,67 @@ def space(unit: str | Unit) -> Space:
     return made
 
 
-@cache
-def _reference(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """So many nodes and weights on [0, 1], the local basis there, and its part times the width.
+@dataclass(frozen=True)
+class _Basis:
+    """A cell's local basis in powers of xi, the share of the cell that lies to the left of a point.
 
-    The local coefficients of a cell are those of its left knot, its bubble, those of its right
-    knot. The basis is split as B = constant + h * linear, for slopes scale with the width.
+    Local coefficients are those of the left knot, the bubble, those of the right knot. Each, times
+    the width to its exponent, multiplies a polynomial of the reference cell; what a knot's shift
+    does to that product at a fixed point is another such polynomial, over the width.
+
+    Attributes:
+        exponents: (m,) of the width: 1 for a slope.
+        powers: (m, d + 1) coefficients.
+        left, right: (m, d + 1) derivatives by the left knot and by the right one.
+        second: (3, m, d + 1) derivatives of these by the left knot, mixed, by the right one.
+        root: (d + 1, d + 1) whose product with its transpose holds the integrals of products.
     """
+
+    exponents: np.ndarray
+    powers: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    second: np.ndarray
+    root: np.ndarray
+
+
+@cache
+def _basis(degree: int) -> _Basis:
+    powers = np.array(
+        {
+            1: [[1, -1], [0, 1]],
+            2: [[1, -1, 0], [0, 4, -4], [0, 1, 0]],
+            3: [[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]],
+        }[degree],
+        dtype=float,
+    )
+    exponents = np.array([0, 1, 0, 1]) if degree == 3 else np.zeros(len(powers), dtype=int)
+    i = np.arange(degree + 1)
+
+    def by_right(c: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        return (exponent[:, None] - i) * c
+
+    def by_left(c: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        falling = np.pad(i[1:] * c[:, 1:], ((0, 0), (0, 1)))
+        return -by_right(c, exponent) - falling
+
+    left, right = by_left(powers, exponents), by_right(powers, exponents)
+    less = exponents - 1
+    second = np.stack([by_left(left, less), by_right(left, less), by_right(right, less)])
+    root = np.linalg.cholesky(1 / (1 + i[:, None] + i))
+    return _Basis(exponents, powers, left, right, second, root)
+
+
+@cache
+def _rule(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes (q,), weights (q,), powers (q, d + 1) there, and what extrapolates to both ends."""
     xi, weights = gauss_legendre(count)
-    zero = np.zeros_like(xi)
-    if degree == 1:
-        constant = [1 - xi, xi]
-        linear = [zero, zero]
-    elif degree == 2:
-        constant = [1 - xi, 4 * xi * (1 - xi), xi]
-        linear = [zero, zero, zero]
-    else:
-        constant = [(1 + 2 * xi) * (1 - xi) ** 2, zero, xi**2 * (3 - 2 * xi), zero]
-        linear = [zero, xi * (1 - xi) ** 2, zero, -(xi**2) * (1 - xi)]
-    return xi, weights, np.stack(constant, axis=1), np.stack(linear, axis=1)
+    least = min(count, 10)
+    legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
+    to_ends = np.polynomial.legendre.legvander(np.array([-1.0, 1.0]), least - 1)
+    norms = 2 * np.arange(least) + 1
+    ends = (legendre * weights[:, None] * norms) @ to_ends.T
+    return xi, weights, xi[:, None] ** np.arange(degree + 1), ends
 
 
 @dataclass(frozen=True)
@@ -158,7 +197,7 @@ class FreeKnotSpline:
         rmse: root mean square error over the interval, by quadrature.
         iterations: Levenberg-Marquardt iterations, over all starts.
         gradient: largest derivative of the mean square error by a knot, times its cell's width,
-            over the mean square error: 0 at a stationary point.
+            over the mean square error: 0 at a stationary point. The condition's multipliers count.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which gates at the knots inside open so that no other neuron is
             needed, 1 to the right and -1 to the left; None where the spline is any of its space.
@@ -225,7 +264,7 @@ def fit_free_knots(
         pieces,
         math.sqrt(state.loss),
         iterations,
-        _relative_gradient(shape, state),
+        model.relative_gradient(state),
         status,
         directions,
     )
@@ -233,12 +272,22 @@ def fit_free_knots(
 
 @dataclass(frozen=True)
 class _State:
-    """A projected point: knots, the best coefficients for them, residuals and their Jacobian."""
+    """A projected point: knots, the best coefficients for them, what is left of the target.
+
+    Attributes:
+        knots: (n + 1,).
+        local: (n, m) coefficients of the cells.
+        moments: (n, d + 1) integrals of the error times powers of xi over the cells.
+        jumps: (n - 1,) the error at the knots inside times the jump of the slope.
+        multipliers: (d,) of the condition, if there is one.
+        loss: mean square error.
+    """
 
     knots: np.ndarray
     local: np.ndarray
-    residual: np.ndarray
-    jacobian: np.ndarray
+    moments: np.ndarray
+    jumps: np.ndarray
+    multipliers: np.ndarray
     loss: float
 
 
@@ -251,155 +300,216 @@ class _Model:
     signs: np.ndarray | None
 
     def project(self, t: np.ndarray) -> _State:
-        """The best coefficients for fixed knots, the Jacobian in knots and coefficients there."""
+        """The best coefficients for fixed knots."""
         shape, width = self.shape, np.diff(t)
+        basis = _basis(shape.degree)
         count = max(shape.degree + _EXTRA_NODES, -(-LEAST_NODES // len(width)))
-        xi, weights, constant, linear = _reference(shape.degree, count)
-        x = t[:-1, None] + xi * width[:, None]
-        step = _STEP * width[:, None]
-        value, ahead, behind = self.target(np.stack([x, x + step, x - step]))
-        slope = (ahead - behind) / (2 * step)
-        root = np.sqrt(weights * width[:, None] / (t[-1] - t[0]))
-        basis = constant + linear * width[:, None, None]
-        columns = shape.columns
-        jacobian = np.zeros((*x.shape, shape.size))
-        jacobian[..., columns] = root[..., None] * basis
-        banded, gradient = _normal_equations(shape, jacobian, -root * value)
-        places = np.arange(len(t)) * shape.block
-        _fix(banded, gradient, places)
-        solution = _conditioned(banded, -gradient, self._condition(t))
-        local = _gather(shape, solution, len(width))[:, columns]
-        fitted = np.einsum("kqj,kj->kq", basis, local)
-        residual = root * (fitted - value)
-        by_width = np.einsum("qj,kj->kq", linear, local)
-        half = residual / (2 * width[:, None])
-        jacobian[..., 0] = -half + root * (-by_width - slope * (1 - xi))
-        jacobian[..., shape.block] = half + root * (by_width - slope * xi)
-        return _State(t, local, residual, jacobian, float(np.sum(residual**2)))
+        xi, weights, powers, ends = _rule(shape.degree, count)
+        values = self.target(t[:-1, None] + xi * width[:, None])
+        banded, right, scale = _projection(shape, width, (values * weights) @ powers)
+        condition = None
+        if self.signs is not None:
+            cells, behind = self._behind(t)
+            rows = behind @ (scale[cells, :, None] * basis.powers).mT
+            condition = _spread(rows, cells, shape.block - 1, len(width))
+        solution, multipliers = _conditioned(banded, right, condition)
+        local = solution[_cells(len(width), shape.block - 1, shape.size - 2)]
+        pieces = (local * scale) @ basis.powers
+        error = pieces @ powers.T - values
+        loss = float(width @ (error**2 @ weights)) / (t[-1] - t[0])
+        jumps = np.zeros(len(width) - 1)
+        if not shape.smoothness:
+            at = error @ ends
+            jump = (
+                pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
+            )
+            jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
+        moments = (error * weights) @ powers * width[:, None]
+        return _State(t, local, moments, jumps, multipliers, loss)
 
     def linearise(self, state: _State) -> Callable[[float], _State | None]:
-        """Levenberg-Marquardt steps of the knots inside."""
+        """Newton steps of the knots inside."""
         shape, t = self.shape, state.knots
-        banded, gradient = _normal_equations(shape, state.jacobian, state.residual)
-        places = np.arange(len(t)) * shape.block
+        width, n, block = np.diff(t), len(t) - 1, shape.block
+        basis, derivatives, scale = _derivatives(shape, width, state.local)
+        root = (derivatives.reshape(-1, shape.degree + 1) @ basis.root).reshape(derivatives.shape)
+        hessian = (width[:, None, None] * root) @ root.mT
+        gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
+        functional, condition = state.moments, None
+        if self.signs is not None:
+            cells, behind = self._behind(t)
+            rows = behind @ derivatives[cells].mT
+            functional = self._functional(state)
+        over = scale / width[:, None]
+        columns = shape.columns
+        by_left, by_right = over * (functional @ basis.left.T), over * (functional @ basis.right.T)
+        hessian[:, 0, columns] += by_left
+        hessian[:, columns, 0] += by_left
+        hessian[:, block, columns] += by_right
+        hessian[:, columns, block] += by_right
+        twice = np.einsum("kj,pji,ki->kp", state.local * scale, basis.second, functional)
+        twice /= width[:, None] ** 2
+        hessian[:, 0, 0] += twice[:, 0]
+        hessian[:, block, 0] += twice[:, 1]
+        hessian[:, 0, block] += twice[:, 1]
+        hessian[:, block, block] += twice[:, 2]
+        hessian[1:, 0, 0] += state.jumps
+        for cell, knot in ((0, 0), (-1, block)):
+            hessian[cell, knot] = hessian[cell, :, knot] = 0.0
+            hessian[cell, knot, knot], gradient[cell, knot] = 1.0, 0.0
+        if self.signs is not None:
+            rows[cells == 0, :, 0] = 0.0
+            rows[cells == n - 1, :, block] = 0.0
+            condition = _spread(rows, cells, block, n)
+        banded, total = _assembled(hessian, gradient, block)
+        places = np.arange(n + 1) * block
         inner = places[1:-1]
-        _fix(banded, gradient, places[[0, -1]])
-        condition = self._condition(t, state.local)
-        if condition is not None:
-            condition[:, places[[0, -1]]] = 0.0
         # Damping in units of the cells' widths, as if log widths were the variables, and no less
         # than a multiple of the largest entry: directions that the projection has emptied stay
         # bounded.
-        room = np.minimum(np.diff(t)[:-1], np.diff(t)[1:])
-        scale = np.max(banded[0, inner] * room**2) / room**2
+        room = np.minimum(width[:-1], width[1:])
+        size = np.max(np.abs(banded[0, inner]) * room**2) / room**2
 
         def attempt(damping: float) -> _State | None:
             damped = banded.copy()
-            damped[0, inner] += damping * scale
+            damped[0, inner] += damping * size
             try:
-                step = _conditioned(damped, -gradient, condition)[places]
-                return self.project(_limited(t, step))
+                step = _conditioned(damped, -total, condition)[0][places]
+                moved = _limited(t, step)
+                narrow = float(np.diff(moved).min()) < _LEAST_WIDTH * (t[-1] - t[0])
+                return None if narrow else self.project(moved)
             except LinAlgError:
                 return None
 
         return attempt
 
-    def _condition(self, t: np.ndarray, local: np.ndarray | None = None) -> np.ndarray | None:
-        """Rows (degree, unknowns) that have to vanish; by the knots too where given the cells."""
+    def relative_gradient(self, state: _State) -> float:
+        """As the attribute of :class:`FreeKnotSpline`."""
+        width = np.diff(state.knots)
+        if len(width) < 2 or state.loss == 0:
+            return 0.0
+        _, derivatives, _ = _derivatives(self.shape, width, state.local)
+        by = np.einsum("kci,ki->kc", derivatives, self._functional(state))
+        inner = 2 * np.abs(by[:-1, self.shape.block] + by[1:, 0])
+        size = state.loss * (state.knots[-1] - state.knots[0])
+        return float(np.max(inner * np.minimum(width[:-1], width[1:])) / size)
+
+    def _functional(self, state: _State) -> np.ndarray:
+        """The moments, and in the combination's cells what the multipliers make of a polynomial."""
         if self.signs is None:
-            return None
-        shape, cells = self.shape, np.flatnonzero(self.signs)
-        made = np.zeros((shape.degree, shape.unknowns(len(t) - 1)))
-        for cell, rows in zip(cells, _behind(shape, t, cells, local), strict=True):
-            at = cell * shape.block
-            made[:, at : at + shape.size] += self.signs[cell] * rows
+            return state.moments
+        made = state.moments.copy()
+        cells, behind = self._behind(state.knots)
+        made[cells] += state.multipliers @ behind
         return made
 
+    def _behind(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The combination's cells, and :func:`_behind` of each with its sign."""
+        assert self.signs is not None
+        cells = np.flatnonzero(self.signs)
+        return cells, _behind(self.shape, t, cells) * self.signs[cells, None, None]
 
-def _behind(
-    shape: Space, t: np.ndarray, cells: np.ndarray, local: np.ndarray | None = None
-) -> np.ndarray:
-    """Derivatives (cells, degree, size) of cells' polynomials by the unknowns of each.
 
-    Of the coefficients of all powers but the constant, in powers of the share of the interval; the
-    columns of the knots are zero where no local coefficients are given.
+def _derivatives(
+    shape: Space, width: np.ndarray, local: np.ndarray
+) -> tuple[_Basis, np.ndarray, np.ndarray]:
+    """The basis, derivatives (n, size, d + 1) of cells' polynomials by their unknowns, scales."""
+    basis = _basis(shape.degree)
+    scale = width[:, None] ** basis.exponents
+    made = np.empty((len(width), shape.size, shape.degree + 1))
+    made[:, shape.columns] = scale[:, :, None] * basis.powers
+    scaled = local * scale / width[:, None]
+    made[:, 0] = scaled @ basis.left
+    made[:, shape.block] = scaled @ basis.right
+    return basis, made, scale
+
+
+def _projection(
+    shape: Space, width: np.ndarray, moments: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The banded system for the coefficients, its right-hand side, and the scales of the basis."""
+    basis = _basis(shape.degree)
+    scale = width[:, None] ** basis.exponents
+    root = basis.powers @ basis.root
+    weighted = width[:, None] * scale
+    gram = (weighted[:, :, None] * scale[:, None, :]) * (root @ root.T)
+    return *_assembled(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
+
+
+def _behind(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Matrices (cells, d, d + 1): of a cell's polynomial in xi, the coefficients but the constant.
+
+    Those are in powers of the share of the interval.
     """
-    left, width, length = t[cells], np.diff(t)[cells], t[-1] - t[0]
-    m, size = len(cells), len(shape.columns)
-    lefts, widths = [np.tile(left, size)], [np.tile(width, size)]
-    locals_ = [np.repeat(np.eye(size), m, axis=0)]
-    if local is not None:
-        d = _STEP * width
-        lefts += [left + d, left - d, left, left]
-        widths += [width - d, width + d, width + d, width - d]
-        locals_.append(np.tile(local[cells], (4, 1)))
-    pieces = _pieces(shape, np.concatenate(widths), np.concatenate(locals_))
-    moved = shifted(pieces, t[0] - np.concatenate(lefts))[:, 1:]
-    moved = (moved * length ** np.arange(1, shape.degree + 1)).reshape(-1, m, shape.degree)
-    made = np.zeros((m, shape.degree, shape.size))
-    made[..., shape.columns] = np.moveaxis(moved[:size], 0, -1)
-    if local is not None:
-        made[..., 0] = (moved[size] - moved[size + 1]) / (2 * d[:, None])
-        made[..., shape.block] = (moved[size + 2] - moved[size + 3]) / (2 * d[:, None])
+    u, width, length = t[cells] - t[0], np.diff(t)[cells], t[-1] - t[0]
+    made = np.zeros((len(cells), shape.degree, shape.degree + 1))
+    for i in range(1, shape.degree + 1):
+        for r in range(1, i + 1):
+            made[:, r - 1, i] = math.comb(i, r) * (-u) ** (i - r) * (length**r / width**i)
     return made
 
 
-def _normal_equations(
-    shape: Space, jacobian: np.ndarray, residual: np.ndarray
+def _spread(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
+    """Sum of rows (cells, d, size) over cells, each at its unknowns of all, (d, unknowns)."""
+    size = rows.shape[2]
+    made = np.zeros((rows.shape[1], (n - 1) * block + size))
+    for cell, row in zip(cells.tolist(), rows, strict=True):
+        made[:, cell * block : cell * block + size] += row
+    return made
+
+
+def _assembled(
+    matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """J'J in lower banded form and J'r, assembled from the cells' contiguous columns."""
-    n, _, size = jacobian.shape
-    block = shape.block
-    gram = np.einsum("kqi,kqj->kij", jacobian, jacobian)
-    local = np.einsum("kqi,kq->ki", jacobian, residual)
-    banded, gradient = np.zeros((size, shape.unknowns(n))), np.zeros(shape.unknowns(n))
-    for j in range(size):
-        gradient[j : j + n * block : block] += local[:, j]
-        for i in range(j, size):
-            banded[i - j, j : j + n * block : block] += gram[:, i, j]
-    return banded, gradient
+    """The cells' symmetric matrices in lower banded form, and their vectors, added up."""
+    n, size = vectors.shape
+    total = (n - 1) * block + size
+    lower, in_band, in_vector = _places(size, block, n)
+    flat = matrices.reshape(n, -1)[:, lower].ravel()
+    banded = np.bincount(in_band, flat, minlength=size * total)
+    return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel(), minlength=total)
 
 
-def _fix(banded: np.ndarray, gradient: np.ndarray, indices: np.ndarray) -> None:
-    """Take unknowns out of a banded system, in place: their step is zero."""
-    banded[:, indices] = 0.0
-    for distance in range(1, len(banded)):
-        banded[distance, indices[indices >= distance] - distance] = 0.0
-    banded[0, indices] = 1.0
-    gradient[indices] = 0.0
+@cache
+def _places(size: int, block: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower halves of cells' matrices, where they go in the band, where vectors go."""
+    i, j = np.tril_indices(size)
+    total = (n - 1) * block + size
+    first = np.arange(n)[:, None] * block
+    return i * size + j, ((i - j) * total + first + j).ravel(), _cells(n, block, size).ravel()
+
+
+@cache
+def _cells(n: int, block: int, size: int) -> np.ndarray:
+    """The unknowns of every cell, (n, size)."""
+    return np.arange(n)[:, None] * block + np.arange(size)
 
 
 def _solve(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve the symmetric banded system for columns (total, m), its diagonal scaled to one.
+    """Solve the symmetric banded system for columns (total, m).
 
     Raises:
         LinAlgError: it is not positive definite.
     """
-    scale = 1 / np.sqrt(banded[0])
-    scaled = banded * scale
-    for distance in range(len(banded)):
-        scaled[distance, : len(scale) - distance] *= scale[distance:]
-    _, solved, failed = dpbsv(scaled, scale[:, None] * right, lower=1)
-    if failed:
+    _, solved, failed = dpbsv(banded, right, lower=1)
+    if failed or not np.isfinite(solved).all():
         raise LinAlgError("the banded system is singular")
-    return scale[:, None] * solved
+    return solved
 
 
-def _conditioned(banded: np.ndarray, right: np.ndarray, condition: np.ndarray | None) -> np.ndarray:
-    """The solution under a condition: rows whose products with it vanish, a multiplier for each."""
+def _conditioned(
+    banded: np.ndarray, right: np.ndarray, condition: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The solution for which the condition's rows vanish, and a multiplier for each."""
     if condition is None:
-        return _solve(banded, right[:, None])[:, 0]
+        return _solve(banded, right[:, None])[:, 0], np.empty(0)
     solved = _solve(banded, np.column_stack([right, condition.T]))
     free, by_row = solved[:, 0], solved[:, 1:]
-    scale = 1 / np.sqrt(np.sum(condition.T * by_row, axis=0) + 1e-300)
-    matrix = condition @ by_row * np.outer(scale, scale)
-    multipliers = scale * np.linalg.lstsq(matrix, scale * (condition @ free), rcond=1e-14)[0]
-    return free - by_row @ multipliers
-
-
-def _gather(shape: Space, solution: np.ndarray, n: int) -> np.ndarray:
-    """The unknowns of every cell, (n, size), out of the global vector."""
-    return solution[np.arange(n)[:, None] * shape.block + np.arange(shape.size)]
+    both = condition @ solved
+    scale = 1 / np.sqrt(np.diagonal(both[:, 1:]) + 1e-300)
+    matrix = both[:, 1:] * np.outer(scale, scale)
+    multipliers = scale * np.linalg.lstsq(matrix, scale * both[:, 0], rcond=1e-14)[0]
+    return free - by_row @ multipliers, multipliers
 
 
 def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -408,29 +518,10 @@ def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
     return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))
 
 
-def _relative_gradient(shape: Space, state: _State) -> float:
-    _, gradient = _normal_equations(shape, state.jacobian, state.residual)
-    if len(state.knots) < 3 or state.loss == 0:
-        return 0.0
-    width = np.diff(state.knots)
-    inner = 2 * gradient[np.arange(1, len(state.knots) - 1) * shape.block]
-    return float(np.max(np.abs(inner) * np.minimum(width[:-1], width[1:])) / state.loss)
-
-
 def _pieces(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
     """Coefficients in powers of x - t_k."""
-    h, c = width[:, None], local
-    if shape.degree == 1:
-        return np.stack([c[:, 0], (c[:, 1] - c[:, 0]) / h[:, 0]], axis=1)
-    if shape.degree == 2:
-        rise = c[:, 2:3] - c[:, :1]
-        bubble = 4 * c[:, 1:2]
-        return np.concatenate([c[:, :1], (rise + bubble) / h, -bubble / h**2], axis=1)
-    v0, m0, v1, m1 = (c[:, j : j + 1] for j in range(4))
-    secant = (v1 - v0) / h
-    return np.concatenate(
-        [v0, m0, (3 * secant - 2 * m0 - m1) / h, (m0 + m1 - 2 * secant) / h**2], axis=1
-    )
+    basis, h = _basis(shape.degree), width[:, None]
+    return (local * h**basis.exponents) @ basis.powers / h ** np.arange(shape.degree + 1)
 
 
 def best_directions(
@@ -457,18 +548,17 @@ def best_directions(
     """
     shape, n = space(unit), len(knots) - 1
     state = _Model(target, shape, None).project(knots)
-    banded, gradient = _normal_equations(shape, state.jacobian, state.residual)
-    places = np.arange(n + 1) * shape.block
-    _fix(banded, gradient, places)
+    width = np.diff(knots)
+    banded, _, scale = _projection(shape, width, state.moments)
     cells = next(alternations(n))[:, 0]
     m, q = len(cells), shape.degree
-    behind = _behind(shape, knots, cells)
-    rows = np.zeros((m, q, shape.unknowns(n)))
+    behind = _behind(shape, knots, cells) @ (scale[cells, :, None] * _basis(q).powers).mT
+    rows = np.zeros((m, q, banded.shape[1]))
     for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
-        row[:, cell * shape.block : cell * shape.block + shape.size] = by_unknowns
+        row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
     flat = rows.reshape(m * q, -1)
     form = (flat @ _solve(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3)
-    value = np.einsum("kqj,kj->kq", behind[..., shape.columns], state.local[cells])
+    value = np.einsum("kqj,kj->kq", behind, state.local[cells])
     right, left = neuron_sizes(knots, _pieces(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
@@ -549,6 +639,7 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
 
     Raises:
         ValueError: several variables, or fewer than one cell.
+            A target whose square has no integral: what narrow cells hold of it only grows.
         FloatingPointError: values whose squares are not finite.
     """
     check_integer("n_cells", n_cells, 1, 10**6)
@@ -572,13 +663,23 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
         mass = error ** (1 / (degree + 1.5))
         first = first or float(mass.sum())
         heavy = (mass > 2 / _MESH * first) & (width > 1e-14 * (b - a))
-        if not heavy.any() or len(edges) > 4 * _MESH:
+        if not heavy.any() or len(edges) > 20 * _MESH:
             break
         edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
+    narrow = width < 1e-7 * (b - a)
+    if np.sum(size[narrow] ** 2) > 0.5 * np.sum(size**2):
+        pole = edges[:-1][narrow][np.argmax(size[narrow])]
+        raise ValueError(
+            f"expected a target whose square has an integral on ({a:g}, {b:g}), {target.name} "
+            f"grows without bound near {pole:.6g}"
+        )
     # A floor keeps a share of the knots where the derivative happens to vanish.
     mass = mass + 0.05 * first * width / (b - a) if first else width
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
-    return np.concatenate([[a], np.interp(np.arange(1, n_cells) / n_cells, share, edges), [b]])
+    knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
+    # At a jump all cells would fall together.
+    share = np.cumsum(np.maximum(np.diff(knots), 1e-9 * (b - a)))
+    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
 
 
 def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:

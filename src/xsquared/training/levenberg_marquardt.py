@@ -82,8 +82,9 @@ def descend(
             else:
                 factor *= damping.raised
         if lower is None:
+            stalled = damping.patience
             break
         stalled = stalled + 1 if point.loss - lower.loss < damping.stall * point.loss else 0
         point, factor = lower, max(factor / damping.lowered, damping.least)
-    limited = iterations == max_iterations and max_iterations > 0
-    yield point, iterations, "iterations" if limited else "converged"
+    ended = stalled >= damping.patience or point.loss <= damping.floor or not max_iterations
+    yield point, iterations, "converged" if ended else "iterations"

@@ -59,6 +59,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
+#: Errors that differ by less are of one optimum.
+_SAME = 1e-4
 #: Cells of the rule on which networks are fitted whose slope is not continuous.
 _FIXED = 60
 
@@ -81,7 +83,10 @@ class FreeKnots:
         directions: how many choices of the gates' directions are fitted, with all hinges inside;
             with 0 all gates but one open away from an anchor.
         trial_iterations: of each of these fits before the best goes on.
-        narrow: the widest network for which gates away from an anchor are tried in any case.
+        narrow: the widest network for which gates away from an anchor are tried in any case, and
+            directions at every optimum that the starts lead to.
+        narrow_starts: local fits up to that width, of which the later ones start from random cells.
+        ahead: how many fits with chosen directions go on to the end, up to that width.
         jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
         random_starts: how many of them start from random rows.
         damping: how the damping moves, and when a local fit ends.
@@ -95,7 +100,9 @@ class FreeKnots:
     moves: int = 4
     directions: int = 4
     trial_iterations: int = 25
-    narrow: int = 8
+    narrow: int = 6
+    narrow_starts: int = 4
+    ahead: int = 3
     jumps: int = 3
     random_starts: int = 10
     damping: Damping = DAMPING
@@ -103,7 +110,7 @@ class FreeKnots:
     def __post_init__(self) -> None:
         for setting in fields(self):
             if setting.type == "int":
-                least = int(setting.name in ("starts", "trial_iterations"))
+                least = int(setting.name in ("starts", "ahead", "trial_iterations"))
                 check_integer(setting.name, getattr(self, setting.name), least)
         check_choice("start", self.start, get_args(Start))
         # Beyond a half knots could cross.
@@ -152,7 +159,10 @@ class FreeKnots:
 
         def add(spline: FreeKnotSpline) -> float:
             """The error of the forward pass; infinite where n neurons cannot carry the spline."""
-            network = spline_network(record, spline, n_hidden)
+            try:
+                network = spline_network(record, spline, n_hidden)
+            except ValueError:  # rounding of cells that have all but merged: the pieces do not meet
+                network = None
             if network is None:
                 return np.inf
             made.append(
@@ -162,17 +172,21 @@ class FreeKnots:
 
         spent, reached, bound = 0, np.inf, 0.0
         if self.directions:
-            free = self.spline(target, record, n_hidden + 1, seed)
+            optima = _distinct(self._optima(target, record, n_hidden + 1, seed))
             tries = [
                 fit_free_knots(
                     target, record, free.knots, self.trial_iterations, directions, self.damping
                 )
+                for free in optima[: None if n_hidden <= self.narrow else 1]
                 for directions in best_directions(target, record, free.knots, self.directions)
             ]
-            ahead = min(tries, key=lambda one: one.rmse)
-            spline = self._fit(target, record, ahead.knots, ahead.directions)
-            spent += free.iterations + sum(one.iterations for one in (*tries, spline))
-            reached, bound = add(spline), free.rmse * (1 + 1 / n_hidden) ** order
+            ahead = _distinct(tries)[: self.ahead if n_hidden <= self.narrow else 1]
+            ends = [self._fit(target, record, one.knots, one.directions) for one in ahead]
+            if n_hidden <= self.narrow:
+                ends = [one for end in _distinct(ends) for one in self._moved(target, record, end)]
+            spent += sum(one.iterations for one in (*optima, *tries, *ends))
+            reached = add(min(ends, key=lambda one: one.rmse))
+            bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
         if n_hidden <= self.narrow or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
             spent += spline.iterations
@@ -181,7 +195,13 @@ class FreeKnots:
                 spent += spline.iterations
                 add(spline)
         best = min(made, key=lambda one: one.rmse, default=None)
-        if order > 3 and (n_hidden <= self.jumps or best is None or not best.holds):
+        # Kinks: pieces that merely meet, of a degree less, come closer than smooth ones.
+        kinked = n_hidden <= self.jumps
+        if order > 3 and not kinked and best is not None:
+            fewer = replace(record, factors=record.factors[:-1])
+            knots = equidistributed_knots(target, fewer, n_hidden + 1)
+            kinked = self._fit(target, fewer, knots).rmse < best.rmse
+        if (kinked and order > 3) or (record.factors and not (best and best.holds)):
             for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
                 made.append(other)
@@ -190,38 +210,41 @@ class FreeKnots:
     def _with_free_roots(
         self, target: Target, unit: Unit, n_hidden: int, seed: int
     ) -> list[SplineNetwork]:
-        """Networks of a unit of two factors whose slope is not continuous.
+        """Networks whose pieces meet as those of a unit with a factor less do, or not even so.
 
-        The unit of one factor, the other being one; for narrow networks also variable projection
-        from random rows, on nodes that do not move.
+        That unit's, the last factor being one; with two factors also variable projection from it,
+        and from random rows where the network is narrow, on nodes that do not move.
         """
-        fewer = replace(unit, factors=unit.factors[:1])
+        fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
         network = build(unit, 1, n_hidden)
-        (weight, bias) = unit.factors[1]
+        (weight, bias) = unit.factors[-1]
         ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}
         values = {name: value.detach().numpy() for name, value in inner.network.named_parameters()}
         set_parameters(network, **values, **ones)
         made = [replace(inner, network=network)]
+        if len(unit.factors) < 2:
+            return made
         x, weights = (part.ravel() for part in on_cells(np.linspace(*target.domain[0], _FIXED + 1)))
         points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
-        draw = np.random.default_rng((seed, n_hidden))
+        ruled = torch.from_numpy(weights / weights.sum())
 
         def run(rows: Rows, limit: int) -> ProjectedFit:
-            ruled = torch.from_numpy(weights / weights.sum())
             return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
 
-        if n_hidden <= self.jumps and self.random_starts:
-            tries = [
-                run(rows_on_data(unit, x[:, None], n_hidden, draw), self.trial_iterations)
-                for _ in range(self.random_starts)
+        gates = torch.from_numpy(np.column_stack([values["G"], values["g"]]))
+        starts = [Rows(gates, (torch.tensor([[0.0, 1.0]]).double().repeat(n_hidden, 1),))]
+        if n_hidden <= self.jumps:
+            draw = np.random.default_rng((seed, n_hidden))
+            starts += [
+                rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(self.random_starts)
             ]
-            best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
-            spent = best.iterations + sum(one.iterations for one in tries)
-            network = to_network(best, unit)
-            error = measured_rmse(network, target)
-            made.append(SplineNetwork(network, None, spent, error, best.status))
-        return made
+        tries = [run(rows, self.trial_iterations) for rows in starts]
+        best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
+        spent = best.iterations + sum(one.iterations for one in tries)
+        network = to_network(best, unit)
+        error = measured_rmse(network, target)
+        return [*made, SplineNetwork(network, None, spent, error, best.status)]
 
     def spline(
         self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
@@ -238,16 +261,31 @@ class FreeKnots:
             ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`, or a unit
                 that :func:`xsquared.training.free_knots.space` refuses.
         """
+        fits = self._optima(target, unit, n_cells, seed)
+        best = min(fits, key=lambda fit: fit.rmse)
+        return replace(best, iterations=sum(fit.iterations for fit in fits))
+
+    def _optima(
+        self, target: Target, unit: str | Unit, n_cells: int, seed: int
+    ) -> list[FreeKnotSpline]:
+        """Where the starts lead, and the best of them with knots moved as long as that pays."""
         fits = [
             self._fit(target, unit, knots) for knots in self._knots(target, unit, n_cells, seed)
         ]
         best = min(fits, key=lambda fit: fit.rmse)
-        for _ in range(self.moves if n_cells > 3 else 0):
-            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best)))
+        return [*fits, *self._moved(target, unit, best)[1:]]
+
+    def _moved(
+        self, target: Target, unit: str | Unit, best: FreeKnotSpline
+    ) -> list[FreeKnotSpline]:
+        """A fit, and those after it with a knot put better, as long as that pays."""
+        fits = [best]
+        for _ in range(self.moves if len(best.pieces) > 3 else 0):
+            fits.append(self._fit(target, unit, _with_a_knot_moved(target, best), best.directions))
             if not fits[-1].rmse < best.rmse * (1 - _WORTH):
                 break
             best = fits[-1]
-        return replace(best, iterations=sum(fit.iterations for fit in fits))
+        return fits
 
     def _fit(
         self,
@@ -262,24 +300,21 @@ class FreeKnots:
         """The starts, each (n_cells + 1,)."""
         check_integer("seed", seed, 0)
         a, b = target.domain[0]
-        plain = (
-            np.linspace(a, b, n_cells + 1)
-            if self.start == "equidistant"
-            else equidistributed_knots(target, unit, n_cells)
-        )
+        plain = equidistributed_knots(target, unit, n_cells)
+        if self.start == "equidistant":
+            plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
-        if self.start == "random":
-            made = []
-            for _ in range(self.starts):
+        room = np.minimum(width[:-1], width[1:])
+        count = max(self.starts, self.narrow_starts if n_cells <= self.narrow + 1 else 0)
+        made = [plain] if self.start != "random" else []
+        while len(made) < count:
+            if self.start == "random" or len(made) >= self.starts:
                 share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
                 made.append(np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]]))
-            return made
-        room = np.minimum(width[:-1], width[1:])
-        shifts = [
-            draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
-            for _ in range(self.starts - 1)
-        ]
-        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
+            else:
+                shift = draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
+                made.append(plain + np.pad(shift, 1))
+        return made
 
 
 @dataclass(frozen=True)
@@ -378,6 +413,15 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
             rest = [[c3, -q], [1.0, -b0 / q]]
         return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
     return None
+
+
+def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
+    """The best fits, of those with nearly the same error one."""
+    made: list[FreeKnotSpline] = []
+    for one in sorted(fits, key=lambda fit: fit.rmse):
+        if not made or one.rmse > made[-1].rmse * (1 + _SAME):
+            made.append(one)
+    return made
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:

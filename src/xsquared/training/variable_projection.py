@@ -62,6 +62,15 @@ class Rows:
         """The same rows on another device."""
         return Rows(self.gate.to(device), tuple(factor.to(device) for factor in self.factors))
 
+    def taken(self, neurons: Tensor | slice) -> Rows:
+        """The rows of some neurons, by indices or a slice."""
+        return Rows(self.gate[neurons], tuple(factor[neurons] for factor in self.factors))
+
+    def joined(self, other: Rows) -> Rows:
+        """These rows, then other ones."""
+        pairs = zip(self.factors, other.factors, strict=True)
+        return Rows(torch.cat([self.gate, other.gate]), tuple(torch.cat(pair) for pair in pairs))
+
 
 @dataclass(frozen=True)
 class ProjectedFit:
@@ -91,6 +100,8 @@ class VariableProjection:
         starts: random starts that compete; with frozen gates there is one.
         trial_iterations: iterations of each start before the best goes on.
         ridge: multiple of the linear weights' sum of squares added to the mean square error.
+        sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
+            start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
         damping: how the damping moves, and when a descent ends.
         device: ``"cpu"`` or ``"cuda"``.
     """
@@ -100,6 +111,7 @@ class VariableProjection:
     starts: int = 3
     trial_iterations: int = 15
     ridge: float = 0.0
+    sharpest: float | None = None
     damping: Damping = DAMPING
     device: str = "cpu"
 
@@ -107,6 +119,8 @@ class VariableProjection:
         for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_number("ridge", self.ridge, least=0)
+        if self.sharpest is not None:
+            check_number("sharpest", self.sharpest, least=1)
         check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
@@ -120,11 +134,18 @@ class VariableProjection:
         draw = np.random.default_rng(seed)
         trains = gates == "trained"
         run = partial(
-            iterates, unit, x, y, train_gates=trains, ridge=self.ridge, damping=self.damping
+            iterates,
+            unit,
+            x,
+            y,
+            train_gates=trains,
+            ridge=self.ridge,
+            sharpest=self.sharpest,
+            damping=self.damping,
         )
         first = min(self.trial_iterations, self.max_iterations)
         starts = (
-            rows_on_data(unit, data.train.x, n_hidden, draw).to(self.device)
+            self._start(unit, data.train.x, n_hidden, draw)
             for _ in range(self.starts if trains else 1)
         )
         trials = [last(run(rows, max_iterations=first)) for rows in starts]
@@ -134,6 +155,14 @@ class VariableProjection:
             best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Trained(to_network(best, unit), best.status, total, best.rmse)
+
+    def _start(self, unit: Unit, x: np.ndarray, n: int, draw: np.random.Generator) -> Rows:
+        rows = rows_on_data(unit, x, n, draw)
+        if self.sharpest is not None and unit.gate.degree is None:
+            rows = Rows(
+                rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
+            )
+        return rows.to(self.device)
 
 
 def require_formula(solver: str, unit: Unit) -> None:
@@ -181,6 +210,7 @@ def iterates(
     train_gates: bool = True,
     max_iterations: int = 200,
     ridge: float = 0.0,
+    sharpest: float | None = None,
     damping: Damping = DAMPING,
 ) -> Iterator[ProjectedFit]:
     """Variable projection from given rows, one fit after the other; stop taking to stop early.
@@ -195,6 +225,7 @@ def iterates(
             least-squares problem is left.
         max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
         ridge: as there.
+        sharpest: as there, of every step's rows.
         damping: as there.
 
     Yields:
@@ -215,7 +246,9 @@ def iterates(
             raise ValueError(f"expected rows of {x.shape[1] + 1} entries, got {tuple(rows.shape)}")
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge)
+    model = _Model(
+        unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
+    )
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
@@ -266,6 +299,12 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     return Rows(gate, tuple(draw() for _ in unit.factors[1:]))
 
 
+def hidden(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
+    """Gates (N, n) at homogeneous points (N, d + 1), times all factors but the linear one."""
+    factors = (points @ factor.T for factor in rows.factors)
+    return reduce(mul, factors, unit.gate.value(points @ rows.gate.T))
+
+
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Columns of every left matrix (N, n) times every column of the right one (N, k).
 
@@ -294,12 +333,15 @@ class _Model:
     values: Tensor
     train_gates: bool
     ridge: float
+    sharpest: float = math.inf
 
     def normalised(self, rows: Rows) -> Rows:
-        """Rows at unit length, the gates' only where their length is no parameter."""
+        """Rows at unit length; the gates', where their length is a parameter, at most as sharp."""
         gate = rows.gate
-        if self.unit.gate.degree is not None and self.train_gates:
+        if self.train_gates and self.unit.gate.degree is not None:
             gate = _unit_rows(gate)
+        elif self.train_gates and self.sharpest < math.inf:
+            gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
         return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
 
     def gates(self, rows: Rows) -> Tensor:
@@ -317,9 +359,9 @@ class _Model:
     def project(self, rows: Rows) -> _State:
         """The best linear weights for some rows."""
         gates = self.gates(rows)
-        hidden = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
+        neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
         constant = self.weighted[:, -1:]
-        matrix = _products([hidden], self.weighted if self.unit.factors else constant, 1)
+        matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
         matrix[:, -1:] = constant
         if self.ridge:
             solution = solve_ridge(matrix, self.values, self.ridge)

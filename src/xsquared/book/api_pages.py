@@ -1,0 +1,61 @@
+"""The reference: a page for each module, and the short indices that lead to them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import itertools
+import pkgutil
+import re
+from pathlib import Path
+
+import xsquared
+from xsquared.book.project import Project
+
+
+def rooms() -> dict[str, list[str]]:
+    """The modules of the package by room, in the order that its docstring gives the rooms."""
+    found: dict[str, list[str]] = {
+        f"xsquared.{room}": [] for room in re.findall(r"``(\w+)``", xsquared.__doc__ or "")
+    }
+    for module in sorted(m.name for m in pkgutil.walk_packages(xsquared.__path__, "xsquared.")):
+        if not module.endswith("__main__"):
+            found[".".join(module.split(".")[:2])].append(module)
+    return found
+
+
+def write_rooms(_project: Project, first: str, last: str) -> str:
+    """A list of the modules from one room to another, both included, each with what it is."""
+    known = rooms()
+    start, end = (list(known).index(f"xsquared.{room}") for room in (first, last))
+    return "\n".join(
+        f"- {{doc}}`{module} </api/{module}>`: {_purpose(module)}"
+        for module in itertools.chain(*list(known.values())[start : end + 1])
+    )
+
+
+def _purpose(module: str) -> str:
+    """The first sentence of a module's docstring."""
+    spec = importlib.util.find_spec(module)
+    text = Path(spec.origin or "").read_text(encoding="utf-8") if spec else ""
+    told = " ".join((ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0].split())
+    return re.sub(r"``|:\w+:", "`", told).replace("``", "`")
+
+
+def write_pages(project: Project) -> None:
+    """A page of ``book/api`` for each module; those of modules that are gone, go."""
+    pages = {
+        f"{module}.md": f"# {module.partition('.')[2]}\n\n"
+        f"```{{eval-rst}}\n.. automodule:: {module}\n"
+        # A package's own functions, not those that it only passes on.
+        "   :members:\n   :ignore-module-all:\n```\n"
+        for module in itertools.chain(*rooms().values())
+    }
+    project.api.mkdir(exist_ok=True)
+    for path in project.api.glob("*.md"):
+        if path.name not in pages:
+            path.unlink()
+    for name, text in pages.items():
+        path = project.api / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")

@@ -1,0 +1,102 @@
+"""What the search page looks through: every section's text as a reader sees it, in one script.
+
+Sphinx's own index knows which words a page holds, not how often, and shows formulas and code as
+they are written; so it ranks a module that mentions a word with the chapter about it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_NAMES = ("le", "ge", "approx", "to", "infty", "cdot", "times", "otimes", "sum", "int", "prod")
+_SIGNS = dict(zip(_NAMES, "≤≥≈→∞·×⊗∑∫∏", strict=True))
+_SIGNS |= {name: name for name in ("sqrt", "log", "exp", "min", "max")}
+_UNREAD = (nodes.literal_block, nodes.comment, nodes.raw, nodes.title, nodes.section, addnodes.desc)
+
+
+def readable(tex: str) -> str:
+    """A formula in plain signs, as typed: ``\\frac{h}{\\sqrt{120}}`` is ``h/sqrt(120)``."""
+
+    def sign(found: re.Match[str]) -> str:
+        try:
+            return _SIGNS.get(found[1]) or unicodedata.lookup(f"GREEK SMALL LETTER {found[1]}")
+        except KeyError:
+            return ""
+
+    tex = re.sub(r"sqrt\s*\{([^{}]*)\}", r"sqrt(\1)", tex)
+    tex = re.sub(r"([_^])\{([^{}]*)\}", r"\1\2", tex)
+    tex = re.sub(r"\\[dt]?frac\s*(?:\{([^{}]*)\}|(\w))\s*(?:\{([^{}]*)\}|(\w))", r"\1\2/\3\4", tex)
+    tex = re.sub(r"\\([a-zA-Z]+)", sign, tex)
+    return " ".join(re.sub(r"\\.|[{}&$]|\^\s", "", tex).split())
+
+
+def plain(node: nodes.Node) -> str:
+    """What a node says, without its code, its heading and the sections below it."""
+    if isinstance(node, nodes.math | nodes.math_block):
+        return readable(node.astext())
+    if isinstance(node, nodes.Text):
+        return str(node)
+    joint = "" if isinstance(node, nodes.TextElement) else " "
+    return joint.join(plain(child) for child in node.children if not isinstance(child, _UNREAD))
+
+
+def entries(document: nodes.document, page: str, words: str = "") -> Iterator[dict[str, str]]:
+    """The page's sections, and what its modules define, each with its place, title and text.
+
+    Args:
+        words: what else the page is looked for by.
+    """
+    name = ""
+    for node in document.findall(lambda n: isinstance(n, nodes.section | addnodes.desc)):
+        if isinstance(node, nodes.section):
+            title = plain(node[0]) if isinstance(node[0], nodes.title) else ""
+            title, ids = title or node[0].astext(), node["ids"]
+        else:
+            title, ids = node[0].get("fullname", ""), node[0]["ids"]
+        if ids:
+            text = " ".join(
+                " ".join(
+                    plain(child) for child in node.children if not isinstance(child, _UNREAD)
+                ).split()
+            )
+            yield {
+                "page": page,
+                "id": ids[0] if name else "",
+                "title": title,
+                "name": name or title,
+                "text": text,
+                "words": words,
+            }
+        name, words = name or title, ""
+
+
+def collect(app: Sphinx, document: nodes.document, page: str) -> None:
+    """Keep a page's entries until all pages are read."""
+    words = " ".join(
+        m["content"] for m in document.findall(nodes.meta) if m.get("name") == "keywords"
+    )
+    found: dict[str, Any] = app.__dict__.setdefault("xsquared_entries", {})
+    found[page] = list(entries(document, page, words))
+
+
+def write_index(app: Sphinx, failure: Exception | None) -> None:
+    """Write what was collected, as a script: a page opened from a disk may not fetch."""
+    if failure is None:
+        found = [
+            entry for page in app.__dict__.get("xsquared_entries", {}).values() for entry in page
+        ]
+        text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        Path(app.outdir, "searchentries.js").write_text(
+            f"window.entries={text};\n", encoding="utf-8"
+        )

@@ -1,0 +1,133 @@
+"""The orthogonal greedy algorithm: which neurons to insert into a network, and which to take out.
+
+A network without its hidden rows is a dictionary: every neuron is a block of columns, its gate and
+factors times what stands linearly behind them. The algorithm takes, of many candidates, the one
+whose block lowers the error most when all linear weights are fitted anew, and so on from there.
+
+References:
+    DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf. Theory 68
+    (2022), for its rates with ridge functions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsquared.training.variable_projection import Rows, hidden, rows_on_data
+from xsquared.units import Unit
+
+#: Numbers of the candidates' columns that are formed at a time; they should stay in a cache.
+_CHUNK = 2**20
+#: Squares of what is left of a column, as a share of the column's, that count as rounding.
+_ROUNDING = 1e-12
+
+
+def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator) -> Rows:
+    """Neurons whose gates and factors cut the data (N, d).
+
+    A factor is drawn for itself, is the gate's own row, so that the neuron has one more continuous
+    derivative, or is constant, so that the neuron is one of a unit with a factor less. Gates that
+    are no powers have a width of their own; it is drawn over a factor of 16.
+    """
+    rows = rows_on_data(unit, x, count, draw)
+    gate, constant = rows.gate, torch.zeros_like(rows.gate)
+    constant[:, -1] = 1.0
+    factors = []
+    for factor in rows.factors:
+        kind = torch.from_numpy(draw.integers(3, size=(count, 1)))
+        factors.append(torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant)))
+    if unit.gate.degree is None:
+        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (count, 1)))
+    return Rows(gate, tuple(factors))
+
+
+def insertions(
+    unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
+) -> list[int]:
+    """Which neurons of a pool the orthogonal greedy algorithm inserts, in its order.
+
+    With C the columns of a candidate, orthogonalised against those in use, and r the residual, it
+    is the candidate with the largest r'C (C'C + ridge)^-1 C'r. The Gram matrices C'C are kept up to
+    date by the new directions alone, so that nothing larger than the gates' values is stored.
+
+    Args:
+        unit: of the standard formula.
+        points: (N, d + 1), homogeneous.
+        y: (N,) values.
+        rows: the neurons in use, possibly none.
+        pool: candidates, at least as many as are to be inserted.
+        count: how many.
+        ridge: multiple of the weights' sum of squares added to the mean square error.
+    """
+    right = points if unit.factors else points[:, -1:]
+    k = right.shape[1]
+    new = basis = _basis(_design(unit, points, rows))
+    residual = y - basis @ (basis.T @ y)
+    neurons = hidden(unit, points, pool)
+    parts = neurons.split(max(_CHUNK // (len(y) * k), 1), dim=1)
+    grams: list[Tensor] = []
+    chosen: list[int] = []
+    while len(chosen) < count:
+        gains = []
+        for i, part in enumerate(parts):
+            block = part[:, :, None] * right[:, None, :]
+            if not chosen:
+                turned = block.transpose(0, 1)
+                grams.append(turned.mT @ turned)
+                sizes = grams[i].diagonal(dim1=1, dim2=2)
+                sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
+            columns = block.flatten(1)
+            explained = (new.T @ columns).unflatten(1, (-1, k)).transpose(0, 1)
+            grams[i] = grams[i] - explained.mT @ explained
+            slope = (residual @ columns).unflatten(0, (-1, k))
+            gains.append((slope * torch.linalg.solve(grams[i], slope)).sum(dim=1))
+        gain = torch.cat(gains)
+        gain[chosen] = -math.inf
+        chosen.append(int(gain.argmax()))
+        new = _basis(neurons[:, chosen[-1], None] * right, basis)
+        basis = torch.cat([basis, new], dim=1)
+        residual = residual - new @ (new.T @ residual)
+    return chosen
+
+
+def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:
+    """By how much the loss would rise without each neuron, the others' linear weights refitted.
+
+    With c the weights of a neuron and S the block of the inverse of the normal equations' matrix
+    that belongs to them, that is c' S^-1 c. Arguments as for :func:`insertions`; (n,).
+    """
+    n = len(rows.gate)
+    design = _design(unit, points, rows)
+    gram = design.T @ design
+    gram.diagonal()[:-1].add_(ridge * len(y))
+    scale = torch.rsqrt(gram.diagonal())
+    matrix = gram * scale[:, None] * scale
+    matrix.diagonal().add_(_ROUNDING)
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
+    weights = (inverse @ (scale * (design.T @ y)))[:-1].reshape(-1, n).T
+    k = weights.shape[1]
+    blocks = inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
+    return (weights * torch.linalg.solve(blocks, weights)).sum(dim=1)
+
+
+def _design(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
+    """The columns of some neurons' linear weights, and the constant one."""
+    right = points if unit.factors else points[:, -1:]
+    columns = hidden(unit, points, rows)[:, None, :] * right[:, :, None]
+    return torch.cat([columns.flatten(1), points[:, -1:]], dim=1)
+
+
+def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
+    """An orthonormal basis of columns (N, m), of what is left of them beside an orthonormal one."""
+    length = torch.linalg.vector_norm(columns, dim=0)
+    left = columns / torch.where(length > 0, length, 1.0)
+    if others is None:
+        return torch.linalg.qr(left).Q
+    for _ in range(2):  # once leaves rounding of what is taken away
+        left = left - others @ (others.T @ left)
+    u, s, _ = torch.linalg.svd(left, full_matrices=False)
+    return u[:, s > _ROUNDING**0.5]

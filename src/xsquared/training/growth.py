@@ -1,0 +1,230 @@
+"""Growth: networks grown neuron by neuron among the data, refined jointly by variable projection.
+
+Neurons are inserted by the orthogonal greedy algorithm (:mod:`xsquared.training.greedy`); after
+every few of them all gates and factors move together under Levenberg-Marquardt steps. At each width
+asked for, neurons that matter least, or any, are exchanged for new ones as long as that lowers the
+error. Then steps go on until twice as many lower the error by less than 2 per cent, and that is
+what "converged" means here. A width starts from the network of the one before, whose error it keeps
+where all else fails: errors on the training points never rise with the width.
+
+For points not seen, each fit on the way is solved again for its linear weights under a row of
+ridges. The best of all these networks on the validation points is the one to use, filled up by
+neurons without weight where it is narrower. A gated unit grows like the square or the cube of the
+distance from the points it has seen; predictions for others are therefore confined to the range of
+the training values, widened by a margin.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from xsquared.checks import check_integer, check_integers, check_number, check_size
+from xsquared.data.dataset import Dataset
+from xsquared.errors import confined_rmse
+from xsquared.training.greedy import candidates, insertions, removal_losses
+from xsquared.training.result import Gates, Trained
+from xsquared.training.variable_projection import (
+    ProjectedFit,
+    Rows,
+    check_device,
+    iterates,
+    last,
+    require_formula,
+    rows_on_data,
+    to_network,
+)
+from xsquared.units import Unit
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Orthogonal greedy insertion and joint refinement, from width to width.
+
+    Attributes:
+        candidates: neurons drawn for each group of insertions.
+        share: neurons inserted before the next refinement, as a share of those there.
+        iterations: of a refinement on the way and after an exchange.
+        exchanges: over the width, and at least 2, these are the attempts in a row to exchange
+            neurons that must fail, lowering the error by less than ``moved``, before no more are
+            made: narrow networks have bad minima and are cheap. None where 0, or with frozen gates.
+        exchanged: share of the neurons that an attempt exchanges.
+        max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
+        moved: a fit has converged where doubling its iterations, from ``iterations`` on, lowers
+            the error by less than this share.
+        ridges: multiples of the linear weights' sum of squares added to the mean square error. The
+            last is that of training; on validation points any of them may be the best.
+        margin: by how much of the training values' range a prediction for a point not seen may
+            leave it.
+        device: ``"cpu"`` or ``"cuda"``.
+    """
+
+    name: ClassVar[str] = "growth"
+    candidates: int = 1024
+    share: float = 0.2
+    iterations: int = 15
+    exchanges: int = 32
+    exchanged: float = 0.2
+    max_iterations: int = 120
+    moved: float = 0.02
+    ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+    margin: float = 0.1
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        for name in ("candidates", "iterations", "max_iterations"):
+            check_integer(name, getattr(self, name), 1)
+        check_integer("exchanges", self.exchanges, 0)
+        for name in ("share", "exchanged", "moved"):
+            check_number(name, getattr(self, name), above=0, most=1)
+        if not self.ridges:
+            raise ValueError("ridges: expected at least one, got none")
+        for ridge in self.ridges:
+            check_number("ridges", ridge, above=0)
+        check_number("margin", self.margin, least=0)
+        check_device(self.device)
+
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+        """Train by way of the widths 1, ..., n/4, n/2; else as :meth:`grow`."""
+        widths = {-(-n_hidden // 2**halvings) for halvings in range(n_hidden.bit_length() + 1)}
+        *_, end = self.grow(data, unit, sorted(widths), gates, seed)
+        return end
+
+    def grow(
+        self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
+    ) -> Iterator[Trained]:
+        """Networks of ascending widths, each grown from the one before.
+
+        Yields:
+            What is left at each width, its iterations counted from the first width on.
+
+        Raises:
+            ValueError: a unit whose module overrides the formula, or widths that do not ascend.
+            FloatingPointError: a number that is not finite in the linear algebra.
+        """
+        require_formula(self.name, unit)
+        widths = check_integers("widths", widths, 1)
+        if any(wide <= narrow for narrow, wide in itertools.pairwise(widths)):
+            raise ValueError(f"widths: expected ascending ones, got {widths}")
+        check_size("candidates on the training points", self.candidates, len(data.train))
+        task = _Task(self, data, unit, gates == "trained", np.random.default_rng(seed))
+        fit = used = task.empty()
+        least, total = math.inf, 0
+        for width in widths:
+            before, made = fit, []
+            while (have := len(fit.rows.gate)) < width:
+                count = min(max(round(self.share * have), 1), width - have)
+                made.append(task.refined(task.inserted(fit.rows, count), self.iterations)[0])
+                fit = made[-1]
+            failed, most = 0, max(self.exchanges // width, 2) if task.trains else 0
+            while failed < min(most, self.exchanges):
+                rows = task.exchanged(fit.rows, at_random=failed > 2 and failed % 2 == 1)
+                made.append(task.refined(rows, self.iterations)[0])
+                failed = 0 if made[-1].rmse < (1 - self.moved) * fit.rmse else failed + 1
+                fit = min(fit, made[-1], key=_error)
+            end, converged = task.refined(fit.rows, self.max_iterations)
+            total += sum(fit.iterations for fit in (*made, end))
+            fit = min(task.widened(before, end.rows), fit, end, key=_error)
+            for ridge in self.ridges if data.split == "held-out" else ():
+                for candidate in (*made, end):
+                    again = last(task.run(candidate.rows, ridge, 0))
+                    if (judged := task.judged(again)) < least:
+                        least, used = judged, again
+            closest, held_out = to_network(fit, unit), data.split == "held-out"
+            yield Trained(
+                to_network(task.widened(used, fit.rows), unit) if held_out else closest,
+                "converged" if converged else "iterations",
+                total,
+                fit.rmse,
+                closest=closest,
+                margin=self.margin if held_out else None,
+            )
+
+
+def _error(fit: ProjectedFit) -> float:
+    return fit.rmse
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is grown: a unit on the data, by the solver's settings and one stream of draws."""
+
+    solver: Growth
+    data: Dataset
+    unit: Unit
+    trains: bool
+    draw: np.random.Generator
+
+    @cached_property
+    def points(self) -> Tensor:
+        """The training points (N, d + 1), homogeneous, on the solver's device."""
+        x = torch.tensor(self.data.train.x, device=self.solver.device)
+        return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+
+    @cached_property
+    def y(self) -> Tensor:
+        """Their values (N,)."""
+        return torch.tensor(self.data.train.y, device=self.solver.device)
+
+    def run(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
+        x, trains = self.points[:, :-1], self.trains
+        return iterates(
+            self.unit, x, self.y, rows, train_gates=trains, max_iterations=limit, ridge=ridge
+        )
+
+    def refined(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
+        """The end of a descent, and whether it converged."""
+        due, before = self.solver.iterations, math.inf
+        for fit in self.run(rows, self.solver.ridges[-1], limit):
+            if fit.iterations == due:
+                if fit.rmse > (1 - self.solver.moved) * before:
+                    return fit, True
+                due, before = 2 * due, fit.rmse
+        return fit, fit.status == "converged"
+
+    def empty(self) -> ProjectedFit:
+        """The mean of the values, without neurons."""
+        rows = rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
+        mean = self.y.mean(dim=0, keepdim=True)
+        return ProjectedFit(
+            rows.to(self.solver.device), mean, float(self.y.std(correction=0)), 0, "converged"
+        )
+
+    def widened(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
+        """The same function with as many neurons as the rows, the last of which fill it up."""
+        have, width = len(fit.rows.gate), len(rows.gate)
+        weights = fit.linear.new_zeros(self.points.shape[1] if self.unit.factors else 1, width)
+        weights[:, :have] = fit.linear[:-1].reshape(len(weights), have)
+        linear = torch.cat([weights.flatten(), fit.linear[-1:]])
+        return replace(fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear)
+
+    def judged(self, fit: ProjectedFit) -> float:
+        """The error on the validation points."""
+        points, seen = self.data.validation, self.data.train.y
+        network = to_network(fit, self.unit)
+        return confined_rmse(network, points.x, points.y, seen, self.solver.margin)
+
+    def inserted(self, rows: Rows, count: int) -> Rows:
+        """Some rows and as many more as asked for, of candidates drawn among the data."""
+        wanted, ridge = max(self.solver.candidates, count), self.solver.ridges[-1]
+        pool = candidates(self.unit, self.data.train.x, wanted, self.draw).to(self.solver.device)
+        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
+        return rows.joined(pool.taken(torch.tensor(chosen)))
+
+    def exchanged(self, rows: Rows, at_random: bool) -> Rows:
+        """The rows with some exchanged: those that matter least, or any."""
+        n, ridge = len(rows.gate), self.solver.ridges[-1]
+        count = max(round(self.solver.exchanged * n), 1)
+        order = torch.from_numpy(self.draw.permutation(n))
+        if not at_random:
+            order = removal_losses(self.unit, self.points, self.y, rows, ridge).argsort()
+        kept = order[count:].sort().values
+        return self.inserted(rows.taken(kept), count)

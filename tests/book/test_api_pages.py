@@ -1,0 +1,35 @@
+"""The reference has a page for each module, and indices that lead to all of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from xsquared.book.api_pages import rooms, write_pages, write_rooms
+from xsquared.book.project import Project
+
+MODULES = [module for modules in rooms().values() for module in modules]
+
+
+def test_each_module_has_a_page_and_those_gone_have_none(small_project: Project) -> None:
+    write_pages(small_project)
+    pages = {path.stem: path for path in small_project.api.iterdir()}
+    assert sorted(pages) == sorted(MODULES)
+    assert ".. automodule:: xsquared.slopes\n" in pages["xsquared.slopes"].read_text()
+    before = pages["xsquared.slopes"].stat().st_mtime_ns
+    gone = small_project.api / "xsquared.gone.md"
+    gone.write_text("# Gone")
+    pages["xsquared.units"].write_text("changed")
+    write_pages(small_project)
+    assert not gone.exists()
+    assert "automodule" in pages["xsquared.units"].read_text()
+    assert pages["xsquared.slopes"].stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize(("first", "last"), [("checks", "cli"), ("tables", "papers")])
+def test_an_index_says_what_each_module_is(small_project: Project, first: str, last: str) -> None:
+    lines = write_rooms(small_project, first, last).splitlines()
+    known = list(rooms())
+    chosen = known[known.index(f"xsquared.{first}") : known.index(f"xsquared.{last}") + 1]
+    assert len(lines) == sum(len(rooms()[room]) for room in chosen)
+    assert all(line.partition("`: ")[2].strip() for line in lines)
+    assert any("{doc}`xsquared.tables </api/xsquared.tables>`" in line for line in lines)

@@ -1,0 +1,65 @@
+"""Room for what comes late: formulas are set and pictures loaded without anything moving."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from xsquared.book.page_html import height_of, mend_body, reserve_room, size_images, width_of
+
+X = '<span class="math notranslate nohighlight">\\(x\\)</span>'
+
+
+def test_punctuation_stays_with_its_formula() -> None:
+    assert reserve_room(f"at {X}, and ({X})").count('<span class="unbroken">') == 2
+    made = reserve_room(f"({X}).")
+    assert made.startswith('<span class="unbroken">(<span class="math')
+    assert made.endswith("</span>).</span>")
+    assert "unbroken" not in reserve_room(f"at {X} and")
+    assert reserve_room("f(x), <span>no formula</span>.") == "f(x), <span>no formula</span>."
+
+
+def test_a_displayed_formula_keeps_its_place_and_number() -> None:
+    box = '<div class="amsmath math notranslate" id="equation-a">\n<span>(1)</span>\\[x\\]</div>'
+    made = reserve_room(box)
+    assert made == box.replace('id="equation-a"', 'id="equation-a" style="--room:4.1em"')
+
+
+@pytest.mark.parametrize(
+    ("tex", "least", "most"),
+    [
+        (r"\(x\)", 0.4, 1),
+        (r"\(\mathrm{GELU}(z)\)", 3, 6),
+        (r"\(f''_0\)", 0.5, 2),
+        (r"\(\frac{1}{\sqrt{120}}\)", 1, 4),
+    ],
+)
+def test_width_is_about_right(tex: str, least: float, most: float) -> None:
+    assert least < width_of(tex) < most
+
+
+def test_height_grows_with_rows_and_fractions() -> None:
+    assert height_of("x") < height_of(r"\frac12") < height_of(r"\frac12 \\ \frac13")
+
+
+def test_pictures_have_their_size_and_later_ones_wait(tmp_path: Path) -> None:
+    Image.new("RGB", (30, 20)).save(tmp_path / "a.png")
+    body = '<img alt="One." src="../_images/a.png" />' * 2
+    first, second = size_images(body, {"a.png": tmp_path / "a.png"}).split("/>")[:2]
+    assert 'width="30" height="20"' in first
+    assert "lazy" not in first
+    assert 'width="30" height="20" loading="lazy"' in second
+    with pytest.raises(KeyError):
+        size_images(body, {})
+
+
+def test_links_to_a_place_are_named_and_lists_are_lists() -> None:
+    made = mend_body(
+        '<a class="headerlink" href="#a" title="Link to this heading">#</a>'
+        '<div class="citation" role="doc-biblioentry">',
+        {},
+    )
+    assert 'aria-label="Link to this heading">#' in made
+    assert 'role="listitem"' in made

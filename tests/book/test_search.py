@@ -1,0 +1,36 @@
+"""What the search page gets to look through."""
+
+from __future__ import annotations
+
+import pytest
+from docutils import nodes
+from docutils.core import publish_doctree
+
+from xsquared.book.search import entries, readable
+
+
+@pytest.mark.parametrize(
+    ("tex", "plain"),
+    [
+        (r"\frac{h^2 C_2}{\sqrt{120}}", "h^2 C_2/sqrt(120)"),
+        (r"\tfrac12\bigl(f^{(k)}(x)\bigr) \le \sigma", "1/2(f^(k)(x)) ≤ σ"),
+        (r"n \approx 10 \quad (k = 2)", "n ≈ 10 (k = 2)"),
+    ],
+)
+def test_formulas_are_read_as_typed(tex: str, plain: str) -> None:
+    assert readable(tex) == plain
+
+
+def test_sections_hold_their_own_text_without_code() -> None:
+    text = "Page\n====\n\nFirst words.\n\nPart\n----\n\nOf :math:`x^2`::\n\n    code\n\nMore."
+    settings = {"doctitle_xform": False}
+    document = publish_doctree(text, settings_overrides=settings)
+    page, part = entries(document, "chapters/page", "key")
+    assert page == {
+        "page": "chapters/page", "id": "", "title": "Page", "name": "Page", "text": "First words.",
+        "words": "key",
+    }  # fmt: skip
+    assert part["id"] == "part"
+    assert (part["title"], part["name"], part["words"]) == ("Part", "Page", "")
+    assert part["text"] == "Of x^2: More."
+    assert isinstance(document, nodes.document)

@@ -1,0 +1,84 @@
+"""The coverage table is complete: nothing numbered is missing, no entry of ours is left over."""
+
+from __future__ import annotations
+
+import pytest
+
+from xsquared.papers import gated_units, gelu_linearization
+from xsquared.papers.coverage import Place, places
+from xsquared.papers.errata import errata
+from xsquared.papers.ledger import ClaimError, ledger
+
+#: What the papers number, and their sections: read off the papers, not off the table.
+NUMBERED = {
+    "gated-units": [
+        "Abstract",
+        *(f"Section {s}" for s in ("1", "2", "3", "4.1", "4.2", "4.3", "5")),
+        "Appendix A",
+        "Appendix B",
+        *(f"Eq. ({n})" for n in range(1, 18)),
+        *(f"Fig. {n}" for n in range(1, 12)),
+        *(
+            f"Table 1, {row}"
+            for row in ("line", "sine", *(f"friedman{n}" for n in (1, 2, 3)), "airfoil", "housing")
+        ),
+    ],
+    "gelu-linearization": [
+        "Abstract",
+        "Section 1",
+        *(f"Section 2.1.{n}" for n in range(1, 5)),
+        *(f"Section 2.2.{n}" for n in range(1, 5)),
+        "Section 2.3",
+        "Section 2.3.1",
+        *(f"Section 3.1.{n}" for n in range(1, 4)),
+        *(f"Section 3.2.{n}" for n in range(1, 4)),
+        *(f"Eq. ({n})" for n in range(1, 7)),
+        *(f"Table 1, [-{r}, {r}]" for r in (1, 3, 5, 7)),
+        *(f"Table 2, {row}" for row in ("Wx", "Taylor", "linearised", "tanh")),
+        *(f"Table 3, {row}" for row in ("Taylor", "linearised")),
+        "Fig. 1",
+    ],
+}
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_every_number_and_section_is_there_and_no_other(paper: str) -> None:
+    assert {place.where for place in places() if place.paper == paper} == set(NUMBERED[paper])
+
+
+@pytest.mark.parametrize("paper", NUMBERED)
+def test_every_equation_is_proved_where_it_is_numbered(paper: str) -> None:
+    module = {"gated-units": gated_units, "gelu-linearization": gelu_linearization}[paper]
+    numbers = {f"Eq. ({e.number})": e.key for e in module.equations() if e.number.isdigit()}
+    for where, key in numbers.items():
+        assert any(p.where == where and key in p.entries for p in places() if p.paper == paper)
+    assert set(numbers) == {where for where in NUMBERED[paper] if where.startswith("Eq.")}
+
+
+def test_every_entry_of_the_ledger_has_its_place_in_its_own_paper() -> None:
+    papers = {claim.id: claim.paper for claim in ledger().values()}
+    papers |= {slip.key: slip.paper for slip in errata()}
+    found = {(entry, place.paper) for place in places() for entry in place.entries}
+    assert papers.items() <= found
+    assert all(papers.get(entry, paper) == paper for entry, paper in found)
+
+
+def test_what_is_said_is_a_sentence_and_stands_once() -> None:
+    said = [(place.paper, place.where, place.says) for place in places()]
+    assert len(said) == len(set(said))
+    for place in places():
+        assert place.says.endswith(".")
+        assert not place.reason or place.reason.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, "expected either entries or the reason"),
+        ({"entries": ["gu-eq1"], "reason": "why"}, "expected either entries or the reason"),
+        ({"entries": ["gu-eq99"]}, r"neither claim, equation nor erratum: \['gu-eq99'\]"),
+    ],
+)
+def test_incomplete_places_are_refused(change: dict, message: str) -> None:
+    with pytest.raises(ClaimError, match=message):
+        Place("gated-units", "Eq. (1)", "Something.", **change)

@@ -1,0 +1,79 @@
+"""The paper's plotted points, and the slopes of Table 1 through them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xsquared.papers.figures import paper_points
+from xsquared.papers.ledger import ledger
+from xsquared.papers.table1 import table1_slopes
+from xsquared.slopes import Slope, fit_slope
+from xsquared.studies.scaling import Scaling
+from xsquared.units import parameter_count
+
+
+@pytest.mark.parametrize(
+    ("figure", "unit", "claim"),
+    [
+        ("3", "mlp", "gu-fig3-mlp-slope"),
+        ("3", "glu", "gu-fig3-glu-slope"),
+        ("5", "gqu", "gu-fig5-gqu-slope"),
+    ],
+)
+def test_the_points_give_the_printed_slopes(figure: str, unit: str, claim: str) -> None:
+    widths, errors = paper_points(figure, "line", unit)
+    assert np.array_equal(widths, np.arange(3, 51))
+    counts = [parameter_count(unit, 1, int(n)) for n in widths]
+    printed = ledger()[claim if unit == "gqu" else f"{claim}-p"].value
+    assert fit_slope(counts, errors).value == pytest.approx(printed, abs=0.011)
+
+
+def test_every_curve_is_positive_and_ascending() -> None:
+    widths, errors = paper_points("6", "friedman1", "mlp")
+    assert widths[0] == 1
+    assert widths[-1] == 899
+    assert (np.diff(widths) > 0).all()
+    assert (errors > 0).all()
+    assert len(widths) == len(errors) <= 253
+
+
+@pytest.mark.parametrize(
+    ("curve", "message"),
+    [
+        (("8", "line", "mlp"), "unknown figure '8'; known are 3, 4, 5, 6, 7"),
+        (("3", "sine", "mlp"), "unknown problem 'sine'; known are line"),
+        (("6", "sine", "gqu"), "unknown unit 'gqu'; known are glu, mlp"),
+    ],
+)
+def test_curves_that_the_paper_lacks(curve: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        paper_points(*curve)
+
+
+def scaling(factor: float) -> Scaling:
+    """Errors 1/n up to 16 neurons and 4/n^1.5 beyond, times a factor for each of three seeds."""
+    widths = np.array([4, 8, 16, 32, 64])
+    errors = np.where(widths <= 16, 1 / widths, 4 / widths**1.5)
+    rows = factor * errors * np.array([[0.5], [1.0], [3.0]])
+    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 5, 0))
+
+
+def test_slopes_by_protocol() -> None:
+    found = {("sine", "mlp", split): scaling(2.0) for split in ("paper", "held-out")}
+    slopes = table1_slopes(found, "sine", "mlp")
+    claim = ledger()["gu-table1-sine-mlp"]
+    assert {claim.protocol, *claim.alternatives} <= set(slopes)
+    assert slopes["training-points-from-16"] == pytest.approx(-1.5)
+    assert -1.5 < slopes["training-points-from-8"] < slopes["training-points"] < -1
+    assert slopes["held-out"] == pytest.approx(slopes["training-points"])
+    assert slopes["training-points-parameters"] == -9
+    assert slopes["paper-table"] == claim.value
+    assert slopes["paper-points-from-20"] == pytest.approx(-0.91, abs=0.006)
+
+
+def test_a_study_without_the_problem_leaves_the_papers_points() -> None:
+    slopes = table1_slopes({}, "airfoil", "glu")
+    assert slopes["training-points"] is None
+    assert slopes["held-out"] is None
+    assert slopes["paper-points-10-100"] == pytest.approx(-0.39, abs=0.006)

@@ -1,0 +1,45 @@
+"""The study of one dimension: what its protocols train, and on which points."""
+
+from __future__ import annotations
+
+import pytest
+
+from xsquared.functions import target
+from xsquared.studies import STUDIES
+from xsquared.studies.experiment import dataset, run_trial
+from xsquared.studies.line import LINE_PROTOCOLS, line_trials
+
+
+@pytest.mark.parametrize("protocol", LINE_PROTOCOLS)
+def test_a_protocols_trials_run_on_its_points(protocol: str) -> None:
+    mlp, glu, gqu = line_trials(protocol, [3], 1)
+    assert [trial.unit for trial in (mlp, glu, gqu)] == ["mlp", "glu", "gqu"]
+    assert len(dataset(glu).train) == (glu.points or 10_000)
+    assert run_trial(glu)["parameters"] == 16
+
+
+def test_gates_that_move_do_better_than_gates_that_do_not() -> None:
+    error = {p: run_trial(line_trials(p, [6], 1)[1])["integral_rmse"] for p in LINE_PROTOCOLS}
+    assert error["trained"] < error["newton-gates"] < error["newton"] * 1.001
+    assert error["trained"] < error["varpro"] * 1.001
+    assert error["newton"] == pytest.approx(error["frozen"], rel=1e-2)  # an even width
+
+
+def test_every_width_to_fifty_is_declared_and_a_budget_names_more_work() -> None:
+    trials = set(STUDIES["line"].trials)
+    for protocol in LINE_PROTOCOLS:
+        assert trials >= set(line_trials(protocol, range(1, 51)))
+        once, twice = (line_trials(protocol, [5], 1, budget=b)[0] for b in (1, 2))
+        assert dict(twice.settings)["max_iterations"] >= 10
+        assert dict(twice.settings) != dict(once.settings)
+        assert twice in trials
+    assert set(line_trials("trained", [7], 1, target("1/(1 + 9*x**2)"))) <= trials
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="unknown protocol 'gates'; known are"):
+        line_trials("gates", [3])
+    with pytest.raises(ValueError, match="widths: expected an integer >= 1, got 0"):
+        line_trials("frozen", [0])
+    with pytest.raises(ValueError, match="budget: expected an integer >= 1, got 0"):
+        line_trials("frozen", [3], budget=0)

@@ -1,0 +1,110 @@
+"""The greedy choice and the least loss of a neuron, each against dense least squares."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.training.test_variable_projection import RECORDS, bent_record, problem, rows
+from xsquared.training.greedy import candidates, insertions, removal_losses
+from xsquared.training.variable_projection import Rows
+from xsquared.units import UNITS, Unit
+
+#: Too weak to matter: the criterion penalises what is inserted, not what is there already.
+RIDGE = 1e-13
+
+
+def homogeneous(x: torch.Tensor) -> torch.Tensor:
+    return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
+
+
+def least_loss(unit: Unit, x: torch.Tensor, y: torch.Tensor, neurons: Rows) -> float:
+    """Mean square error plus penalty of the best linear weights, by numpy and one dense matrix."""
+    points = homogeneous(x).numpy()
+    hidden = unit.gate.value(torch.from_numpy(points @ neurons.gate.numpy().T)).numpy()
+    for factor in neurons.factors:
+        hidden = hidden * (points @ factor.numpy().T)
+    if unit.factors:
+        hidden = np.hstack([column[:, None] * points for column in hidden.T] or [hidden])
+    m = hidden.shape[1]
+    scaled = np.column_stack([hidden, np.ones(len(x))]) / math.sqrt(len(x))
+    matrix = np.vstack([scaled, np.eye(m, m + 1) * math.sqrt(RIDGE)])
+    right = np.concatenate([y.numpy() / math.sqrt(len(x)), np.zeros(m)])
+    weights = np.linalg.lstsq(matrix, right, rcond=None)[0]
+    return float(np.sum((matrix @ weights - right) ** 2))
+
+
+@pytest.mark.parametrize("used", [0, 3])
+@bent_record
+def test_each_insertion_lowers_the_loss_as_much_as_the_best_candidate(
+    unit: Unit, used: int
+) -> None:
+    x, y = problem(2, 1)
+    network, pool = rows(unit, x, 3, 2).taken(slice(used)), rows(unit, x, 12, 3)
+    chosen = insertions(unit, homogeneous(x), y, network, pool, 3, RIDGE)
+    assert len({*chosen}) == 3
+    for place in chosen:
+        reached = [
+            least_loss(unit, x, y, network.joined(pool.taken(slice(i, i + 1)))) for i in range(12)
+        ]
+        assert reached[place] <= min(reached) * (1 + 1e-3) + 1e-12
+        network = network.joined(pool.taken(slice(place, place + 1)))
+
+
+def test_candidates_in_parts_are_chosen_as_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = problem(3, 4)
+    glu = UNITS["glu"]
+    task = glu, homogeneous(x), y, rows(glu, x, 2, 5), rows(glu, x, 50, 6), 5, RIDGE
+    together = insertions(*task)
+    monkeypatch.setattr("xsquared.training.greedy._CHUNK", 7 * 4 * len(y))
+    assert insertions(*task) == together
+
+
+@bent_record
+def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
+    """Its columns are explained already, or zero."""
+    x, y = problem(2, 7)
+    used, other = rows(unit, x, 1, 8), rows(unit, x, 1, 9)
+    dead = Rows(0 * other.gate, other.factors)
+    dead.gate[:, -1] = -1e3
+    pool = used.joined(dead).joined(other)
+    assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE) == [2]
+
+
+@bent_record
+def test_what_a_neuron_is_worth_is_the_loss_without_it(unit: Unit) -> None:
+    x, y = problem(2, 10)
+    network = rows(unit, x, 4, 11)
+    whole = least_loss(unit, x, y, network)
+    losses = removal_losses(unit, homogeneous(x), y, network, RIDGE) / len(y)
+    for i in range(4):
+        others = network.taken(torch.tensor([j for j in range(4) if j != i]))
+        expected = least_loss(unit, x, y, others) - whole
+        assert float(losses[i]) == pytest.approx(expected, rel=1e-3, abs=1e-9)
+
+
+@given(st.sampled_from(RECORDS), st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_candidates_cut_the_data(unit: Unit, dim: int, seed: int) -> None:
+    x = np.random.default_rng(seed).standard_normal((11, dim))
+    pool = candidates(unit, x, 90, np.random.default_rng(seed))
+    z = np.column_stack([x, np.ones(11)]) @ pool.gate.numpy().T
+    assert ((z > 0).any(axis=0) & (z < 0).any(axis=0)).all()
+    lengths = torch.linalg.vector_norm(pool.gate[:, :-1], dim=1)
+    if unit.gate.degree is None:
+        assert lengths.max() / lengths.min() > 4
+        assert lengths.min() > 0.49
+    else:
+        torch.testing.assert_close(lengths, torch.ones(90, dtype=torch.float64))
+    constant = torch.eye(dim + 1, dtype=torch.float64)[-1]
+    assert len(pool.factors) == max(len(unit.factors) - 1, 0)
+    for factor in pool.factors:
+        assert (factor == constant).all(dim=1).any()
+        along = (factor == pool.gate).all(dim=1)
+        assert unit.gate.degree is None or along.any()
+        assert not (along | (factor == constant).all(dim=1)).all()
