@@ -193,7 +193,11 @@ def _declared() -> tuple[Study, ...]:
     tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
     smooth, smooth_line = smooth_trials(), smooth_line_trials()
     short = map_trials("short", (2,), (8,))
-    maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
+    maps = (
+        *map_trials(features=(8, 16, 32)),
+        *map_trials(dimensions=(4, 8, 16), features=(64,)),
+        *map_trials("optimal", (4, 16), (16, 64)),
+    )
     quality = quality_trials()
     every = range(1, 51)
     line = tuple(
