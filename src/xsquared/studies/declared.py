@@ -194,7 +194,8 @@ def _declared() -> tuple[Study, ...]:
     smooth, smooth_line = smooth_trials(), smooth_line_trials()
     short = map_trials("short", (2,), (8,))
     maps = (
-        *map_trials(features=(8, 16, 32)),
+        *map_trials(features=(8, 16)),
+        *map_trials(dimensions=(2, 4, 8), features=(32,)),
         *map_trials(dimensions=(4, 8, 16), features=(64,)),
         *map_trials("optimal", (4, 16), (16, 64)),
     )
