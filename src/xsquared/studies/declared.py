@@ -6,7 +6,7 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -16,15 +16,12 @@ from xsquared.studies.experiment import run_trial
 from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared.studies.learned_maps import map_trials, run_map
 from xsquared.studies.line import LINE_PROTOCOLS, line_trials
-from xsquared.studies.scaling import LINE, scaling_trials
+from xsquared.studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared.studies.trial import Trial
+from xsquared.units import PAPER_UNITS
 
-_WIDTHS, _SEEDS = (4, 8, 16, 32, 64), 5
-_POINTS = (
-    "the gated-units paper's section 4.3: one network at each width from several seeds of data and "
-    "starts, along a falling ridge; train_rmse is the error on the training points of the network "
-    "that fits them best, test_rmse that of the one chosen on the validation points"
-)
+#: The problems of the gated-units paper's Figs. 6 and 7.
+SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
 
 
 #: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
@@ -96,26 +93,39 @@ class Study:
             raise ValueError(f"{self.name}: expected each trial once, and a sample of them")
 
 
-def smooth_trials(
-    gates: tuple[str, ...] = ("relu", "gelu", "silu"),
-    widths: tuple[int, ...] = (4, 8, 12),
-    seeds: int = 3,
+def table1_trials(
+    widths: Sequence[int] = WIDTHS, seeds: int = 10, widest_gqu: int = 32
 ) -> tuple[Trial, ...]:
-    """GLUs with several gates on the planar sine, by the protocol of the other problems."""
-    return tuple(
-        Trial(
-            "glu",
-            n,
-            "sine",
-            activation=gate,
-            solver="ridge_path",
-            seed=seed,
-            protocol="points",
-        )
-        for n in widths
+    """Every trial behind Table 1, seed after seed.
+
+    A GQU of 32 neurons has as many parameters as a GLU of 46, and takes longer to train.
+    """
+    problems = {"held-out": SYNTHETIC + TABLES, "paper": TABLES, "author": SYNTHETIC + TABLES}
+    sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
+    sizes["gqu"] = tuple(n for n in widths if n <= widest_gqu)
+    trials = [
+        trial
+        for protocol, names in problems.items()
+        for unit in PAPER_UNITS
+        for trial in scaling_trials(names, sizes[unit], seeds, protocol, (unit,))
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
+
+
+def smooth_trials(
+    gates: Sequence[str] = ("relu", "gelu", "silu"),
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    seeds: int = 10,
+) -> tuple[Trial, ...]:
+    """GLUs with several gates on a smooth target of the plane and on one with a kink."""
+    trials = [
+        trial
         for gate in gates
-        for seed in range(seeds)
-    )
+        for trial in scaling_trials(
+            ("sine", "kink"), widths, seeds, units=("glu",), activation=gate
+        )
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
 
 
 #: Analytic targets of one variable: the paper's, and Runge's function.
@@ -180,18 +190,12 @@ def quality_trials(
     )
 
 
-def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """The narrowest GLU on each problem with each gate and split, from one seed."""
-    least = min(trial.n_hidden for trial in trials)
-    narrow = (trial for trial in trials if (trial.n_hidden, trial.seed) == (least, 0))
-    return tuple(trial for trial in narrow if trial.unit == "glu")
-
-
 def _declared() -> tuple[Study, ...]:
-    synthetic = [LINE, "sine", "friedman1", "friedman2", "friedman3"]
-    dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
-    tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
-    smooth, smooth_line = smooth_trials(), smooth_line_trials()
+    grown = {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
+    # Runs that end early, for the sample.
+    narrow = tuple(trial for trial in table1_trials((2,), 2) if trial.unit == "glu")
+    narrow_smooth = smooth_trials(widths=(2,), seeds=2)
+    smooth_line = smooth_line_trials()
     short = map_trials("short", (2,), (8,))
     maps = (*map_trials(features=(8,)), *map_trials(dimensions=(2,), features=(16,)))
     quality = quality_trials()
@@ -204,7 +208,6 @@ def _declared() -> tuple[Study, ...]:
             *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
         )
     ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
-    integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
             "line",
@@ -214,25 +217,20 @@ def _declared() -> tuple[Study, ...]:
             tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
         ),
         Study(
-            "dimensions",
-            "MLP, GLU and GQU on synthetic problems of one to five inputs",
-            {"points": _POINTS} | integral,
-            dimensions,
-            _narrow(dimensions),
-        ),
-        Study(
-            "tables",
-            "MLP, GLU and GQU on two tables of measurements",
-            {"points": _POINTS},
-            tables,
-            _narrow(tables),
+            "table1",
+            "MLP, GLU and GQU on problems of two to eight inputs",
+            grown,
+            (*narrow, *table1_trials()),
+            tuple(trial for trial in narrow if trial.seed == 0),
+            run_scaling,
         ),
         Study(
             "smooth_gates",
-            "GLUs with ReLU, GELU and SiLU gates on a smooth target of two inputs",
-            {"points": _POINTS},
-            smooth,
-            _narrow(smooth),
+            "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
+            {"held-out": grown["held-out"]},
+            (*narrow_smooth, *smooth_trials()),
+            tuple(trial for trial in narrow_smooth if trial.seed == 0),
+            run_scaling,
         ),
         Study(
             "smooth_line",
