@@ -2,8 +2,8 @@
 
 The interval of a regression covers scatter about a line. It does not cover the bias of widths too
 small for the asymptotic regime, so local slopes belong beside it, and it says nothing about seeds:
-over them an interval is one for the mean of the slopes that single seeds have. Errors near the floor of float64 flatten a slope and
-are dropped, and the result says how many.
+over them an interval is one for the mean of the slopes that single seeds have. Errors near the
+floor of float64 flatten a slope and are dropped, and the result says how many.
 """
 
 from __future__ import annotations

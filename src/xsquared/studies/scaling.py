@@ -39,9 +39,9 @@ SCALING_PROTOCOLS: Mapping[str, tuple[str, Gates, Split, tuple, str]] = MappingP
             "held-out",
             (),
             "grown from width to width until twice the iterations lower the error by less than 2 "
-            "per cent; train_N is the error on the training points of the network of N neurons that "
-            "fits them best, test_N that on fresh points of the one chosen on validation points, "
-            "grid_N that of the former on the author's 44 x 44 test points of a planar target",
+            "per cent; train_N is the error on the training points of the network of N neurons "
+            "that fits them best, test_N that on fresh points of the one chosen on validation "
+            "points, grid_N that of the former on the author's 44 x 44 points of a planar target",
         ),
         "paper": (
             "growth",
@@ -56,8 +56,8 @@ SCALING_PROTOCOLS: Mapping[str, tuple[str, Gates, Split, tuple, str]] = MappingP
             "frozen",
             "paper",
             (("max_iterations", 1),),
-            "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction of "
-            "the author's code, which does not record what Figs. 6 and 7 used",
+            "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction "
+            "of the author's code, which does not record what Figs. 6 and 7 used",
         ),
     }
 )
@@ -221,7 +221,8 @@ def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, 
 
 
 def _on_the_grid(data: Dataset, made: Fit) -> float:
-    assert data.target is not None and made.closest is not None
+    assert data.target is not None
+    assert made.closest is not None
     ends = [np.linspace(*interval, _GRID) for interval in data.target.domain]
     x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
     y = (data.target(*x.T) - data.target_mean) / data.target_scale
