@@ -149,7 +149,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
 def test_incomplete_results_are_refused() -> None:
     trials = scaling_trials(["sine"], [4, 8], 2, units=["mlp"])
     lost = replace(power_law(trials[0]), status="failed", message="killed")
-    with pytest.raises(ValueError, match="no errors of sine: mlp, n = 8.*failed, killed"):
+    with pytest.raises(ValueError, match=r"no errors of sine: mlp, n = 8.*failed, killed"):
         scalings([lost])
     other = scaling_trials(["sine"], [4], 2, units=["mlp"])[1]
     with pytest.raises(ValueError, match="sine, mlp: expected the same widths of every seed"):

@@ -23,7 +23,7 @@ from xsquared.data.problems import find_problem
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
 from xsquared.studies.experiment import dataset, values_of
-from xsquared.studies.trial import Result, Scalar, Trial
+from xsquared.studies.trial import Result, Scalar, Setting, Trial
 from xsquared.training import Fit, Growth, fit, grow, solver_from
 from xsquared.training.result import Gates
 from xsquared.units import PAPER_UNITS, find_unit
@@ -31,35 +31,37 @@ from xsquared.units import PAPER_UNITS, find_unit
 #: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
-SCALING_PROTOCOLS: Mapping[str, tuple[str, Gates, Split, tuple, str]] = MappingProxyType(
-    {
-        "held-out": (
-            "growth",
-            "trained",
-            "held-out",
-            (),
-            "grown from width to width until twice the iterations lower the error by less than 2 "
-            "per cent; train_N is the error on the training points of the network of N neurons "
-            "that fits them best, test_N that on fresh points of the one chosen on validation "
-            "points, grid_N that of the former on the author's 44 x 44 points of a planar target",
-        ),
-        "paper": (
-            "growth",
-            "trained",
-            "paper",
-            (),
-            "the same on the rows that the paper trains and tests on: all of the airfoils, the "
-            "first 2,000 of California Housing",
-        ),
-        "author": (
-            "newton",
-            "frozen",
-            "paper",
-            (("max_iterations", 1),),
-            "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction "
-            "of the author's code, which does not record what Figs. 6 and 7 used",
-        ),
-    }
+SCALING_PROTOCOLS: Mapping[str, tuple[str, Gates, Split, tuple[tuple[str, Setting], ...], str]] = (
+    MappingProxyType(
+        {
+            "held-out": (
+                "growth",
+                "trained",
+                "held-out",
+                (),
+                "grown from width to width until twice the iterations lower the error by less than 2 "
+                "per cent; train_N is the error on the training points of the network of N neurons "
+                "that fits them best, test_N that on fresh points of the one chosen on validation "
+                "points, grid_N that of the former on the author's 44 x 44 points of a planar target",
+            ),
+            "paper": (
+                "growth",
+                "trained",
+                "paper",
+                (),
+                "the same on the rows that the paper trains and tests on: all of the airfoils, the "
+                "first 2,000 of California Housing",
+            ),
+            "author": (
+                "newton",
+                "frozen",
+                "paper",
+                (("max_iterations", 1),),
+                "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction "
+                "of the author's code, which does not record what Figs. 6 and 7 used",
+            ),
+        }
+    )
 )
 #: Points a side of the author's test points of a planar target.
 _GRID = 44
