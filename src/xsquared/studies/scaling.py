@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -30,38 +30,31 @@ from xsquared.units import PAPER_UNITS, find_unit
 
 #: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_GROWN = (
+    "grown from width to width until twice the iterations lower the error by less than 2 per cent; "
+    "train_N is the error on the training points of the network of N neurons that fits them best"
+)
+_HELD_OUT = (
+    f"{_GROWN}, test_N that on fresh points of the one chosen on validation points, grid_N that of "
+    "the former on the author's 44 x 44 points of a planar target"
+)
+_PAPER = (
+    f"{_GROWN}: all rows of the airfoils, the first 2,000 of California Housing, as the paper's"
+)
+_AUTHOR = (
+    "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction of the "
+    "author's code, which does not record what Figs. 6 and 7 used"
+)
+_SWEEP: tuple[tuple[str, Setting], ...] = (("max_iterations", 1),)
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
-SCALING_PROTOCOLS: Mapping[str, tuple[str, Gates, Split, tuple[tuple[str, Setting], ...], str]] = (
-    MappingProxyType(
-        {
-            "held-out": (
-                "growth",
-                "trained",
-                "held-out",
-                (),
-                "grown from width to width until twice the iterations lower the error by less than 2 "
-                "per cent; train_N is the error on the training points of the network of N neurons "
-                "that fits them best, test_N that on fresh points of the one chosen on validation "
-                "points, grid_N that of the former on the author's 44 x 44 points of a planar target",
-            ),
-            "paper": (
-                "growth",
-                "trained",
-                "paper",
-                (),
-                "the same on the rows that the paper trains and tests on: all of the airfoils, the "
-                "first 2,000 of California Housing",
-            ),
-            "author": (
-                "newton",
-                "frozen",
-                "paper",
-                (("max_iterations", 1),),
-                "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction "
-                "of the author's code, which does not record what Figs. 6 and 7 used",
-            ),
-        }
-    )
+SCALING_PROTOCOLS = MappingProxyType[
+    str, tuple[str, Gates, Split, tuple[tuple[str, Setting], ...], str]
+](
+    {
+        "held-out": ("growth", "trained", "held-out", (), _HELD_OUT),
+        "paper": ("growth", "trained", "paper", (), _PAPER),
+        "author": ("newton", "frozen", "paper", _SWEEP, _AUTHOR),
+    }
 )
 #: Points a side of the author's test points of a planar target.
 _GRID = 44
