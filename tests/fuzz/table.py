@@ -1484,7 +1484,7 @@ EXEMPT = {
     r"studies\.(scaling\.(scalings|error_ratio)|sweep\.(to_frame|export))": "takes results",
     r"studies\.experiment\.(dataset|run_trial|values_of)": "takes a trial, checked when made",
     r"studies\.scaling\.run_scaling": "takes a trial, checked when made",
-    r"studies\.declared\.(table1|smooth|smooth_line|quality)_trials": "takes what a study declares",
+    r"studies\.declared\.(table1|curve|smooth|smooth_line|quality)_trials": "takes a study's",
     r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
