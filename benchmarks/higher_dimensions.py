@@ -1,17 +1,16 @@
-"""Training in several dimensions by the paper's protocol: errors and seconds by width.
+"""Networks grown in several dimensions by the paper's protocol: errors and seconds by width.
 
 Run from the root: ``python benchmarks/higher_dimensions.py [--reference FILE]``. The data are those
-of seed 0, the starts of as many seeds as asked for, on one thread. The reference file, if given, is
-a table with columns problem, unit, n_hidden, train_rmse, wall_s and status of another
-implementation on the same points; its planar errors are in units of the target. Times of runs that
-did not complete are not compared.
+of seed 0, the starts of as many seeds as asked for, on one thread; seconds are those from the first
+width on. The reference file, if given, is a table with columns problem, unit, n_hidden, train_rmse,
+wall_s and status of another implementation on the same points; its planar errors are in units of
+the target. Times of runs that did not complete are not compared.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
-import time
 from pathlib import Path
 
 import numpy as np
@@ -19,20 +18,19 @@ import pandas as pd
 import torch
 
 from xsquared.data import load
-from xsquared.training import RidgePath, fit
+from xsquared.training import grow
 
 PROBLEMS = {"sine": "sin_x_sin_y", "friedman1": "", "friedman2": "", "friedman3": ""}
 WIDTHS = (2, 4, 8, 16, 32, 64)
 
 
-def measured(problem: str, unit: str, n: int, seeds: int) -> tuple[float, float]:
-    """Median training error over starts, and mean seconds of processor time."""
+def measured(problem: str, unit: str, seeds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Median training errors over starts, and mean seconds, by width."""
     data = load(problem, 0)
-    start = time.process_time()
-    fits = [fit(data, unit, n, solver=RidgePath(), seed=seed) for seed in range(seeds)]
-    seconds = (time.process_time() - start) / seeds
-    error = float(np.median([run.train_rmse for run in fits]))
-    return error * (data.target_scale if problem == "sine" else 1.0), seconds
+    runs = [grow(data, unit, WIDTHS, seed=seed) for seed in range(seeds)]
+    errors = np.median([[one.train_rmse for one in run] for run in runs], axis=0)
+    seconds = np.mean([[one.wall_s for one in run] for run in runs], axis=0)
+    return errors * (data.target_scale if problem == "sine" else 1.0), seconds
 
 
 def main() -> None:
@@ -49,8 +47,8 @@ def main() -> None:
     print(f"problem    unit    n     error   seconds   (medians of {arguments.seeds} starts)")
     for problem, alias in PROBLEMS.items():
         for unit in ("mlp", "glu"):
-            for n in WIDTHS:
-                error, seconds = measured(problem, unit, n, arguments.seeds)
+            columns = measured(problem, unit, arguments.seeds)
+            for n, error, seconds in zip(WIDTHS, *columns, strict=True):
                 line = f"{problem:10} {unit} {n:5} {error:10.6f} {seconds:8.2f}"
                 key = (alias or problem, unit, n)
                 if reference is not None and key in reference.index:

@@ -109,13 +109,13 @@ def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
     frame = pd.DataFrame(draw.normal(size=(80, 2)), columns=["size", "age"])
     frame["price"] = frame["size"] ** 2 - frame["age"]
     frame.to_csv(tmp_path / "mine.csv", index=False)
-    mine = ["--data", str(tmp_path / "mine.csv"), "--y", "price", "--set", "most_starts=2"]
+    mine = ["--data", str(tmp_path / "mine.csv"), "--y", "price", "--set", "candidates=20"]
     out = tmp_path / "rows.csv"
     assert main(sweep(*mine, "--out", str(out))) == 0
     table = pd.read_csv(out)
     assert set(table["problem"]) == {"mine.csv"}
     assert set(table["split"]) == {"held-out"}
-    assert set(table["settings"]) == {'{"most_starts": 2}'}
+    assert set(table["settings"]) == {'{"candidates": 20}'}
     ours = ["--problem", "friedman1", "--points", "60", "--split", "paper", "--solver", "lbfgs"]
     assert main(sweep(*ours, "--gates", "frozen", "--out", str(out))) == 0
     table = pd.read_csv(out)

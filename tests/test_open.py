@@ -19,7 +19,6 @@ from xsquared.units import build, parameter_count
 FEW = {
     "varpro": {"max_iterations": 20, "starts": 2, "trial_iterations": 5},
     "growth": {"candidates": 20, "exchanges": 2, "max_iterations": 15},
-    "ridge_path": {"iterations": 2, "last_iterations": (2, 3), "most_starts": 2, "rounds": (2,)},
     "free_knots": {},
     "newton": {"max_iterations": 3},
     "adamw": {"max_iterations": 40},

@@ -119,7 +119,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         on_line, domain = made.dim == 1, made.domain
         learned["expression"] = arguments.target.strip()
     settings = {name: _parameter(value) for name, value in arguments.settings}
-    solver = arguments.solver or ("free_knots" if on_line else "ridge_path")
+    solver = arguments.solver or ("free_knots" if on_line else "growth")
     solver_from(solver, settings)
     count = len(arguments.widths) * len(arguments.unit) * arguments.seeds
     check_integer("trials, units times widths times seeds", count, 1, _MOST_TRIALS)
@@ -274,8 +274,8 @@ def _add_experiments(commands: Any) -> None:
     sweep.add_argument(
         "--solver",
         default="",
-        help="free_knots, growth, ridge_path, varpro, newton, adamw or lbfgs (without one: "
-        "free_knots for a target of one variable, ridge_path else)",
+        help="free_knots, growth, varpro, newton, adamw or lbfgs (without one: free_knots for a "
+        "target of one variable, growth else)",
     )
     sweep.add_argument(
         "--set",

@@ -1,9 +1,9 @@
 """Slopes of error against size on log-log axes: with intervals, locally, and over seeds.
 
 The interval of a regression covers scatter about a line. It does not cover the bias of widths too
-small for the asymptotic regime, so local slopes belong beside it, and it says nothing about seeds,
-which are resampled as a whole, never widths. Errors near the floor of float64 flatten a slope and
-are dropped, and the result says how many.
+small for the asymptotic regime, so local slopes belong beside it, and it says nothing about seeds:
+over them an interval is one for the mean of the slopes that single seeds have. Errors near the
+floor of float64 flatten a slope and are dropped, and the result says how many.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from xsquared.checks import check_finite_array, check_integer, check_number, check_size
+from xsquared.checks import check_finite_array, check_integer, check_number
 
 #: Errors below this multiple of the floor are dropped.
 _ABOVE_FLOOR = 100.0
@@ -108,44 +108,28 @@ def local_slopes(sizes: ArrayLike, errors: ArrayLike) -> np.ndarray:
     return slopes
 
 
-def fit_slope_over_seeds(
-    sizes: ArrayLike, errors: ArrayLike, draws: int = 2000, seed: int = 0
-) -> Slope:
-    """Slope of the median error over seeds, with a 95% interval from resampling seeds.
+def fit_slope_over_seeds(sizes: ArrayLike, errors: ArrayLike) -> Slope:
+    """The mean of the slopes of single seeds, with Student's 95% interval over them.
+
+    Seeds are independent, so their slopes are as well, however the errors of one seed hang together
+    over the sizes. The mean slope is that of the errors' geometric mean.
 
     Args:
         sizes: (m,) sizes, as in :func:`fit_slope`.
         errors: (seeds, m) errors; a row is one seed at every size.
-        draws: bootstrap samples, at least 1.
-        seed: of the resampling.
 
     Raises:
-        ValueError: fewer than two seeds, ``draws`` below 1, or as for :func:`fit_slope`.
+        ValueError: fewer than two seeds, or as for :func:`fit_slope`.
     """
-    from scipy.stats import bootstrap  # here: a second to import, for this function alone
-
     table = check_finite_array("errors", errors, ndim=2)
     x, _ = _checked(sizes, table[0] if len(table) else table)
     if len(table) < 2 or not (table > 0).all():
         raise ValueError(f"expected positive errors of 2 or more seeds, got shape {table.shape}")
-    count = check_integer("draws", draws, 1)
-    check_size("draws", count, *table.shape)
-
-    def slopes(rows: np.ndarray, axis: int) -> np.ndarray:  # noqa: ARG001 (scipy passes it)
-        medians = np.log(np.median(table[rows], axis=-2))
-        fitted: np.ndarray = np.polyfit(np.log(x), medians.T, 1)[0]
-        return fitted
-
-    interval = bootstrap(
-        (np.arange(len(table)),),
-        slopes,
-        n_resamples=count,
-        vectorized=True,
-        method="percentile",
-        rng=np.random.default_rng(check_integer("seed", seed)),
-    ).confidence_interval
-    centre = fit_slope(x, np.median(table, axis=0))
-    return replace(centre, low=float(interval.low), high=float(interval.high))
+    slopes = np.polyfit(np.log(x), np.log(table).T, 1)[0]
+    half = stdtrit(len(table) - 1, 0.975) * slopes.std(ddof=1) / np.sqrt(len(table))
+    centre = fit_slope(x, np.exp(np.log(table).mean(axis=0)))
+    value = centre.value
+    return replace(centre, low=float(value - half), high=float(value + half))
 
 
 def _checked(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

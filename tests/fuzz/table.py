@@ -323,11 +323,9 @@ door(
 door(
     "slopes.fit_slope_over_seeds",
     slopes.fit_slope_over_seeds,
-    {"sizes": _SIZES, "errors": [_ERRORS, [0.4, 0.2, 0.1]], "draws": 10, "seed": 0},
+    {"sizes": _SIZES, "errors": [_ERRORS, [0.4, 0.2, 0.1]]},
     sizes=_REGRESSION["sizes"],
     errors=(*ARRAYS, [], [_ERRORS], [[0.1], [0.2]], [_ERRORS, [0.1, 0.2, -0.1]], [[_ERRORS]]),
-    draws=(*INTEGERS, 0, 2**31 - 1),
-    seed=(*INTEGERS, -1),
 )
 _SPLINE = {"target": functions.PAPER_TARGET, "order": 2, "n_cells": 3}
 _FAMILY = (*NAMES, "Smooth")
@@ -1057,13 +1055,8 @@ for _solver, _counts, _scales in (
     ),
     (
         training.Growth,
-        ("candidates", "iterations", "max_iterations", "exchanges"),
+        ("candidates", "screened", "iterations", "max_iterations", "exchanges"),
         ("share", "exchanged", "moved", "margin"),
-    ),
-    (
-        training.RidgePath,
-        ("iterations", "last_work", "most_starts", "start_work", "kept"),
-        ("round_ridge", "margin"),
     ),
     (
         training.FreeKnots,
@@ -1264,11 +1257,11 @@ door(
 door(
     "studies.scaling.scaling_trials",
     scaling.scaling_trials,
-    {"problems": ["friedman1"], "widths": [2], "seeds": 2, "points": None},
+    {"problems": ["friedman1"], "widths": [2], "seeds": 2, "protocol": "paper"},
     problems=(["spam"], [None], [3]),
     widths=([0], [True], ["2"], [2.5], None, 3, [], [2**63]),
     seeds=(*INTEGERS, 1, 0, 10**9),
-    points=_COUNT[:-2],
+    protocol=NAMES,
 )
 door(
     "studies.committed.find_study", committed.find_study, {"name": next(iter(STUDIES))}, name=NAMES
@@ -1488,9 +1481,10 @@ EXEMPT = {
     r"constructions\.(combination|increments|shifted)": "works on a spline that was checked",
     r"studies\.(executors|provenance)\..*": "called by run_sweep",
     r"studies\.committed\.(rows|read|run|check|compare)": "takes a declared study and its trials",
-    r"studies\.(scaling\.scalings|sweep\.(to_frame|export))": "takes results of a sweep",
-    r"studies\.experiment\.(dataset|run_trial)": "takes a trial, which was checked when made",
-    r"studies\.declared\.(smooth|smooth_line|quality)_trials": "takes what a study declares",
+    r"studies\.(scaling\.(scalings|error_ratio)|sweep\.(to_frame|export))": "takes results",
+    r"studies\.experiment\.(dataset|run_trial|values_of)": "takes a trial, checked when made",
+    r"studies\.scaling\.run_scaling": "takes a trial, checked when made",
+    r"studies\.declared\.(table1|curve|smooth|smooth_line|quality)_trials": "takes a study's",
     r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",

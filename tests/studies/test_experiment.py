@@ -15,7 +15,7 @@ from xsquared.functions import target
 from xsquared.studies import Trial, experiment
 from xsquared.studies.executors import Attempt, attempt
 from xsquared.studies.experiment import dataset, run_trial
-from xsquared.training import FreeKnots, RidgePath, fit
+from xsquared.training import FreeKnots, Growth, fit
 
 
 def trial(**changes: object) -> Trial:
@@ -33,7 +33,7 @@ def trial(**changes: object) -> Trial:
 
 def on_problem(**changes: object) -> Trial:
     described = {"expression": "", "domain": (), "problem": "friedman1", "points": 100}
-    return trial(**described | {"solver": "ridge_path", "split": "held-out"} | changes)
+    return trial(**described | {"solver": "growth", "split": "held-out"} | changes)
 
 
 def test_row_is_the_fit() -> None:
@@ -46,10 +46,10 @@ def test_row_is_the_fit() -> None:
 
 def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
     row = run_trial(
-        on_problem(activation="gelu", gates="frozen", settings=(("most_starts", 2),), seed=3)
+        on_problem(activation="gelu", gates="frozen", settings=(("candidates", 20),), seed=3)
     )
     data = load("friedman1", 3, "held-out", 100)
-    solver = RidgePath(most_starts=2)
+    solver = Growth(candidates=20)
     done = fit(data, "glu", 4, solver=solver, gates="frozen", activation="gelu", seed=3)
     assert row["train_rmse"] == done.train_rmse
     assert row["test_rmse"] == done.test_rmse

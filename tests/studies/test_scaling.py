@@ -1,97 +1,173 @@
-"""Table 1's trials and slopes: which split each error belongs to, and what is refused."""
+"""Table 1's trials and slopes: which protocol each error belongs to, and what is refused."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
+from xsquared.data import load
+from xsquared.errors import rmse
 from xsquared.studies import Result, Trial
-from xsquared.studies.experiment import run_trial
-from xsquared.studies.scaling import LINE, scaling_trials, scalings
+from xsquared.studies.scaling import (
+    Scaling,
+    error_ratio,
+    run_scaling,
+    scaling_trials,
+    scalings,
+)
+from xsquared.training import Growth, Newton, fit, grow
 from xsquared.units import PAPER_UNITS, parameter_count
 
 
-def row(trial: Trial, status: str = "completed", **values: float) -> Result:
+def row(trial: Trial, status: str = "converged", **values: float) -> Result:
     return Result(trial, "f", status, "", 0.1, "2026-01-01T00:00:00+00:00", "", values)
 
 
 def power_law(trial: Trial) -> Result:
-    """Errors P^-2 and 3 P^-1, times a factor of the seed."""
-    dim = {"sine": 2, "airfoil": 5, "": 1}[trial.problem]
-    p = parameter_count(trial.unit, dim, trial.n_hidden)
-    factor = 1 + trial.seed / 10
-    return row(trial, train_rmse=factor * p**-2.0, test_rmse=3 * factor / p)
+    """Errors P^-2, 3 P^-1 and 5 P^-1/2 on training points, others and the grid, times a factor."""
+    dim, values = {"sine": 2, "airfoil": 5}[trial.problem], {}
+    for n in dict(trial.settings)["widths"]:  # type: ignore[union-attr]
+        p = parameter_count(trial.unit, dim, n)
+        for part, error in (("train", p**-2.0), ("test", 3 / p), ("grid", 5 / p**0.5)):
+            if part != "grid" or dim == 2:
+                values[f"{part}_{n}"] = (1 + trial.seed / 10) * error
+    return row(trial, **values)
 
 
-def test_synthetic_problems_need_one_trial_and_tables_two() -> None:
-    trials = scaling_trials([LINE, "sine", "airfoil", "housing"], [4, 8], 3)
-    assert len(set(trials)) == len(trials) == 2 * 3 * 3 * (1 + 1 + 2 + 2)
-    assert {(t.problem, t.solver, t.split, t.points) for t in trials} == {
-        ("", "free_knots", "paper", None),
-        ("sine", "ridge_path", "held-out", None),
-        ("airfoil", "ridge_path", "paper", None),
-        ("airfoil", "ridge_path", "held-out", None),
-        ("housing", "ridge_path", "paper", 2000),
-        ("housing", "ridge_path", "held-out", 2000),
+def few(trial: Trial) -> Trial:
+    """The same with a solver that is done soon."""
+    if trial.solver != "growth":
+        return trial
+    settings = (("candidates", 20), ("exchanges", 1), ("iterations", 2), ("max_iterations", 4))
+    return replace(trial, points=150, settings=(*trial.settings, *settings))
+
+
+def test_a_trial_holds_all_widths() -> None:
+    trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper")
+    assert len(set(trials)) == len(trials) == 2 * 3 * 3
+    assert {(t.problem, t.solver, t.split, t.points, t.n_hidden) for t in trials} == {
+        ("sine", "growth", "paper", None, 8),
+        ("housing", "growth", "paper", 2000, 8),
     }
-    assert [t.n_hidden for t in trials] == sorted(t.n_hidden for t in trials)
+    assert {dict(t.settings)["widths"] for t in trials} == {(4, 8)}
+    assert [t.seed for t in trials] == sorted(t.seed for t in trials)
+    gelu = scaling_trials(["sine"], [4], 2, units=["glu"], activation="gelu")
+    assert {(t.unit, t.activation, t.split) for t in gelu} == {("glu", "gelu", "held-out")}
 
 
-def test_more_points_go_to_all_but_the_airfoils() -> None:
-    trials = scaling_trials(["sine", "airfoil", "housing"], [4], 2, points=5000)
-    assert {(t.problem, t.points) for t in trials} == {
-        ("sine", 5000),
-        ("airfoil", None),
-        ("housing", 5000),
-    }
+def test_errors_are_those_of_grown_networks() -> None:
+    trial = few(scaling_trials(["sine"], [1, 3], 2, units=["glu"])[1])
+    values = run_scaling(trial)
+    data = load("sine", 1, "held-out", 150)
+    solver = Growth(candidates=20, exchanges=1, iterations=2, max_iterations=4)
+    made = grow(data, "glu", [1, 3], solver=solver, seed=1)
+    for n, one in zip((1, 3), made, strict=True):
+        assert values[f"train_{n}"] == one.train_rmse
+        assert values[f"test_{n}"] == one.test_rmse
+    assert values["train_rmse"] == made[-1].train_rmse
+    assert values["parameters"] == parameter_count("glu", 2, 3)
+    early = [str(n) for n, one in zip((1, 3), made, strict=True) if one.status.word != "converged"]
+    assert values["unconverged"] == " ".join(early)
+    side = np.linspace(-1, 1, 44)
+    x = np.array([(a, b) for b in side for a in side])
+    y = data.inverse(np.zeros(len(x)))  # the mean of the values
+    shown = np.sin(4 * x[:, 0]) * np.sin(4 * x[:, 1])
+    y = (shown - y) / data.target_scale
+    scaled = (x - data.feature_mean) / data.feature_scale
+    assert values["grid_3"] == pytest.approx(rmse(made[-1].closest, scaled, y))
 
 
-def test_slopes_are_those_of_each_splits_errors() -> None:
-    trials = scaling_trials([LINE, "sine", "airfoil"], [4, 8, 16], 3)
-    table = scalings(power_law(trial) for trial in trials)
-    assert len(table) == 3 * len(PAPER_UNITS) * 2
-    for (_, _, split), made in table.items():
-        assert made.errors.shape == (3, 3)
-        expected = -2.0 if split == "paper" else -1.0
-        assert made.slope.value == pytest.approx(expected)
-        assert made.slope.low == pytest.approx(expected)
-        factor = 1.1 if split == "paper" else 3.3
-        np.testing.assert_allclose(made.median, factor * made.parameters**expected)
-        np.testing.assert_array_equal(made.widths, [4, 8, 16])
+def test_the_authors_gates_stay_as_drawn() -> None:
+    trial = scaling_trials(["friedman1"], [2, 5], 2, "author", units=["mlp"])[0]
+    values = run_scaling(replace(trial, points=100))
+    data = load("friedman1", 0, "paper", 100)
+    for n in (2, 5):
+        made = fit(data, "mlp", n, solver=Newton(max_iterations=1), gates="frozen")
+        assert values[f"train_{n}"] == made.train_rmse
+    assert not [name for name in values if name.startswith("grid")]
 
 
-def test_a_tables_errors_come_from_the_trial_of_their_split() -> None:
-    trials = scaling_trials(["airfoil"], [4, 8], 2)
-    rows = [
-        row(t, train_rmse=1.0 / t.n_hidden, test_rmse=7.0 + t.n_hidden)
-        if t.split == "paper"
-        else row(t, train_rmse=9.0, test_rmse=2.0 / t.n_hidden)
-        for t in trials
+def test_every_error_has_its_name() -> None:
+    problems = ["sine", "airfoil"]
+    trials = [
+        trial
+        for protocol in ("held-out", "paper", "author")
+        for trial in scaling_trials(problems, [4, 8, 16], 3, protocol)
+        if (trial.problem, protocol) != ("sine", "paper")
     ]
-    table = scalings(rows)
-    np.testing.assert_allclose(table["airfoil", "glu", "paper"].median, [1 / 4, 1 / 8])
-    np.testing.assert_allclose(table["airfoil", "glu", "held-out"].median, [2 / 4, 2 / 8])
+    table = scalings(map(power_law, trials))
+    orders = {"training": -2.0, "held-out": -1.0, "grid": -0.5, "paper": -2.0, "author": -2.0}
+    for problem in problems:
+        for unit in PAPER_UNITS:
+            for word, order in orders.items():
+                if (problem, word) == ("airfoil", "grid"):
+                    assert (problem, unit, word) not in table
+                    continue
+                if (problem, word) == ("sine", "author"):
+                    order = -0.5  # his test points are the grid's
+                made = table[problem, unit, word]
+                assert made.slope.value == pytest.approx(order)
+                assert made.slope.low == pytest.approx(order)
+                factor = {-2.0: 1.0, -1.0: 3.0, -0.5: 5.0}[order]
+                expected = 1.1 * factor * made.parameters**order
+                np.testing.assert_allclose(made.median, expected)
+                np.testing.assert_array_equal(made.widths, [4, 8, 16])
 
 
-def test_one_dimension_runs_and_both_splits_agree() -> None:
-    trials = [t for t in scaling_trials([LINE], [3, 6], 2) if t.unit == "mlp"]
-    table = scalings(
-        row(t, **{k: v for k, v in run_trial(t).items() if k.endswith("_rmse")}) for t in trials
-    )
-    paper, ours = table[LINE, "mlp", "paper"], table[LINE, "mlp", "held-out"]
-    np.testing.assert_array_equal(paper.errors, ours.errors)
-    assert paper.slope.value < -1
+def scaling(errors: list[list[float]], factor: int) -> Scaling:
+    table = scalings([power_law(t) for t in scaling_trials(["sine"], [4, 8], 2, units=["mlp"])])
+    made = table["sine", "mlp", "training"]
+    return replace(made, parameters=factor * np.array([10, 40]), errors=np.array(errors))
 
 
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="seeds: expected an integer from 2 to 1000, got 1"):
-        scaling_trials(["sine"], [4], 1)
-    with pytest.raises(ValueError, match="unknown problem 'cube'"):
-        scaling_trials(["cube"], [4], 2)
-    with pytest.raises(ValueError, match="widths: expected an integer >= 1, got 0"):
-        scaling_trials(["sine"], [0], 2)
-    trials = scaling_trials(["sine"], [4, 8], 2)
-    with pytest.raises(ValueError, match=r"no errors of sine: mlp, n = 4.*failed"):
-        scalings([row(trials[0], "failed")])
-    with pytest.raises(ValueError, match=r"sine, mlp: no result for seed and width \(1, 8\)"):
-        scalings([power_law(t) for t in trials if (t.unit, t.seed, t.n_hidden) != ("mlp", 1, 8)])
+def test_units_are_compared_seed_by_seed_at_equal_parameters() -> None:
+    draw = np.random.default_rng(2)
+    common = np.exp(draw.normal(size=6))  # what a seed's data do to both
+    own = np.exp(0.05 * draw.normal(size=6))
+    over = scaling([[8.0 * c * o, 2.0 * c * o] for c, o in zip(common, own, strict=True)], 1)
+    under = scaling([[4.0 * c, 1.0 * c] for c in common], 2)
+    # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at its end.
+    middle, low, high = error_ratio(over, under, 20)
+    logs = np.log(own)
+    expected = ttest_1samp(logs, 0).confidence_interval()
+    assert middle == pytest.approx(math.exp(logs.mean()))
+    assert (low, high) == pytest.approx((math.exp(expected.low), math.exp(expected.high)))
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    one = scaling([[8.0, 2.0], [7.0, 2.0]], 1)
+    with pytest.raises(ValueError, match="parameters: expected an integer from 10 to 40, got 41"):
+        error_ratio(one, one, 41)
+    with pytest.raises(ValueError, match="expected as many seeds of both, got 2 and 3"):
+        error_ratio(one, scaling([[8.0, 2.0]] * 3, 1), 20)
+
+
+def test_incomplete_results_are_refused() -> None:
+    trials = scaling_trials(["sine"], [4, 8], 2, units=["mlp"])
+    lost = replace(power_law(trials[0]), status="failed", message="killed")
+    with pytest.raises(ValueError, match=r"no errors of sine: mlp, n = 8.*failed, killed"):
+        scalings([lost])
+    other = scaling_trials(["sine"], [4], 2, units=["mlp"])[1]
+    with pytest.raises(ValueError, match="sine, mlp: expected the same widths of every seed"):
+        scalings([power_law(trials[0]), power_law(other)])
+    single = Trial("mlp", 4, "sine", solver="growth", protocol="held-out")
+    with pytest.raises(ValueError, match="expected a trial of scaling_trials, got sine"):
+        run_scaling(single)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["spam"], [4], 2), "unknown problem 'spam'"),
+        ((["sine"], [0], 2), "widths"),
+        ((["sine"], [4], 1), "seeds: expected an integer from 2 to 1000, got 1"),
+        ((["sine"], [4], 2, "newton"), "unknown protocol 'newton'; known are held-out"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scaling_trials(*arguments)

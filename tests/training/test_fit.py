@@ -26,7 +26,6 @@ from xsquared.training import (
     Gates,
     Growth,
     Newton,
-    RidgePath,
     Solver,
     Trained,
     VariableProjection,
@@ -43,7 +42,6 @@ PLANE = from_target(target("sin(2*x)*y"), points=60)
 FEW: dict[str, Solver] = {
     "varpro": VariableProjection(max_iterations=6, trial_iterations=2),
     "growth": Growth(candidates=20, exchanges=2, iterations=3, max_iterations=6),
-    "ridge_path": RidgePath(most_starts=2, rounds=(2,), iterations=2, last_iterations=(2, 3)),
     "free_knots": FreeKnots(max_iterations=6),
     "newton": Newton(max_iterations=2),
     "adamw": AdamW(max_iterations=6),
@@ -93,7 +91,7 @@ def test_every_way_ends_with_a_network_or_names_what_is_missing(
     assert (made.network.n_hidden, made.network.n_in) == (3, data.dim)
     assert made.network.unit is UNITS[unit]
     assert made.train_rmse == rmse(made.closest, data.train.x, data.train.y)
-    confined = solver in ("growth", "ridge_path") and data.split == "held-out"
+    confined = solver == "growth" and data.split == "held-out"
     assert made.test_rmse == (
         confined_rmse(made.network, data.test.x, data.test.y, data.train.y, 0.1)
         if confined
@@ -173,13 +171,10 @@ def test_frozen_gates_stay_on_the_papers_knots(unit: str, solver: str) -> None:
     np.testing.assert_allclose(knots(made.network), np.linspace(-1, 1, 4), atol=1e-15)
 
 
-@pytest.mark.parametrize(
-    "solver", [VariableProjection(), RidgePath(most_starts=1)], ids=lambda s: s.name
-)
 @pytest.mark.parametrize("unit", list(UNITS))
 @either_data
-def test_frozen_gates_stay_where_the_data_put_them(data: Dataset, unit: str, solver) -> None:
-    made = fit(data, unit, 4, gates="frozen", solver=solver, seed=3)
+def test_frozen_gates_stay_where_the_data_put_them(data: Dataset, unit: str) -> None:
+    made = fit(data, unit, 4, gates="frozen", solver=VariableProjection(), seed=3)
     start = rows_on_data(UNITS[unit], data.train.x, 4, np.random.default_rng(3)).gate.numpy()
     found = np.column_stack([made.network.G.detach(), made.network.g.detach()])
     np.testing.assert_array_equal(found, start)
@@ -520,7 +515,7 @@ def test_what_is_no_solver_is_refused(solver: Any) -> None:
         fit(LINE, "glu", 2, solver=solver)
 
 
-@pytest.mark.parametrize("solver", [VariableProjection, RidgePath])
+@pytest.mark.parametrize("solver", [VariableProjection, Growth])
 def test_a_missing_device_is_refused(solver: type, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="torch sees no CUDA device"):
@@ -541,7 +536,7 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
 
 
 def test_unknown_solvers_and_bad_settings_are_refused() -> None:
-    known = "varpro, growth, ridge_path, free_knots, newton, adamw, lbfgs"
+    known = "varpro, growth, free_knots, newton, adamw, lbfgs"
     with pytest.raises(ValueError, match=f"unknown solver 'sgd'; known are {known}"):
         solver_from("sgd")
     with pytest.raises(ValueError, match="max_iterations: expected an integer >= 1, got 0"):

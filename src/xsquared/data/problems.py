@@ -65,6 +65,7 @@ _PLANAR = {
     "arctan": ("atan(x)+atan(y)", "atan(x) + atan(y)"),
     "squares": ("x²+y²", "x**2 + y**2"),
     "cubes": ("x³+y³", "x**3 + y**3"),
+    "kink": ("|x+y²-1/2|", "abs(x + y**2 - 1/2)"),
 }
 _FRIEDMAN = {
     "friedman1": ("Friedman 1", 5),

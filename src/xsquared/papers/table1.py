@@ -20,13 +20,15 @@ _WINDOWS = {
     "paper-points-10-100": (10, 100),
     "paper-points-10-500": (10, 500),
 }
-_OURS = (
-    "training-points",
-    "training-points-from-8",
-    "training-points-from-16",
-    "training-points-parameters",
-    "held-out",
-)
+#: Whose errors, and the first width of the window.
+_OURS = {
+    "training-points": ("paper", 1),
+    "training-points-from-8": ("paper", 8),
+    "training-points-from-16": ("paper", 16),
+    "held-out": ("held-out", 1),
+    "test-grid": ("grid", 1),
+    "author-code": ("author", 10),
+}
 
 
 def _slope_within(sizes: np.ndarray, errors: np.ndarray, first: int, last: int) -> float | None:
@@ -56,13 +58,8 @@ def table1_slopes(
     widths, errors = paper_points(figure, problem, unit)
     slopes = {name: _slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
     slopes["paper-table"] = ledger()[f"gu-table1-{problem}-{unit}"].value
-    ours: dict[str, float | None] = dict.fromkeys(_OURS)
-    if (problem, unit, "paper") in found:
-        trained, held = (found[problem, unit, split] for split in ("paper", "held-out"))
-        for first, name in ((1, ""), (8, "-from-8"), (16, "-from-16")):
-            ours[f"training-points{name}"] = _slope_within(
-                trained.widths, trained.median, first, 10**9
-            )
-        ours["training-points-parameters"] = trained.slope.value
-        ours["held-out"] = _slope_within(held.widths, held.median, 1, 10**9)
-    return ours | slopes
+    for name, (word, first) in _OURS.items():
+        ours = found.get((problem, unit, word))
+        slopes[name] = _slope_within(ours.widths, ours.median, first, 10**9) if ours else None
+    trained = found.get((problem, unit, "paper"))
+    return slopes | {"training-points-parameters": trained.slope.value if trained else None}

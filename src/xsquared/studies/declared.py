@@ -6,25 +6,25 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.studies.executors import RunTrial
 from xsquared.studies.experiment import run_trial
 from xsquared.studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared.studies.learned_maps import map_trials, run_map
 from xsquared.studies.line import LINE_PROTOCOLS, line_trials
-from xsquared.studies.scaling import LINE, scaling_trials
+from xsquared.studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared.studies.trial import Trial
+from xsquared.units import PAPER_UNITS
 
-_WIDTHS, _SEEDS = (4, 8, 16, 32, 64), 5
-_POINTS = (
-    "the gated-units paper's section 4.3: one network at each width from several seeds of data and "
-    "starts, along a falling ridge; train_rmse is the error on the training points of the network "
-    "that fits them best, test_rmse that of the one chosen on the validation points"
-)
+#: The problems of the gated-units paper's Figs. 6 and 7.
+SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
+#: Of data and starts of their trials.
+SEEDS = 10
 
 
 #: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
@@ -96,26 +96,54 @@ class Study:
             raise ValueError(f"{self.name}: expected each trial once, and a sample of them")
 
 
-def smooth_trials(
-    gates: tuple[str, ...] = ("relu", "gelu", "silu"),
-    widths: tuple[int, ...] = (4, 8, 12),
-    seeds: int = 3,
+def table1_trials(
+    problems: Sequence[str] = SYNTHETIC + TABLES,
+    widths: Sequence[int] = WIDTHS,
+    seeds: int = SEEDS,
+    widest_gqu: int = 32,
 ) -> tuple[Trial, ...]:
-    """GLUs with several gates on the planar sine, by the protocol of the other problems."""
+    """Every trial behind Table 1, seed after seed; of tables, the paper's rows as well.
+
+    A GQU of 32 neurons has as many parameters as a GLU of 46, and takes longer to train.
+    """
+    sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
+    sizes["gqu"] = tuple(n for n in widths if n <= widest_gqu)
+    tables = [name for name in problems if find_problem(name).kind == "table"]
+    trials = [
+        trial
+        for protocol, names in (("held-out", problems), ("paper", tables), ("author", problems))
+        for unit in PAPER_UNITS
+        if sizes[unit]
+        for trial in scaling_trials(names, sizes[unit], seeds, protocol, (unit,))
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
+
+
+def curve_trials(seeds: int = SEEDS) -> tuple[Trial, ...]:
+    """MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
+    parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
     return tuple(
-        Trial(
-            "glu",
-            n,
-            "sine",
-            activation=gate,
-            solver="ridge_path",
-            seed=seed,
-            protocol="points",
-        )
-        for n in widths
-        for gate in gates
-        for seed in range(seeds)
+        replace(trial, points=points)
+        for name, counts in parts.items()
+        for points in counts
+        for trial in scaling_trials((name,), (1, 2, 4, 8, 16, 32), seeds, units=("mlp", "glu"))
     )
+
+
+def smooth_trials(
+    gates: Sequence[str] = ("relu", "gelu", "silu"),
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    seeds: int = SEEDS,
+) -> tuple[Trial, ...]:
+    """GLUs with several gates on a smooth target of the plane and on one with a kink."""
+    trials = [
+        trial
+        for gate in gates
+        for trial in scaling_trials(
+            ("sine", "kink"), widths, seeds, units=("glu",), activation=gate
+        )
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
 
 
 #: Analytic targets of one variable: the paper's, and Runge's function.
@@ -180,18 +208,12 @@ def quality_trials(
     )
 
 
-def _narrow(trials: tuple[Trial, ...]) -> tuple[Trial, ...]:
-    """The narrowest GLU on each problem with each gate and split, from one seed."""
-    least = min(trial.n_hidden for trial in trials)
-    narrow = (trial for trial in trials if (trial.n_hidden, trial.seed) == (least, 0))
-    return tuple(trial for trial in narrow if trial.unit == "glu")
-
-
 def _declared() -> tuple[Study, ...]:
-    synthetic = [LINE, "sine", "friedman1", "friedman2", "friedman3"]
-    dimensions = tuple(scaling_trials(synthetic, _WIDTHS, _SEEDS))
-    tables = tuple(scaling_trials(["airfoil", "housing"], _WIDTHS, _SEEDS))
-    smooth, smooth_line = smooth_trials(), smooth_line_trials()
+    grown = {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
+    # Runs that end early, for the sample.
+    narrow = tuple(trial for trial in table1_trials(widths=(2,), seeds=2) if trial.unit == "glu")
+    narrow_smooth = smooth_trials(widths=(2,), seeds=2)
+    smooth_line = smooth_line_trials()
     short = map_trials("short", (2,), (8,))
     maps = (
         *map_trials(features=(8, 16)),
@@ -209,7 +231,6 @@ def _declared() -> tuple[Study, ...]:
             *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
         )
     ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
-    integral = {"integral": "the integral of the squared error of the paper's target"}
     return (
         Study(
             "line",
@@ -219,25 +240,20 @@ def _declared() -> tuple[Study, ...]:
             tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
         ),
         Study(
-            "dimensions",
-            "MLP, GLU and GQU on synthetic problems of one to five inputs",
-            {"points": _POINTS} | integral,
-            dimensions,
-            _narrow(dimensions),
-        ),
-        Study(
-            "tables",
-            "MLP, GLU and GQU on two tables of measurements",
-            {"points": _POINTS},
-            tables,
-            _narrow(tables),
+            "table1",
+            "MLP, GLU and GQU on problems of two to eight inputs",
+            grown,
+            (*narrow, *table1_trials(), *curve_trials()),
+            tuple(trial for trial in narrow if trial.seed == 0),
+            run_scaling,
         ),
         Study(
             "smooth_gates",
-            "GLUs with ReLU, GELU and SiLU gates on a smooth target of two inputs",
-            {"points": _POINTS},
-            smooth,
-            _narrow(smooth),
+            "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
+            {"held-out": grown["held-out"]},
+            (*narrow_smooth, *smooth_trials()),
+            tuple(trial for trial in narrow_smooth if trial.seed == 0),
+            run_scaling,
         ),
         Study(
             "smooth_line",

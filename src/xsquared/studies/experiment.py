@@ -47,6 +47,15 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
         gates=trial.gates,
         seed=trial.seed,
     )
+    return values_of(trial, data, done)
+
+
+def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
+    """What :func:`run_trial` returns, of a network that has been trained.
+
+    Raises:
+        MemoryError: training had not enough.
+    """
     status = done.status
     # Python's own MemoryError says nothing.
     if status.word == "failed" and (not done.detail or NO_MEMORY.search(done.detail)):

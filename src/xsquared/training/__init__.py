@@ -5,7 +5,6 @@ from xsquared.training.fit import SOLVERS, fit, grow, solver_from
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Status, Trained
-from xsquared.training.ridge_path import RidgePath
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
 
@@ -19,7 +18,6 @@ __all__ = [
     "Gates",
     "Growth",
     "Newton",
-    "RidgePath",
     "Solver",
     "Status",
     "Trained",

@@ -5,8 +5,8 @@ solver                  what it minimises         for
 ======================  ========================  ==================================================
 ``VariableProjection``  the training points'      any dimension, every unit of the standard formula
                         mean square error
-``Growth``              the same                  the least error in any dimension, at every width
-``RidgePath``           the same, ridge falling   data with noise: chooses on the validation points
+``Growth``              the same                  the least error in any dimension, at every width;
+                                                  data with noise: chooses on validation points
 ``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
                         squared error
 ``Newton``              the training points'      the gated-units paper's optimiser, every unit
@@ -35,15 +35,13 @@ from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
-from xsquared.training.ridge_path import RidgePath
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
 from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
-    solver.name: solver
-    for solver in (VariableProjection, Growth, RidgePath, FreeKnots, Newton, AdamW, LBFGS)
+    solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
 
 #: What a run may raise without being a mistake of the caller.

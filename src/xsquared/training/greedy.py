@@ -20,8 +20,6 @@ from torch import Tensor
 from xsquared.training.variable_projection import Rows, hidden, rows_on_data
 from xsquared.units import Unit
 
-#: Numbers of the candidates' columns that are formed at a time; they should stay in a cache.
-_CHUNK = 2**20
 #: Squares of what is left of a column, as a share of the column's, that count as rounding.
 _ROUNDING = 1e-12
 
@@ -46,13 +44,20 @@ def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator)
 
 
 def insertions(
-    unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
+    unit: Unit,
+    points: Tensor,
+    y: Tensor,
+    rows: Rows,
+    pool: Rows,
+    count: int,
+    ridge: float,
+    screened: int,
 ) -> list[int]:
     """Which neurons of a pool the orthogonal greedy algorithm inserts, in its order.
 
-    With C the columns of a candidate, orthogonalised against those in use, and r the residual, it
-    is the candidate with the largest r'C (C'C + ridge)^-1 C'r. The Gram matrices C'C are kept up to
-    date by the new directions alone, so that nothing larger than the gates' values is stored.
+    With C the columns of a candidate and r the residual, r'C (C'C + ridge)^-1 C'r screens the pool;
+    of what is left, the candidate is taken for which it is largest once C is orthogonalised against
+    the columns in use.
 
     Args:
         unit: of the standard formula.
@@ -62,36 +67,36 @@ def insertions(
         pool: candidates, at least as many as are to be inserted.
         count: how many.
         ridge: multiple of the weights' sum of squares added to the mean square error.
+        screened: how many candidates are left for each insertion.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
-    new = basis = _basis(_design(unit, points, rows))
+    basis = _basis(_design(unit, points, rows))
     residual = y - basis @ (basis.T @ y)
     neurons = hidden(unit, points, pool)
-    parts = neurons.split(max(_CHUNK // (len(y) * k), 1), dim=1)
-    grams: list[Tensor] = []
+    products = (right[:, :, None] * right[:, None, :]).flatten(1)
+    grams = (neurons.square().T @ products).unflatten(1, (k, k))
+    sizes = grams.diagonal(dim1=1, dim2=2)
+    sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
     chosen: list[int] = []
     while len(chosen) < count:
-        gains = []
-        for i, part in enumerate(parts):
-            block = part[:, :, None] * right[:, None, :]
-            if not chosen:
-                turned = block.transpose(0, 1)
-                grams.append(turned.mT @ turned)
-                sizes = grams[i].diagonal(dim1=1, dim2=2)
-                sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
-            columns = block.flatten(1)
-            explained = (new.T @ columns).unflatten(1, (-1, k)).transpose(0, 1)
-            grams[i] = grams[i] - explained.mT @ explained
-            slope = (residual @ columns).unflatten(0, (-1, k))
-            gains.append((slope * torch.linalg.solve(grams[i], slope)).sum(dim=1))
-        gain = torch.cat(gains)
+        gain = _gains(grams, neurons.T @ (residual[:, None] * right))
         gain[chosen] = -math.inf
-        chosen.append(int(gain.argmax()))
+        left = gain.topk(min(screened, len(gain) - len(chosen))).indices
+        columns = (neurons[:, left, None] * right[:, None, :]).flatten(1)
+        explained = (basis.T @ columns).unflatten(1, (-1, k)).transpose(0, 1)
+        slopes = (residual @ columns).unflatten(0, (-1, k))
+        gain = _gains(grams[left] - explained.mT @ explained, slopes)
+        chosen.append(int(left[gain.argmax()]))
         new = _basis(neurons[:, chosen[-1], None] * right, basis)
         basis = torch.cat([basis, new], dim=1)
         residual = residual - new @ (new.T @ residual)
     return chosen
+
+
+def _gains(grams: Tensor, slopes: Tensor) -> Tensor:
+    """s'G^-1 s for each Gram matrix G (c, k, k) and its s (c, k)."""
+    return (slopes * torch.linalg.solve(grams, slopes)).sum(dim=1)
 
 
 def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:

@@ -51,6 +51,7 @@ class Growth:
 
     Attributes:
         candidates: neurons drawn for each group of insertions.
+        screened: how many of them are tried against the network at each insertion.
         share: neurons inserted before the next refinement, as a share of those there.
         iterations: of a refinement on the way and after an exchange.
         exchanges: over the width, and at least 2, these are the attempts in a row to exchange
@@ -69,6 +70,7 @@ class Growth:
 
     name: ClassVar[str] = "growth"
     candidates: int = 1024
+    screened: int = 128
     share: float = 0.2
     iterations: int = 15
     exchanges: int = 32
@@ -80,7 +82,7 @@ class Growth:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "iterations", "max_iterations"):
+        for name in ("candidates", "screened", "iterations", "max_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_integer("exchanges", self.exchanges, 0)
         for name in ("share", "exchanged", "moved"):
@@ -216,7 +218,8 @@ class _Task:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         wanted, ridge = max(self.solver.candidates, count), self.solver.ridges[-1]
         pool = candidates(self.unit, self.data.train.x, wanted, self.draw).to(self.solver.device)
-        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
+        tried = self.solver.screened
+        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge, tried)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
     def exchanged(self, rows: Rows, at_random: bool) -> Rows:
