@@ -84,6 +84,11 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
         "- *Why it fails:* a slip",
     ):
         assert written in page
+    failures = verdicts.failure_list(small_project)
+    assert failures.startswith("**0 claims fail by every protocol that was tried.**")
+    assert "1 more fail by their own protocol and hold by another" in failures
+    assert "- [the first.](#claim-gu-a) Measured 9.000, required 2 ± 0.5.\n" in failures
+    assert "gu-b" not in failures
     later = verdicts.full_table(small_project, "gelu-linearization")
     assert "awaits chapter 09" in later
     assert "tab-claims" not in later

@@ -2,8 +2,8 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the
-  chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
+- ``{verdict-summary}``, ``{failures}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger
+  with the chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
@@ -110,6 +110,7 @@ def write_times(project: Project) -> str:
 #: What each directive writes, in Markdown, from the project and the directive's arguments.
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
+    "failures": verdicts.failure_list,
     "verdicts": verdicts.full_table,
     "protocols": verdicts.protocol_list,
     "coverage": verdicts.coverage_table,

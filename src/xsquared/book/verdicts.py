@@ -124,6 +124,25 @@ def summary_table(project: Project) -> str:
     return "\n".join(rows)
 
 
+def failure_list(project: Project) -> str:
+    """Markdown: every claim that fails, named, linked to its verdict, with its number."""
+    failing: dict[bool, list[str]] = {True: [], False: []}
+    for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
+        if not entry.sort.startswith("fails"):
+            continue
+        claim, record = entry.claim, entry.record
+        number = f" Measured {record['measured']}, required {claim.required}."
+        flips = [name for name, met in record["outcomes"].items() if met]
+        failing[bool(flips)].append(f"- [{claim.statement}](#claim-{claim.id}){number * bool(claim.required)}")
+    always, otherwise = ("\n".join(failing[flipped]) for flipped in (False, True))
+    counts = len(failing[False]), len(failing[True])
+    return (
+        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{always}\n\n"
+        f"````{{dropdown}} {counts[1]} more fail by their own protocol and hold by another\n"
+        f":class-container: xs-claim xs-fails\n\n{otherwise}\n````"
+    )
+
+
 def _linked(keys: Collection[str]) -> str:
     """Keys of claims, equations and errata, claims and errata as links."""
     kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
