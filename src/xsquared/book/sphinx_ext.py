@@ -23,7 +23,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared.book import metadata, search, verdicts
+from xsquared.book import downloads, metadata, search, verdicts
 from xsquared.book.api_pages import write_rooms
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
@@ -154,4 +154,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("doctree-resolved", search.collect)
     app.connect("build-finished", search.write_index)
+    app.connect("build-finished", downloads.write_downloads)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}
