@@ -8,10 +8,14 @@ PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 2 --dist loadfile
 REPLAY := --nbval --nbval-current-env
 
-.PHONY: book test test-fast speedrun lab studies replay-old-cpu clean distclean
+.PHONY: book pdf test test-fast speedrun lab studies replay-old-cpu clean distclean
 
 book: .venv/installed
 	$(VENV)/xsquared book
+
+# The site of the executed chapters, and all of it as one document; needs Chromium.
+pdf: .venv/installed
+	$(VENV)/xsquared pdf
 
 # Chapters come first, as a long one at the end would keep one core waiting.
 test: .venv/installed

@@ -65,6 +65,20 @@ def _book(arguments: argparse.Namespace) -> None:
     print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
 
 
+def _pdf(arguments: argparse.Namespace) -> None:
+    """Render and print."""
+    from xsquared.book.pdf import print_book
+    from xsquared.book.project import busy, find_project
+    from xsquared.book.proofs import run_proofs
+    from xsquared.book.render import render
+
+    project = find_project(Path.cwd())
+    with busy(project):
+        if not project.proofs.is_file():
+            run_proofs(project)
+        print(print_book(project, render(project), arguments.code))
+
+
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
     """Leave the search for cycles out of a run of seconds.
@@ -354,6 +368,14 @@ def build_parser() -> argparse.ArgumentParser:
         "--jobs", type=_positive, default=None, help="chapters at a time (default: the cores)"
     )
     book.set_defaults(run=_book)
+    pdf = commands.add_parser(
+        "pdf",
+        help="print the whole book",
+        description="Render the site from the executed chapters, print it with Chromium into "
+        "_build/html/xsquared.pdf, and link that from every page.",
+    )
+    pdf.add_argument("--code", action="store_true", help="with the code that the site hides")
+    pdf.set_defaults(run=_pdf)
     _add_experiments(commands)
     return parser
 

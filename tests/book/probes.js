@@ -39,7 +39,7 @@ window.probe = {
     };
   },
 
-  // What the window, or a box that does not scroll, cuts off.
+  // What the window, or a box that does not scroll, cuts off, and captions that scroll out of sight.
   clipped: () =>
     probe.all(".bd-article :is(mjx-container, pre, table, img)").filter((element) => {
       const { width, right } = element.getBoundingClientRect();
@@ -49,7 +49,9 @@ window.probe = {
         if (/hidden|clip/.test(way) && right > e.getBoundingClientRect().right + 1) return true;
       }
       return right > innerWidth + 1;
-    }).map((element) => element.outerHTML.slice(0, 60)),
+    }).concat(probe.all("caption").filter((caption) =>
+      caption.getBoundingClientRect().right > caption.closest("div").getBoundingClientRect().right + 1,
+    )).map((element) => element.outerHTML.slice(0, 60)),
 
   // Lines that begin with the punctuation of the formula or link on the line above.
   orphans: () =>

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from xsquared.book.page_html import height_of, mend_body, reserve_room, size_images, width_of
+from xsquared.book.page_html import height_of, mend_body, reserve_room, room_of, size_images
 
 X = '<span class="math notranslate nohighlight">\\(x\\)</span>'
 
@@ -28,16 +28,26 @@ def test_a_displayed_formula_keeps_its_place_and_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tex", "least", "most"),
+    ("tex", "width"),  # as MathJax sets them, in em of its fonts
     [
-        (r"\(x\)", 0.4, 1),
-        (r"\(\mathrm{GELU}(z)\)", 3, 6),
-        (r"\(f''_0\)", 0.5, 2),
-        (r"\(\frac{1}{\sqrt{120}}\)", 1, 4),
+        (r"\(x\)", 0.57),
+        (r"\(\mathrm{GELU}(z)\)", 4.09),
+        (r"\(0 \le x \le 1\)", 4.24),
+        ("\\(W \\mapsto\nW\\otimes W\\)", 5.92),
+        (r"\(\bigl(g(x)\bigr)\)", 2.85),
+        (r"\(e^{-4x^2}\)", 2.16),
     ],
 )
-def test_width_is_about_right(tex: str, least: float, most: float) -> None:
-    assert least < width_of(tex) < most
+def test_width_is_that_of_the_set_formula(tex: str, width: float) -> None:
+    assert room_of(tex)[0] * 0.442 == pytest.approx(width, abs=0.1 + 0.1 * width)
+
+
+def test_every_formula_has_room() -> None:
+    for tex in (r"\frac12", r"\sqrt 6", r"\mathcal O(\sqrt m)", r"\lVert x\rVert", r"\mathbb R"):
+        width, height, depth = room_of(tex)
+        assert 1 < width < 20
+        assert 0 <= depth < height < 6
+    assert room_of(r"\undefined{abc}")[0] > 0, "an estimate where the layout fails"
 
 
 def test_height_grows_with_rows_and_fractions() -> None:

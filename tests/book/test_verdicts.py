@@ -84,6 +84,11 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
         "- *Why it fails:* a slip",
     ):
         assert written in page
+    failures = verdicts.failure_list(small_project)
+    assert failures.startswith("**0 claims fail by every protocol that was tried.**")
+    assert "1 more fail by their own protocol and hold by another" in failures
+    assert "- [the first.](#claim-gu-a) Measured 9.000, required 2 ± 0.5.\n" in failures
+    assert "gu-b" not in failures
     later = verdicts.full_table(small_project, "gelu-linearization")
     assert "awaits chapter 09" in later
     assert "tab-claims" not in later
@@ -102,6 +107,11 @@ def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Projec
     )
     broken = verdicts.collect(small_project.chapters, frozenset({"gu-eq6"}))
     assert {e.rests for e in broken if e.rests} == {"but what it rests on fails: gu-eq6"}
+    page = verdicts.full_table(small_project, "gated-units")
+    assert page.count("{dropdown} What the claims of chapter 03 rest on\n") == 1
+    assert 'href="errata.html#erratum-gu-eq6"' in page
+    assert f'href="#claim-{claim.id}"' in page
+    assert f"| `{claim.id}` | holds | `gu-eq6` |" in page
     assert "(0 of" not in verdicts.full_table(small_project, "gated-units")
     assert "**holds (1 of 1)**, via the amended form of gu-eq6" in verdicts.full_table(
         small_project, "gated-units"

@@ -1487,7 +1487,7 @@ EXEMPT = {
     r"studies\.declared\.(table1|curve|smooth|smooth_line|quality)_trials": "takes a study's",
     r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
-    r"papers\.ledger\.(ledger|protocols|sources)": "takes no argument",
+    r"papers\.ledger\.(ledger|protocols|sources|all_rests)": "takes no argument",
     r"papers\.ledger\.(read_ledger|standing)": "works on the package's own file and its verdicts",
     r"papers\.coverage\..*": "works on the package's own file",
 }

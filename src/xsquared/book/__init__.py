@@ -2,8 +2,10 @@
 
 ``project`` holds every path; ``parameters`` knows what a chapter lets its readers set; ``execute``
 runs the chapters; ``proofs`` runs the tests that prove the numbered equations; ``verdicts`` reads
-what the chapters settled, ``readme`` repeats it in the README; ``render`` calls Jupyter Book;
+what the chapters settled, ``claim_graph`` draws what that rests on, ``readme`` repeats it in the
+README; ``render`` calls Jupyter Book;
 ``sphinx_ext`` prints proofs, verdicts, errata and times in the pages, ``api_pages`` writes those of
 the reference, ``page_html`` mends all of them, ``metadata`` describes them and ``search`` makes
-what the search page looks through.
+what the search page looks through. ``downloads`` makes the notebooks that pages offer readable on
+their own, ``pdf`` prints the site as one document.
 """

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import html
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import imagesize
+from matplotlib.font_manager import FontProperties
+from matplotlib.mathtext import MathTextParser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -23,26 +26,38 @@ INLINE = re.compile(r'([(\[“]*)<span class="(math [^"]*)">(.*?)</span>([.,;:!?
 DISPLAY = re.compile(r'<div class="([^"]*\bmath [^"]*)"((?: id="[^"]*")?)>(.*?)</div>', re.S)
 
 
-#: Commands that draw nothing themselves, those that are wide, and signs by their width in em.
-_SILENT = re.compile(
-    r"\\(left|right|[bB]igg?[lrm]?|text|math\w+|operatorname|[dt]?frac|sqrt|bar|hat)(?![a-zA-Z])"
-    r"|\\[^a-zA-Z]"
-)
-_WIDE = "le ge approx to mapsto otimes times propto sum prod int ne neq sim dots cdots cdot in"
-_RAISED = re.compile(r"[_^](\{[^{}]*\}|\S)")
-_WIDTHS = {r"[()\[\]|,.!;:/]": 0.4, "[A-Z]": 0.9, r"[=<>+\-]": 1.25, "[a-z0-9]": 0.7}
+#: Commands that matplotlib's TeX has by another name or not at all.
+_COMMANDS = [
+    (r"\\(le|ge|ne)(?![a-zA-Z])", r"\\\1q "),
+    (r"\\to(?![a-zA-Z])", r"\\rightarrow "),
+    (r"\\dots(?![a-zA-Z])", r"\\ldots "),
+    (r"\\R(?![a-zA-Z])", r"\\mathbb{R}"),
+    (r"\\tfrac", r"\\frac"),
+    (r"\\[bB]igg?[lrm]?(?![a-zA-Z])|\\(left|right)(?=\\[lr]?[vV]ert)", ""),
+    (r"\\[lr]?Vert(?![a-zA-Z])", r"\\|"),
+    (r"\\[lr]vert(?![a-zA-Z])", "|"),
+    (r"(\\frac|\\sqrt|\\mathcal|\\mathbb) ?(\w)(\d?)", r"\1{\2}\3"),
+    (r"(\\frac\{\w\})(\d)", r"\1{\2}"),
+    (r"\\,", r"\\/"),
+]
+_LAYOUT, _FONT = MathTextParser("path"), FontProperties(size=100, math_fontfamily="cm")
 
 
-def width_of(tex: str) -> float:
-    """About how wide a formula will be, in em: its signs, less for those raised or lowered."""
+@cache
+def room_of(tex: str) -> tuple[float, float, float]:
+    """Width, height in all, and depth below the line of a formula in a line, in ``ex``.
 
-    def sign(found: re.Match[str]) -> str:
-        return "=" if found[1] in _WIDE.split() else "A" if found[1][0].isupper() else "x"
-
-    tex = re.sub(r"\\([a-zA-Z]+)", sign, _SILENT.sub("", tex))
-    raised = sum(len(re.findall(r"\w", script)) for script in _RAISED.findall(tex))
-    line = _RAISED.sub("", tex)
-    return 0.45 * raised + sum(em * len(re.findall(kind, line)) for kind, em in _WIDTHS.items())
+    MathJax sets its fonts, which are TeX's, to the height of the letters around them, so that an
+    ``ex`` of the text is 0.442 of its em.
+    """
+    plain = " ".join(tex.split()).removeprefix(r"\(").removesuffix(r"\)")
+    for pattern, known in _COMMANDS:
+        plain = re.sub(pattern, known, plain)
+    try:
+        width, height, depth, *_ = _LAYOUT.parse(f"${plain}$", 72, _FONT)
+    except ValueError:  # beyond matplotlib: about half an em for every sign
+        width, height, depth = 50 * len(re.sub(r"\\[a-zA-Z]+|[\W_]", "x", plain)), 90, 20
+    return width / 44.2, height / 44.2, depth / 44.2
 
 
 def height_of(tex: str) -> float:
@@ -59,7 +74,8 @@ def reserve_room(body: str) -> str:
 
     def inline(found: re.Match[str]) -> str:
         before, kind, tex, after = found.groups()
-        room = f"--room:{width_of(html.unescape(tex)):.1f}em"
+        width, height, depth = room_of(html.unescape(tex))
+        room = f"--room:{width:.2f}ex;--rise:{height:.2f}ex;--drop:{-depth:.2f}ex"
         made = f'<span class="{kind}" style="{room}">{tex}</span>'
         return f'<span class="unbroken">{before}{made}{after}</span>' if before or after else made
 

@@ -2,8 +2,8 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the
-  chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
+- ``{verdict-summary}``, ``{failures}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger
+  with the chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
@@ -23,7 +23,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared.book import metadata, search, verdicts
+from xsquared.book import downloads, metadata, search, verdicts
 from xsquared.book.api_pages import write_rooms
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
@@ -110,6 +110,7 @@ def write_times(project: Project) -> str:
 #: What each directive writes, in Markdown, from the project and the directive's arguments.
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
+    "failures": verdicts.failure_list,
     "verdicts": verdicts.full_table,
     "protocols": verdicts.protocol_list,
     "coverage": verdicts.coverage_table,
@@ -153,4 +154,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("doctree-resolved", search.collect)
     app.connect("build-finished", search.write_index)
+    app.connect("build-finished", downloads.write_downloads)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": False}

@@ -11,13 +11,14 @@ from typing import Any
 
 import nbformat
 
+from xsquared.book.claim_graph import Node, as_table, draw
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import read_proofs
 from xsquared.checks import check_choice
 from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
 from xsquared.papers.coverage import places
 from xsquared.papers.errata import errata
-from xsquared.papers.ledger import protocols, standing
+from xsquared.papers.ledger import all_rests, foundations, protocols, standing
 
 #: Kinds of verdicts, as :attr:`xsquared.papers.claims.Verdict.sort` has them, best first.
 SORTS = (
@@ -124,6 +125,26 @@ def summary_table(project: Project) -> str:
     return "\n".join(rows)
 
 
+def failure_list(project: Project) -> str:
+    """Markdown: every claim that fails, named, linked to its verdict, with its number."""
+    failing: dict[bool, list[str]] = {True: [], False: []}
+    for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
+        if not entry.sort.startswith("fails"):
+            continue
+        claim, record = entry.claim, entry.record
+        told = f"- [{claim.statement}](#claim-{claim.id})"
+        if claim.required:
+            told += f" Measured {record['measured']}, required {claim.required}."
+        failing[any(record["outcomes"].values())].append(told)
+    always, otherwise = ("\n".join(failing[flipped]) for flipped in (False, True))
+    counts = len(failing[False]), len(failing[True])
+    return (
+        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{always}\n\n"
+        f"````{{dropdown}} {counts[1]} more fail by their own protocol and hold by another\n"
+        f":class-container: xs-claim xs-fails\n\n{otherwise}\n````"
+    )
+
+
 def _linked(keys: Collection[str]) -> str:
     """Keys of claims, equations and errata, claims and errata as links."""
     kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
@@ -162,11 +183,45 @@ def _written(entry: Entry) -> str:
     return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
 
 
+def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
+    """What one chapter's claims rest on, as a graph and as a table; empty where on nothing."""
+    rests = all_rests()
+    here = (entry.claim for entry in entries.values() if entry.claim.chapter == chapter)
+    own = [claim.id for claim in here if claim.uses]
+    if not own:
+        return ""
+    amended = {slip.key for slip in errata()}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in sorted(project.notebooks.glob("*.md"))
+    }
+
+    def node(key: str) -> Node:
+        if key in entries:
+            kind = {"✔": "holds", "✘": "fails"}.get(entries[key].mark, "not judged")
+            return Node(key, kind, entries[key].claim.statement, f"#claim-{key}")
+        if key in amended:
+            return Node(key, "amended form", "see the errata", f"errata.html#erratum-{key}")
+        marked = (f"chapters/{name}" for name, text in texts.items() if f"`{key}`" in text)
+        return Node(key, "equation", "checked by algebra", f"{next(marked, 'coverage')}.html")
+
+    below = sorted(set().union(*map(foundations, own)) - set(own))
+    nodes = {key: node(key) for key in (*below, *own)}
+    title = f"What the claims of chapter {chapter[:2]} rest on"
+    drawn = f'<div class="xs-graph-box">{draw(nodes, rests, title)}</div>'
+    return (
+        f"````{{dropdown}} {title}\n:class-container: xs-claim\n\n"
+        f"```{{raw}} html\n{drawn}\n```\n\n{as_table(nodes, rests)}\n````"
+    )
+
+
 def full_table(project: Project, paper: str) -> str:
     """Markdown: every claim of one paper by chapter, each with an anchor ``claim-ID``."""
     blocks = []
-    for chapter, entries in groupby(_of_paper(project, paper), lambda entry: entry.claim.chapter):
+    found = {entry.claim.id: entry for entry in _of_paper(project, paper)}
+    for chapter, entries in groupby(found.values(), lambda entry: entry.claim.chapter):
         blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
+        blocks += filter(None, [_drawn(project, chapter, found)])
         blocks += [_written(entry) for entry in entries]
     return "\n\n".join(blocks)
 

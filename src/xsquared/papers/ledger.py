@@ -269,6 +269,11 @@ def protocols() -> dict[str, Protocol]:
     return _stored().protocols
 
 
+def all_rests() -> dict[str, tuple[str, ...]]:
+    """By claim, equation or erratum, the keys that it rests on directly."""
+    return _stored().rests
+
+
 def foundations(key: str) -> frozenset[str]:
     """All that a claim, an equation or an erratum rests on, directly or not.
 

@@ -1,0 +1,69 @@
+"""Downloaded notebooks run elsewhere and read without the book."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from xsquared.book.downloads import glued, in_words, install_line, write_downloads
+from xsquared.book.project import Project
+
+PROJECT = Project(Path(__file__).parents[2])
+
+
+def test_roles_become_words() -> None:
+    roles = {"cite": lambda key: f"({key})"}
+    text = "{glue:text}`n` of {glue:text}`s:.2f`, {cite}`a`, {ref}`that <tab-a>`, {doc}`02_b`."
+    numbers = {"n": "'four'", "s": "-1.774"}
+    assert in_words(text, numbers, roles) == "four of -1.77, (a), that, 02_b."
+    assert in_words("$$\nx\n$$ (eq-x)\n", {}, {}) == "$$\nx\n$$\n"
+    with pytest.raises(KeyError):
+        in_words("{glue:text}`unknown`", {}, {})
+
+
+def test_the_install_line_names_the_address_only_where_there_is_one() -> None:
+    assert install_line("https://a.b/c") == (
+        '%pip install --quiet "xsquared[book] @ git+https://a.b/c"'
+    )
+    assert install_line("").startswith("# ")
+
+
+def test_every_role_of_every_chapter_has_words(tmp_path: Path) -> None:
+    folder = tmp_path / "_sources" / "chapters"
+    folder.mkdir(parents=True)
+    marks = set()
+    for path in sorted(PROJECT.chapters.glob("*.ipynb")):
+        (folder / path.name).write_bytes(path.read_bytes())
+        marks |= set(re.findall(r"(\w[\w-]*)`", path.read_text()))
+    numbers = {name: (1, 2) for mark in marks for name in (mark, f"equation-{mark}")}
+    app = SimpleNamespace(
+        outdir=tmp_path,
+        srcdir=PROJECT.book,
+        config=SimpleNamespace(html_context={"repository": ""}),
+        env=SimpleNamespace(toc_fignumbers={"page": {"figure": numbers}}),
+    )
+    if not PROJECT.proofs.is_file():
+        pytest.skip("no proofs on this machine yet: the tests of the site make them")
+    write_downloads(app, None)  # type: ignore[arg-type]
+    for path in folder.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        assert notebook.cells[0].source == install_line("")
+        told = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+        assert re.findall(r"\{[a-z:]+\}`", told) == []
+        nbformat.validate(notebook)
+    assert "Queiruga (2026)" in (folder / "03_constructions.ipynb").read_text()
+
+
+def test_what_was_glued_is_found() -> None:
+    made = new_output(
+        "display_data",
+        data={"application/papermill.record/text/plain": "3"},
+        metadata={"scrapbook": {"name": "n"}},
+    )
+    cells = [new_markdown_cell("a"), new_code_cell("glue", outputs=[made, new_output("stream")])]
+    assert glued(new_notebook(cells=cells)) == {"n": "3"}

@@ -1,0 +1,113 @@
+"""One document out of many pages: places and links stay one's own, and nothing is left folded."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.book.test_site import CHROMIUM, PROJECT
+from xsquared.book import pdf
+from xsquared.book.project import BookError, Project
+
+PAGE = """<html><head><link rel="stylesheet" href="_static/a.css"/></head><body>
+<article class="bd-article"><section id="top">
+<h1>{title}<a class="headerlink" href="#top">#</a></h1>
+<p><a href="#far">here</a> <a href="{other}#far">there</a> <a href="{api}">f</a>
+<a href="https://example.org">out</a></p>
+<section id="far"><h2>Far</h2><img src="{image}" loading="lazy" alt="a"/></section>
+<details class="hide above-input"><summary>Code</summary>secret</details>
+<details class="xs-claim"><summary>Claim</summary>verdict</details>
+<script>alert()</script></section></article></body></html>"""
+
+
+@pytest.fixture
+def printable(small_project: Project) -> Project:
+    """Two rendered pages, a front page and a chapter, and the template that binds them."""
+    toc = "root: index\nparts:\n- caption: Part\n  chapters:\n  - file: chapters/a\n  - file: api\n"
+    (small_project.root / "_toc.yml").write_text(toc)
+    shutil.copy(PROJECT.root / "CITATION.cff", small_project.root)
+    (small_project.book / "_templates").mkdir()
+    shutil.copy(PROJECT.book / "_templates" / "print.html", small_project.book / "_templates")
+    (small_project.html / "chapters").mkdir(parents=True)
+    places = {"other": "chapters/a.html", "api": "api.html", "image": "_images/a.png"}
+    (small_project.html / "index.html").write_text(PAGE.format(title="Front", **places) + pdf.PLACE)
+    up = {"other": "../index.html", "api": "../api.html", "image": "../_images/a.png"}
+    (small_project.html / "chapters" / "a.html").write_text(
+        PAGE.format(title="1. A", **up) + pdf.PLACE
+    )
+    (small_project.html / "_images").mkdir()
+    shutil.copy(PROJECT.readme_figure, small_project.html / "_images" / "a.png")
+    return small_project
+
+
+def test_the_order_is_that_of_the_contents_without_the_reference(printable: Project) -> None:
+    assert pdf.bound_pages(printable) == [("", ["index"]), ("Part", ["chapters/a"])]
+    parts = pdf.bound_pages(PROJECT)
+    names = [name for _, pages in parts for name in pages]
+    assert names[:2] == ["index", "chapters/01_function_space"]
+    assert {"verdicts", "errata", "bibliography"} < set(names)
+    assert not any(name.startswith("api") for name in names)
+
+
+def test_places_and_links_of_a_page_are_its_own(printable: Project) -> None:
+    text = (printable.html / "chapters" / "a.html").read_text()
+    article = pdf.bind_page("chapters/a", text, ["index", "chapters/a"])
+    assert article["id"] == "chapters-a"
+    assert [link["href"] for link in article.find_all("a")] == [
+        "#chapters-a--far", "#index--far", "https://example.org",
+    ]  # fmt: skip
+    assert {one["id"] for one in article.find_all(id=True)} == {
+        "chapters-a--top",
+        "chapters-a--far",
+    }
+    assert article.img is not None
+    assert article.img["src"] == "_images/a.png"
+    assert article.find("script") is None
+    assert "secret" not in str(article)
+    assert all(folded.has_attr("open") for folded in article.find_all("details"))
+    assert "verdict" in str(article)
+    assert "secret" in str(pdf.bind_page("chapters/a", text, ["index"], code=True))
+    with pytest.raises(BookError, match=r"a\.html has no article"):
+        pdf.bind_page("a", "<p>", [])
+
+
+def test_every_link_leads_somewhere_in_the_document(printable: Project) -> None:
+    soup = BeautifulSoup(pdf.bind(printable, printable.html), "html.parser")
+    places = [str(one["id"]) for one in soup.find_all(id=True)]
+    assert len(places) == len(set(places))
+    links = {str(a["href"]) for a in soup.find_all("a") if str(a["href"])[0] == "#"}
+    assert {link[1:] for link in links} <= set(places)
+    assert {"#index", "#chapters-a", "#chapters-a--far"} <= links
+    assert soup.html is not None
+    assert soup.html["data-theme"] == "light"
+
+
+def test_printing_without_a_browser_says_what_it_takes(
+    printable: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BookError, match=r"printing takes playwright .* and chromium"):
+        pdf.print_book(printable, printable.html)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: nothing printed")
+def test_the_document_is_tagged_has_an_outline_and_is_linked(printable: Project) -> None:
+    # In a thread of its own, as one thread has room for one playwright.
+    with ThreadPoolExecutor(1) as thread:
+        out = thread.submit(pdf.print_book, printable, printable.html).result()
+    data = out.read_bytes()
+    assert b"/Marked true" in data
+    assert b"/StructTreeRoot" in data
+    assert data.count(b"/Title (Far)") == 2, "the outline"
+    pages = pdf.pages_of(data)  # title, contents, front page, chapter
+    assert (pages["index"], pages["chapters-a"], pages["chapters-a--far"]) == (3, 4, 4)
+    links = {name.decode() for name in re.findall(rb"/Dest /(\S+)", data)}
+    assert links == set(pages)
+    assert 'href="xsquared.pdf"' in (printable.html / "index.html").read_text()
+    assert 'href="../xsquared.pdf"' in (printable.html / "chapters" / "a.html").read_text()
+    assert not (printable.html / "print.html").exists()
