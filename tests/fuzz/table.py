@@ -1353,6 +1353,9 @@ ARGUMENTS = (
         ["study", "--all", "spam"],
         ["study", "spam", "--jobs", "x"],
         ["study", "spam", "--seed", "x"],
+        ["compare"],
+        ["compare", "spam", "--baseline", "spam"],
+        ["compare", "--md", "--json"],
     ),
     *([*_SWEEP, "--target", text] for text in _TARGETS),
     *(
