@@ -46,6 +46,14 @@ def test_html_names_its_headers_and_latex_its_own_characters() -> None:
     assert r"\caption{A caption.}\label{tab-errors}" in bundle["text/latex"]
 
 
+def test_markdown_has_the_caption_and_a_line_a_row() -> None:
+    table = Table(FRAME, "A caption.", "tab-errors", FORMATS)
+    caption, _, head, rule, *rows = table.markdown().splitlines()
+    assert (caption, rule) == ("A caption.", "| --- | --- | --- | --- |")
+    assert head == "| unit | error & $e_1$ | n | ok |"
+    assert rows == [f"| {' | '.join(row)} |" for row in table.rows]
+
+
 def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() -> None:
     frame = pd.DataFrame(
         {25: [1.0, 0.5], 50: [2.0, 0.25]}, index=pd.Index(["ratio", "error"], name="cells")

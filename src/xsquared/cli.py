@@ -42,10 +42,11 @@ def _positive(text: str) -> int:
 
 
 def _book(arguments: argparse.Namespace) -> None:
-    """Prove, execute, collect, render."""
+    """Prove, execute, collect, render; with parameters, execute and compare."""
     # Imported here: `xsquared --help` and the numerics work without the book's dependencies.
+    from xsquared.book.compare import compare
     from xsquared.book.execute import execute
-    from xsquared.book.project import busy, find_project
+    from xsquared.book.project import BookError, busy, find_project
     from xsquared.book.proofs import run_proofs
     from xsquared.book.readme import update_readme
     from xsquared.book.render import render
@@ -58,6 +59,10 @@ def _book(arguments: argparse.Namespace) -> None:
         if parameters:
             for run in runs:
                 print(f"{run.name}: {run.output}")
+            try:
+                print(compare(project, [run.name for run in runs]).text())
+            except BookError as error:  # a new chapter, or no checkout of git: the run stands
+                print(f"not compared: {error}")
             return
         run_proofs(project)
         update_readme(project)
@@ -77,6 +82,21 @@ def _pdf(arguments: argparse.Namespace) -> None:
         if not project.proofs.is_file():
             run_proofs(project)
         print(print_book(project, render(project), arguments.code))
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    """What a run changed; 3 where a verdict flipped, 2 where there is nothing to compare."""
+    from xsquared.book.compare import compare
+    from xsquared.book.project import BookError, find_project
+
+    try:
+        project = find_project(Path.cwd())
+        found = compare(project, arguments.names, arguments.baseline, arguments.book)
+    except BookError as error:
+        print(f"xsquared compare: error: {error}", file=sys.stderr)
+        return 2
+    print(found.json() if arguments.json else found.text(arguments.all, arguments.md))
+    return 3 if found.flipped else 0
 
 
 @contextmanager
@@ -376,6 +396,25 @@ def build_parser() -> argparse.ArgumentParser:
     )
     pdf.add_argument("--code", action="store_true", help="with the code that the site hides")
     pdf.set_defaults(run=_pdf)
+    compare = commands.add_parser(
+        "compare",
+        help="what a run with other parameters changed",
+        description="Parameters and claims of the runs in _build/runs beside the recorded ones, "
+        "and what else differs; the figures side by side in _build/runs/compare.html. Exits with 0 "
+        "where no verdict flipped, 3 where one did, 2 where there is nothing to compare.",
+    )
+    compare.add_argument("names", nargs="*", metavar="NAME", help="a chapter (default: every run)")
+    compare.add_argument(
+        "--baseline", default="HEAD", metavar="REV", help="a git revision (default: %(default)s)"
+    )
+    compare.add_argument(
+        "--book", action="store_true", help="the chapters in book/chapters in place of the runs"
+    )
+    compare.add_argument("--all", action="store_true", help="also the rows that did not change")
+    forms = compare.add_mutually_exclusive_group()
+    forms.add_argument("--md", action="store_true", help="in Markdown")
+    forms.add_argument("--json", action="store_true", help="every row, for a program")
+    compare.set_defaults(run=_compare)
     _add_experiments(commands)
     return parser
 

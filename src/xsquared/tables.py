@@ -163,6 +163,11 @@ class Table:
         closed = [r"\end{tabular}", r"\end{table}"]
         return "\n".join([*opened, lines[0], r"\hline", *lines[1:], *closed])
 
+    def markdown(self) -> str:
+        """The table in Markdown, below its caption."""
+        lines = [self.columns, ("---",) * len(self.columns), *self.rows]
+        return "\n".join([f"{self.caption}\n", *(f"| {' | '.join(line)} |" for line in lines)])
+
     def __str__(self) -> str:
         lines = (self.columns, *self.rows)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -1346,6 +1346,9 @@ ARGUMENTS = (
         ["study", "--all", "spam"],
         ["study", "spam", "--jobs", "x"],
         ["study", "spam", "--seed", "x"],
+        ["compare"],
+        ["compare", "spam", "--baseline", "spam"],
+        ["compare", "--md", "--json"],
     ),
     *([*_SWEEP, "--target", text] for text in _TARGETS),
     *(

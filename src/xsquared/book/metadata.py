@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import html
 import json
-import subprocess
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from docutils import nodes
 
-from xsquared.book.project import Project
+from xsquared.book.project import BookError, Project, git
 from xsquared.book.search import plain
 
 if TYPE_CHECKING:
@@ -32,15 +31,11 @@ def citation(project: Project) -> dict[str, Any]:
 
 def revision(root: Path) -> dict[str, Any]:
     """Commit, its date, and whether tracked files differ from it; empty outside a git checkout."""
-
-    def git(*arguments: str) -> str:
-        command = ["git", "-C", str(root), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
     try:
-        commit, date = git("log", "-1", "--format=%h %cs").split()
-        return {"commit": commit, "date": date, "dirty": bool(git("status", "--porcelain", "-uno"))}
-    except (OSError, ValueError, subprocess.CalledProcessError):
+        commit, date = git(root, "log", "-1", "--format=%h %cs").split()
+        dirty = bool(git(root, "status", "--porcelain", "-uno"))
+        return {"commit": commit, "date": date, "dirty": dirty}
+    except BookError:
         return {}
 
 

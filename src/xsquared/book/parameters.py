@@ -12,6 +12,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 from xsquared.book.project import BookError, read_source
 from xsquared.checks import quoted
 
@@ -26,20 +28,39 @@ def parameter_defaults(source: Path) -> dict[str, str]:
     Raises:
         BookError: the notebook cannot be read, or its parameters cell is no Python.
     """
-    defaults = {}
-    for cell in read_source(source).cells:
-        if "parameters" not in cell.metadata.get("tags", []):
+    return assignments(read_source(source), "parameters", source.name)
+
+
+def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[str, str]:
+    """What a notebook's cells with a tag assign, as source text.
+
+    Args:
+        notebook: of a chapter or of a run.
+        tag: ``"parameters"``, or papermill's ``"injected-parameters"`` of a run with other values.
+        name: of the file, for the error.
+
+    Raises:
+        BookError: such a cell is no Python.
+    """
+    assigned = {}
+    for cell in notebook.cells:
+        if tag not in cell.metadata.get("tags", []):
             continue
         try:
             statements = ast.parse(cell.source).body
         except SyntaxError as error:
             raise BookError(
-                f"{source.name}: its parameters cell is no Python, line {error.lineno}: {error.msg}"
+                f"{name}: its parameters cell is no Python, line {error.lineno}: {error.msg}"
             ) from error
         for node in statements:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                defaults[node.targets[0].id] = ast.unparse(node.value)
-    return defaults
+                assigned[node.targets[0].id] = ast.unparse(node.value)
+    return assigned
+
+
+def parameter_value(text: str) -> Any:
+    """What a chapter assigns: a literal, or a list of a range; tuples become lists."""
+    return _as_lists(eval(text, {"__builtins__": {"list": list, "range": range}}))
 
 
 def fitting_value(name: str, value: Any, default: str) -> Any:
@@ -52,7 +73,7 @@ def fitting_value(name: str, value: Any, default: str) -> Any:
         BookError: another kind than the default's, an empty list in place of one with entries, or a
             size so far above the default's that a machine's memory might not hold what it sizes.
     """
-    expected = _as_lists(eval(default, {"__builtins__": {"list": list, "range": range}}))
+    expected = parameter_value(default)
     plain = _as_lists(value)
     most = max(_LARGE, *(_LARGER * size for size in _sizes(expected, expected)), 0)
     if not _fits(plain, expected):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ class Project:
     proofs = _Below("_build/proofs.json")
     #: Wall time of each chapter's last execution, and the machine.
     times = _Below("_build/times.json")
+    #: Knots of the best splines, for the page on which readers move them.
+    optima = _Below("results/optimal_knots.csv")
     #: The README, whose verdict table is generated.
     readme = _Below("README.md")
     #: The README's picture, copied out of the chapter that draws it.
@@ -98,6 +101,21 @@ def read_source(source: Path) -> nbformat.NotebookNode:
     if "kernelspec" not in notebook.metadata:
         raise BookError(f"{source.name}: expected a header with a kernelspec, got none")
     return notebook
+
+
+def git(root: Path, *arguments: str) -> str:
+    """What git says of a checkout.
+
+    Raises:
+        BookError: it refuses, or there is none; with its first line.
+    """
+    words = ["git", "-C", str(root), *arguments]
+    try:
+        run = subprocess.run(words, capture_output=True, check=True, encoding="utf-8")
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = " ".join(str(getattr(error, "stderr", error)).partition("\n")[0].split())
+        raise BookError(f"expected an answer of git in {root}, got: {said}") from error
+    return run.stdout.strip()
 
 
 @contextmanager

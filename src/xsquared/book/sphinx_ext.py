@@ -7,6 +7,7 @@
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
+- ``{explorable}``: data and still figure of the page on which knots move.
 - ``{rooms} FIRST LAST``: every module of these rooms of the package and those between.
 
 Nothing here is typed into a page, so nothing on a page can disagree with the runs.
@@ -23,7 +24,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared.book import downloads, metadata, search, verdicts
+from xsquared.book import downloads, explore, metadata, search, verdicts
 from xsquared.book.api_pages import write_rooms
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
@@ -117,6 +118,7 @@ WRITERS: dict[str, Callable[..., str]] = {
     "errata": write_errata,
     "chapter-times": write_times,
     "rooms": write_rooms,
+    "explorable": explore.write_explorable,
     "how-to-cite": metadata.how_to_cite,
 }
 

@@ -27,6 +27,8 @@ __all__ += ["settle"]
 
 #: The type under which a verdict travels in a notebook's output.
 VERDICT_MIME = "application/vnd.xsquared.verdict+json"
+#: A verdict in words, with its mark.
+WORDS = {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}
 #: What a chapter can say of a claim under one protocol.
 Measured = float | bool | None
 
@@ -66,7 +68,7 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict by the claim's own protocol, with its mark."""
-        return {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}[self.holds]
+        return WORDS[self.holds]
 
     @property
     def sort(self) -> str:

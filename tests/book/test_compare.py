@@ -1,0 +1,204 @@
+"""What a run changed is found, and said in the terminal, in Markdown, as data and as a page."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+from xsquared.book.compare import compare
+from xsquared.book.project import BookError, Project
+from xsquared.cli import main
+from xsquared.papers.claims import VERDICT_MIME, judge, ledger
+from xsquared.tables import TABLE_MIME
+
+NAME = "03_constructions"
+RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]
+
+
+def write(
+    folder: Path,
+    injected: str = "",
+    rate: float = -2.0,
+    trend: dict[str, float] | None = None,
+    shown: str = "a",
+) -> None:
+    """An executed chapter with two parameters, up to two claims, a table, a number, a figure."""
+    verdicts = [judge(RATE, rate), judge(TREND, trend) if trend else None]
+    data: list[dict[str, Any]] = [
+        {VERDICT_MIME: [verdict.as_record() for verdict in verdicts if verdict]},
+        {TABLE_MIME: {"name": "tab-one", "rows": [[shown]]}},
+    ]
+    glued = {"text/plain": repr(shown)}
+    cells = [
+        new_code_cell("n = 2\npair = (1.0, 2.0)", metadata={"tags": ["parameters"]}),
+        new_code_cell(injected, metadata={"tags": ["injected-parameters"]}),
+        new_code_cell("…", outputs=[new_output("display_data", data=one) for one in data]),
+        new_code_cell(
+            "…",
+            metadata={"mystnb": {"figure": {"name": "fig-one"}}},
+            outputs=[new_output("display_data", data={"image/png": f"{shown}aaa"})],
+        ),
+        new_code_cell(
+            "…",
+            outputs=[
+                new_output("display_data", data=glued, metadata={"scrapbook": {"name": "one"}})
+            ],
+        ),
+    ]
+    folder.mkdir(parents=True, exist_ok=True)
+    nbformat.write(new_notebook(cells=cells), folder / f"{NAME}.ipynb")
+
+
+def git(project: Project, *arguments: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=project.root, check=True, capture_output=True)
+
+
+def commit(project: Project) -> None:
+    git(project, "add", "-A")
+    git(project, "commit", "-m", "a state")
+
+
+@pytest.fixture
+def recorded(small_project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A checkout of git with one executed chapter, in which the tests work."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    packages = [f"{name}=={version(name)}" for name in ("torch", "numpy", "scipy", "sympy")]
+    lock = "\n".join(packages).replace("+cpu", "")
+    (small_project.root / "requirements.lock").write_text(lock)
+    (small_project.root / "environment.yml").write_text(f"dependencies:\n  - python={python}\n")
+    (small_project.root / ".gitignore").write_text("_build\n")
+    write(small_project.chapters, trend={TREND.protocol: 1.2, TREND.alternatives[0]: 1.0})
+    git(small_project, "init")
+    commit(small_project)
+    monkeypatch.chdir(small_project.root)
+    return small_project
+
+
+def test_a_run_with_the_chapters_own_values_makes_no_difference(
+    recorded: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    same = {TREND.protocol: 1.2, TREND.alternatives[0]: 1.0}
+    write(recorded.runs, "n = 2\npair = [1, 2]", trend=same)
+    assert main(["compare"]) == 0
+    assert capsys.readouterr().out.strip() == "no difference"
+    assert "no difference" in (recorded.runs / "compare.html").read_text()
+    assert main(["compare", "--all"]) == 0
+    said = capsys.readouterr().out
+    assert all(word in said for word in ("pair", RATE.id, TREND.id, "no difference"))
+
+
+def test_a_flipped_verdict_is_said_everywhere_and_is_the_exit_status(
+    recorded: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(recorded.runs, "n = 3", rate=-3.0, shown="b")
+    assert main(["compare", NAME]) == 3
+    said = capsys.readouterr().out
+    (row,) = (line.split() for line in said.splitlines() if f" {RATE.id} " in line)
+    assert row[:5] == [NAME, RATE.id, "-2.000", "-3.000", "-1"]
+    assert " ".join(row[5:]) == f"{RATE.required} ✔ holds ✘ fails –"
+    assert f"verdicts that flipped: {RATE.id}" in said
+    assert "○ open" in said, "a claim that the run leaves out"
+    assert "pair" not in said, "a parameter that did not change"
+    for kind, name in (("tables", "tab-one"), ("numbers", "one"), ("figures", "fig-one")):
+        assert f"{kind} that differ: {name}" in said
+    page = (recorded.runs / "compare.html").read_text()
+    assert page.index("base64,aaaa") < page.index("base64,baaa")
+    assert RATE.id in page
+    assert main(["compare", "--md"]) == 3
+    assert f"| {NAME} | n | 2 | 3 |" in capsys.readouterr().out
+    assert main(["compare", "--json"]) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert data["flipped"] == [RATE.id]
+    assert [row["changed"] for row in data["parameters"]] == [True, False]
+    assert data["others"]["figures"] == ["fig-one"]
+
+
+def test_a_claim_that_moves_by_another_protocol_only_is_a_change_but_no_flip(
+    recorded: Project,
+) -> None:
+    write(recorded.runs, trend={TREND.protocol: 1.2, TREND.alternatives[0]: 9.0})
+    found = compare(recorded)
+    (row,) = (row for row in found.claims if row["changed"])
+    assert (row["claim"], row["change"], row["otherwise"]) == (TREND.id, "+0", "1 of 1 moved")
+    assert not found.equal
+    assert found.flipped == []
+
+
+def test_any_revision_is_a_baseline_and_the_book_itself_can_be_compared(recorded: Project) -> None:
+    write(recorded.chapters, rate=-3.0)
+    commit(recorded)
+    assert compare(recorded, book=True).equal
+    assert compare(recorded, [NAME], "HEAD~1", book=True).flipped == [RATE.id]
+    write(recorded.runs, rate=-3.0)
+    assert compare(recorded).equal
+    assert compare(recorded, revision="HEAD~1").flipped == [RATE.id]
+
+
+def test_another_environment_is_said(recorded: Project) -> None:
+    write(recorded.runs)
+    assert compare(recorded).environment == {}
+    lock = recorded.root / "requirements.lock"
+    lock.write_text(lock.read_text().replace("numpy==", "numpy==1"))
+    (recorded.root / "environment.yml").write_text("dependencies:\n  - python=3.1\n")
+    commit(recorded)
+    now = version("numpy"), platform.python_version()
+    said = f"another environment: numpy 1{now[0]}, now {now[0]}, python 3.1, now {now[1]}"
+    assert said in compare(recorded).text()
+    git(recorded, "rm", "-q", "requirements.lock")
+    commit(recorded)
+    assert compare(recorded).environment == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--baseline", "none"], "expected an answer of git in "),
+        (["--baseline=--all"], "answer of git in"),
+        (["05_none"], "expected chapters of"),
+        (["--book", "05_none"], f"which has {NAME}, got ['05_none']"),
+    ],
+)
+def test_misuse_exits_with_2(
+    arguments: list[str], expected: str, recorded: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(recorded.runs)
+    assert main(["compare", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert expected in said
+    assert said.count("\n") == 1
+
+
+def test_nothing_to_compare_is_an_error(recorded: Project) -> None:
+    with pytest.raises(BookError, match="which has none, got"):
+        compare(recorded)
+    nbformat.write(new_notebook(), recorded.chapters / "09_new.ipynb")
+    with pytest.raises(BookError, match=r"answer of git in.*09_new"):
+        compare(recorded, ["09_new"], book=True)
+    old = new_output("display_data", data={VERDICT_MIME: {"claim": RATE.id}})
+    cells = [new_code_cell("1", outputs=[old])]
+    nbformat.write(new_notebook(cells=cells), recorded.chapters / f"{NAME}.ipynb")
+    with pytest.raises(BookError, match="got an older revision's"):
+        compare(recorded, [NAME], book=True)
+
+
+@pytest.mark.slow
+def test_a_run_with_parameters_ends_with_what_it_changed(
+    recorded: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
+    assert "not compared: expected" in capsys.readouterr().out
+    (recorded.runs / "01_good.ipynb").rename(recorded.chapters / "01_good.ipynb")
+    commit(recorded)
+    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
+    assert "no difference" in capsys.readouterr().out
+    assert main(["book", "--jobs", "1", "-p", "n", "8"]) == 0
+    assert "01_good  n          7         8" in capsys.readouterr().out

@@ -1,0 +1,186 @@
+"""The page on which knots move, in a browser: beside the package, by pointer and by keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.site_in_browser import IN_BROWSER, PROJECT
+from xsquared.book.explore import STEP, TARGETS, page_data, read_optima
+from xsquared.splines import least_squares_spline_rmse
+from xsquared.units import PAPER_UNITS, find_unit
+
+pytestmark = IN_BROWSER
+LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+
+
+def cases() -> Iterator[tuple[str, str, list[float], float]]:
+    """Target, unit, knots, least RMSE: of the optima by the package, of equal cells by scipy."""
+    data = page_data(PROJECT)
+    for name, made in TARGETS.items():
+        a, b = made.domain[0]
+        for unit in PAPER_UNITS:
+            record = find_unit(unit)
+            for rmse, places in data["splines"][name][unit]["optima"]:
+                inner = a + (b - a) * STEP * np.array(places)
+                yield name, unit, [a, *inner.tolist(), b], rmse
+            for cells in (2, 5, 11):
+                rmse = least_squares_spline_rmse(made, record.order, cells, record.continuity)
+                yield name, unit, np.linspace(a, b, cells + 1).tolist(), rmse
+
+
+def test_the_pages_solver_agrees_with_the_package(reader: Any) -> None:
+    page = reader.open("explore.html")
+    found = page.evaluate(
+        "cases => cases.map(([name, unit, knots]) => "
+        "explore.fit(explore.targets[name].value, explore.data.units[unit], knots).rmse)",
+        [case[:3] for case in cases()],
+    )
+    compared = 0
+    for (name, unit, knots, rmse), mine in zip(cases(), found, strict=True):
+        a, b = TARGETS[name].domain[0]
+        # What rounding the target's values leaves of an error so small is not compared so closely.
+        fine = rmse > 1e-7 * np.abs(TARGETS[name](np.linspace(a, b, 100))).max()
+        compared += bool(fine)
+        assert mine == pytest.approx(rmse, rel=1e-10 if fine else 1e-8), (name, unit, len(knots))
+    assert compared >= 400
+
+
+def knots_of(page: Any) -> list[float]:
+    """Where the thumbs are, as they say."""
+    values = "all => all.map(thumb => Number(thumb.getAttribute('aria-valuenow')))"
+    return page.locator("#explore-fit [role=slider]").evaluate_all(values)
+
+
+def number(text: str) -> float:
+    return float(text.replace("\N{MINUS SIGN}", "-"))
+
+
+def shown(page: Any, which: str) -> float:
+    return number(page.locator(f"#explore-{which}").inner_text())
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_a_knot_is_dragged_and_everything_follows(reader: Any, theme: str, width: int) -> None:
+    page = reader.open("explore.html", width, theme)
+    before, error = knots_of(page), shown(page, "here")
+    assert np.allclose(before, np.linspace(-1, 1, 7)[1:-1], atol=1e-3)
+    thumb = page.locator("#explore-fit [role=slider]").nth(1)
+    thumb.scroll_into_view_if_needed()
+    box = thumb.locator(".explore-thumb").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    at = page.locator("#explore-fit").bounding_box()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + at["width"] / 20, y, steps=3)
+    page.mouse.up()
+    after = knots_of(page)
+    assert [a != b for a, b in zip(before, after, strict=True)] == [
+        False,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert after[1] > before[1] + 0.05
+    assert shown(page, "here") != error
+    box = page.locator(".explore-here").bounding_box()
+    law = page.locator("#explore-law").bounding_box()
+    assert law["x"] < box["x"] < law["x"] + law["width"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.mouse.move(x + at["width"] / 20, y)
+    page.mouse.down()
+    page.mouse.move(x + at["width"], y, steps=3)
+    page.mouse.up()
+    assert knots_of(page)[1] == pytest.approx(before[2] - 0.002, abs=1e-3), "knots never cross"
+    assert reader.complaints == reader.outside == []
+
+
+@pytest.mark.parametrize(("theme", "width"), LOOKS)
+def test_a_knot_is_moved_by_keys(reader: Any, theme: str, width: int) -> None:
+    page = reader.open("explore.html", width, theme)
+    start = knots_of(page)
+    page.locator("#explore-optimum").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    thumb = page.locator("#explore-fit [role=slider]").nth(2)
+    assert thumb.evaluate("t => t === document.activeElement && t.matches(':focus-visible')")
+    assert thumb.evaluate("t => getComputedStyle(t).outlineStyle") == "solid"
+    assert thumb.get_attribute("aria-label") == "Knot 3 of 5"
+    steps = {"ArrowRight": 0.01, "ArrowUp": 0.02, "ArrowLeft": 0.01, "ArrowDown": 0.0}
+    steps |= {"PageUp": 0.1, "PageDown": 0.0}
+    for key, moved in steps.items():
+        page.keyboard.press(key)
+        assert knots_of(page)[2] == pytest.approx(start[2] + moved, abs=1e-4), key
+    for key, limit in (("Home", start[1] + 0.002), ("End", start[3] - 0.002)):
+        page.keyboard.press(key)
+        assert knots_of(page)[2] == pytest.approx(limit, abs=2e-4)
+    bounds = [float(thumb.get_attribute(f"aria-value{end}")) for end in ("min", "max")]
+    assert bounds == pytest.approx([start[1] + 0.002, start[3] - 0.002], abs=2e-4)
+    place, error = thumb.get_attribute("aria-valuetext").split(", error ")
+    assert number(place) == pytest.approx(knots_of(page)[2], abs=1e-3)
+    assert number(error) == shown(page, "here")
+    told = page.locator("#explore-live")
+    assert told.get_attribute("aria-live") == "polite"
+    page.wait_for_function(
+        "error => document.getElementById('explore-live').textContent.includes(error)", arg=error
+    )
+    assert "6 neurons" in told.inner_text()
+    assert thumb.evaluate("t => t === document.activeElement"), "the focus stays"
+
+
+def test_every_choice_shows_its_optimum_from_a_disk(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else 0)
+    page.goto((site / "explore.html").as_uri())
+    optima = read_optima(PROJECT)
+    for name in TARGETS:
+        for unit, n in (("mlp", 50), ("glu", 1), ("gqu", 12)):
+            page.locator("#explore-target").select_option(name)
+            page.locator("#explore-unit").select_option(unit)
+            page.locator("#explore-n").fill(str(n))
+            assert len(knots_of(page)) == n - 1
+            equal = shown(page, "here")
+            page.locator("#explore-optimum").click()
+            best = optima.loc[name, unit, n]["rmse"]
+            assert shown(page, "best") == shown(page, "here") == pytest.approx(best, rel=6e-3)
+            assert shown(page, "over") == 1.0
+            assert shown(page, "far") == 0.0
+            assert equal >= shown(page, "here")
+            assert page.locator("#explore-knots tr").count() == n
+    assert said == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)
+    page.close()
+
+
+def test_the_still_figure_stands_in_where_no_script_runs_and_on_paper(
+    site: Path, browser: Any
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "explore.html").as_uri())
+    assert page.locator(".explore-still").is_visible()
+    assert not page.locator("#explore").is_visible()
+    context.close()
+    page = browser.new_page()
+    page.goto((site / "explore.html").as_uri())
+    assert not page.locator(".explore-still").is_visible()
+    assert page.locator("#explore").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".explore-still").is_visible()
+    assert not page.locator("#explore").is_visible()
+    page.close()
+
+
+def test_the_script_is_asked_for_on_its_page_only(site: Path) -> None:
+    asks = re.compile(r"<script[^>]*explore\.js")
+    assert [p.name for p in site.rglob("*.html") if asks.search(p.read_text())] == ["explore.html"]
