@@ -125,6 +125,10 @@ def test_what_a_verdict_records() -> None:
     }
 
 
+def test_answers_are_printed_as_words() -> None:
+    assert [judged(QUESTION, answer).measured_text() for answer in (True, False)] == ["yes", "no"]
+
+
 def test_what_rounding_leaves_of_zero_is_not_printed() -> None:
     zero = replace(QUESTION, value=0.0, tolerance=1e-12)
     assert judged(zero, 3e-16).measured_text() == "0 to 1e-12"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -53,10 +55,10 @@ def test_curves_that_the_paper_lacks(curve: tuple[str, str, str], message: str) 
 
 def scaling(factor: float) -> Scaling:
     """Errors 1/n up to 16 neurons and 4/n^1.5 beyond, times a factor for each of three seeds."""
-    widths = np.array([4, 8, 16, 32, 64])
+    widths = np.array([4, 7, 8, 15, 16, 32, 64])
     errors = np.where(widths <= 16, 1 / widths, 4 / widths**1.5)
     rows = factor * errors * np.array([[0.5], [1.0], [3.0]])
-    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 5, 0))
+    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 7, 0))
 
 
 def test_slopes_by_protocol() -> None:
@@ -70,6 +72,19 @@ def test_slopes_by_protocol() -> None:
     assert slopes["training-points-parameters"] == -9
     assert slopes["paper-table"] == claim.value
     assert slopes["paper-points-from-20"] == pytest.approx(-0.91, abs=0.006)
+
+
+def test_windows_reach_as_far_as_their_names_say() -> None:
+    widths, errors = paper_points("6", "friedman1", "mlp")
+    assert {10, 100, 500} < {*widths}
+    slopes = table1_slopes({}, "friedman1", "mlp")
+    found = {name: re.findall(r"\d+", name) for name in slopes if name.startswith("paper-points-")}
+    assert sorted(map(len, found.values())) == [0, 1, 1, 2, 2]
+    for name, ends in found.items():
+        first, last = (*map(int, ends), *(1, widths[-1])[len(ends) :])
+        kept = (widths >= first) & (widths <= last)
+        slope, _ = np.polyfit(np.log(widths[kept]), np.log(errors[kept]), 1)
+        assert slopes[name] == pytest.approx(slope), name
 
 
 def test_a_study_without_the_problem_leaves_the_papers_points() -> None:

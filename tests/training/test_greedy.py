@@ -90,6 +90,17 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
     assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE, 3) == [2]
 
 
+@pytest.mark.parametrize("name", ["mlp", "glu", "gqu"])
+def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
+    """Without a ridge a neuron explains what its columns span, however large they are."""
+    x, y = problem(2, 12)
+    unit, pool = UNITS[name], rows(UNITS[name], x, 12, 13)
+    sizes = torch.logspace(-6, 6, 12, dtype=torch.float64)[:, None]
+    scaled = Rows(pool.gate * sizes, pool.factors)
+    task = unit, homogeneous(x), y, rows(unit, x, 2, 14)
+    assert insertions(*task, scaled, 4, 0.0) == insertions(*task, pool, 4, 0.0)
+
+
 @bent_record
 def test_what_a_neuron_is_worth_is_the_loss_without_it(unit: Unit) -> None:
     x, y = problem(2, 10)
