@@ -7,9 +7,10 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.studies.executors import RunTrial
 from xsquared.studies.experiment import run_trial
@@ -22,6 +23,8 @@ from xsquared.units import PAPER_UNITS
 
 #: The problems of the gated-units paper's Figs. 6 and 7.
 SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
+#: Of data and starts of their trials.
+SEEDS = 4
 
 
 #: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
@@ -94,28 +97,43 @@ class Study:
 
 
 def table1_trials(
-    widths: Sequence[int] = WIDTHS, seeds: int = 10, widest_gqu: int = 32
+    problems: Sequence[str] = SYNTHETIC + TABLES,
+    widths: Sequence[int] = WIDTHS,
+    seeds: int = SEEDS,
+    widest_gqu: int = 32,
 ) -> tuple[Trial, ...]:
-    """Every trial behind Table 1, seed after seed.
+    """Every trial behind Table 1, seed after seed; of tables, the paper's rows as well.
 
     A GQU of 32 neurons has as many parameters as a GLU of 46, and takes longer to train.
     """
-    problems = {"held-out": SYNTHETIC + TABLES, "paper": TABLES, "author": SYNTHETIC + TABLES}
     sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
     sizes["gqu"] = tuple(n for n in widths if n <= widest_gqu)
+    tables = [name for name in problems if find_problem(name).kind == "table"]
     trials = [
         trial
-        for protocol, names in problems.items()
+        for protocol, names in (("held-out", problems), ("paper", tables), ("author", problems))
         for unit in PAPER_UNITS
+        if sizes[unit]
         for trial in scaling_trials(names, sizes[unit], seeds, protocol, (unit,))
     ]
     return tuple(sorted(trials, key=lambda trial: trial.seed))
 
 
+def curve_trials(seeds: int = SEEDS) -> tuple[Trial, ...]:
+    """MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
+    parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
+    return tuple(
+        replace(trial, points=points)
+        for name, counts in parts.items()
+        for points in counts
+        for trial in scaling_trials((name,), (1, 2, 4, 8, 16, 32), seeds, units=("mlp", "glu"))
+    )
+
+
 def smooth_trials(
     gates: Sequence[str] = ("relu", "gelu", "silu"),
     widths: Sequence[int] = (1, 2, 4, 8, 16, 32),
-    seeds: int = 10,
+    seeds: int = SEEDS,
 ) -> tuple[Trial, ...]:
     """GLUs with several gates on a smooth target of the plane and on one with a kink."""
     trials = [
@@ -193,7 +211,7 @@ def quality_trials(
 def _declared() -> tuple[Study, ...]:
     grown = {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
     # Runs that end early, for the sample.
-    narrow = tuple(trial for trial in table1_trials((2,), 2) if trial.unit == "glu")
+    narrow = tuple(trial for trial in table1_trials(widths=(2,), seeds=2) if trial.unit == "glu")
     narrow_smooth = smooth_trials(widths=(2,), seeds=2)
     smooth_line = smooth_line_trials()
     short = map_trials("short", (2,), (8,))
@@ -220,7 +238,7 @@ def _declared() -> tuple[Study, ...]:
             "table1",
             "MLP, GLU and GQU on problems of two to eight inputs",
             grown,
-            (*narrow, *table1_trials()),
+            (*narrow, *curve_trials(), *table1_trials()),
             tuple(trial for trial in narrow if trial.seed == 0),
             run_scaling,
         ),
