@@ -39,12 +39,12 @@ CASES: dict[str, dict[str, Any]] = {
         "jobs": 1,
     },
     "07_higher_dimensions": {
-        "problems": ["witch", "friedman1"],
-        "widths": [16, 20],
+        "problems": ["witch", "squares"],
+        "widths": [2, 3],
         "seeds": 2,
         "surface_width": 2,
         "smooth_widths": [2],
-        "smooth_seeds": 1,
+        "smooth_seeds": 2,
         "jobs": 1,
     },
     "09_gelu_series": {
