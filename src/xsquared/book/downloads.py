@@ -62,7 +62,7 @@ def in_words(
             name, _, form = content.partition(":")
             return str(format_plain_text(numbers[name], form or "s"))
         shown = content.partition("<")[0].strip() or content
-        return roles.get(role, lambda _: shown)(content)
+        return roles[role](content) if role in roles else shown
 
     return _LABEL.sub("$$", _ROLE.sub(word, text))
 
