@@ -141,6 +141,8 @@ def test_frozen_gates_stay_where_they_were_inserted(unit: str) -> None:
         n = one.closest.n_hidden
         assert torch.equal(one.closest.G, other.closest.G[:n])
         assert torch.equal(one.closest.g, other.closest.g[:n])
+    # With at most one factor each of these fits is one linear problem: there is no iteration.
+    assert all(one.iterations == 0 for one in made) == (unit != "gqu")
 
 
 def test_fit_goes_by_halves() -> None:
@@ -179,6 +181,8 @@ def test_bad_widths_are_refused() -> None:
         TypeError, match=r"expected Growth\(\), the solver that grows, got 'newton'"
     ):
         grow(WAVES, "glu", [2], solver="newton")
+    with pytest.raises(ValueError, match=r"hidden layer on \d+ points: expected at most"):
+        grow(WAVES, "glu", [1, 10**8])
 
 
 def test_a_run_that_overflows_ends_the_list() -> None:

@@ -1,15 +1,17 @@
 """Trained networks against splines on equal cells and against fits on points: the study's rows.
 
-A network of n neurons carries n pieces at least; a unit of two factors needs one neuron more for a
-first cubic without real roots, as every cubic piece of an exponential is one, so n - 1 pieces are
-asked of it.
+A network of n neurons carries n pieces at least; n - 1 are asked of a unit of two factors, which
+cannot have n in general: the chapter on the gated quadratic unit proves it of the splines below.
 """
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
+from xsquared.constructions import combination
 from xsquared.data.dataset import sampled
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
@@ -133,3 +135,22 @@ def test_no_network_is_worse_than_equal_cells(text: str, domain, n: int) -> None
         if pieces:
             equal = least_squares_spline_rmse(f, unit.order, pieces)
             assert measured_rmse(run.network, f) <= 1.001 * equal + ROUNDING * size, unit.name
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(n: int) -> None:
+    """The polynomial behind all gates rises everywhere, as no cubic with real roots does."""
+    knots = np.linspace(-1, 1, n + 1)[1:-1]
+    steps = (f"((x - ({t}) + abs(x - ({t})))/2)**3" for t in knots)
+    f = target(" + ".join(["x**3 + x", *steps]))
+    assert least_squares_spline_rmse(f, 4, n) < 1e-12
+    polynomial = np.polynomial.Polynomial([0, 1, 0, 1])
+    cells = [polynomial + sum(np.polynomial.Polynomial([-t, 1]) ** 3 for t in knots[:k])
+             for k in range(n)]  # fmt: skip
+    for directions in itertools.product((1, -1), repeat=n - 1):
+        behind = sum(s * p for s, p in zip(combination(np.array(directions)), cells, strict=True))
+        _, c1, c2, c3 = behind.coef
+        assert c2**2 < 3 * c1 * c3
+    few, enough = (FreeKnots().on_target(f, "gqu", n + more).rmse for more in (0, 1))
+    assert enough < 1e-9
+    assert few > 1e-5
