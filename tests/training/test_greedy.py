@@ -98,7 +98,7 @@ def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
     sizes = torch.logspace(-6, 6, 12, dtype=torch.float64)[:, None]
     scaled = Rows(pool.gate * sizes, pool.factors)
     task = unit, homogeneous(x), y, rows(unit, x, 2, 14)
-    assert insertions(*task, scaled, 4, 0.0) == insertions(*task, pool, 4, 0.0)
+    assert insertions(*task, scaled, 4, 0.0, 12) == insertions(*task, pool, 4, 0.0, 12)
 
 
 @bent_record
