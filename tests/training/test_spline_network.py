@@ -152,6 +152,26 @@ def test_where_the_gate_stands(cubic: list, place: float | None) -> None:
     assert (made is None) == (place is None)
     if made is not None:
         assert -made[0, 1] / made[0, 0] == place
+        assert made[0, 0] == (-1 if place > 0 else 1)
+
+
+def test_the_gate_at_the_end_of_a_short_cell_opens_to_the_left() -> None:
+    """s^3 - 9 s^2 + 24 s on [0, 2], in cells of a quarter the length."""
+    made = real_factors(np.array([0.0, 96, -144, 64]), 0.5)
+    assert made is not None
+    np.testing.assert_array_equal(made[0], [-1, 0.5])
+
+
+def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def tried(*_: object) -> None:
+        raise AssertionError("gates of one orientation were tried")
+
+    monkeypatch.setattr(FreeKnots, "spline", tried)
+    FreeKnots().on_target(PAPER_TARGET, "glu", 12)
+    with pytest.raises(AssertionError, match="were tried"):
+        FreeKnots().on_target(PAPER_TARGET, "glu", 5)
 
 
 def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
