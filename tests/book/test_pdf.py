@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from bs4 import BeautifulSoup
 
-from tests.book.test_site import CHROMIUM, PROJECT
+from tests.site_in_browser import CHROMIUM, PROJECT
 from xsquared.book import pdf
 from xsquared.book.project import BookError, Project
 
