@@ -147,7 +147,9 @@ def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: 
     said = small_project.root / "pid"
     slow = f"import os, time, pathlib\npathlib.Path({str(said)!r}).write_text(str(os.getpid()))"
     (small_project.notebooks / "01_good.md").write_text(notebook_text(slow, "time.sleep(600)"))
-    code = "from tests.book.test_execute import *\n"
+    # What starts in the background of a shell ignores interrupts, and so would all that it starts.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "from tests.book.test_execute import *\n"
     code += "if __name__ == '__main__': execute(find_project(Path()))"
     (small_project.root / "book.py").write_text(code)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -214,7 +214,9 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
 def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None:
     # As a terminal does: the signal goes to every process of the group.
     places = (str(tmp_path / "rows.sqlite"), str(tmp_path))
-    code = f"from tests.studies.trainers import *; sweep_in_processes{places!r}"
+    # What starts in the background of a shell ignores interrupts, and so would all that it starts.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += f"from tests.studies.trainers import *; sweep_in_processes{places!r}"
     sweep = subprocess.Popen(
         [sys.executable, "-c", code], start_new_session=True, stderr=subprocess.PIPE, text=True
     )
