@@ -22,7 +22,8 @@ from xsquared.splines import (
     predicted_uniform,
     segments,
 )
-from xsquared.training.free_knots import equidistributed_knots, fit_free_knots
+from xsquared.training.free_knots import fit_free_knots
+from xsquared.training.knot_density import equidistributed_knots
 
 x = sp.Symbol("x")
 LINE = target("x")

@@ -52,7 +52,7 @@ from xsquared.feature_maps import (
 from xsquared.papers import claims, figures, ledger, table1
 from xsquared.studies import committed, experiment, line, scaling, speedrun, sweep, trial
 from xsquared.studies.declared import STUDIES
-from xsquared.training import free_knots, frozen_gates, optimal_knots
+from xsquared.training import free_knots, frozen_gates, knot_density, optimal_knots, spline_space
 from xsquared.training import start as training_start
 
 # What is no integer, no number, no array, no known name. A door adds what is out of its bounds.
@@ -1091,7 +1091,7 @@ for _solver, _counts, _scales in (
     )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
-door("training.free_knots.space", free_knots.space, {"unit": "glu"}, unit=_UNIT)
+door("training.spline_space.space", spline_space.space, {"unit": "glu"}, unit=_UNIT)
 door(
     "training.free_knots.fit_free_knots",
     free_knots.fit_free_knots,
@@ -1107,8 +1107,8 @@ door(
     max_iterations=_WHOLE,
 )
 door(
-    "training.free_knots.equidistributed_knots",
-    free_knots.equidistributed_knots,
+    "training.knot_density.equidistributed_knots",
+    knot_density.equidistributed_knots,
     {"target": functions.PAPER_TARGET, "unit": "glu", "n_cells": 3},
     target=CURVES,
     unit=_UNIT,
@@ -1477,8 +1477,11 @@ EXEMPT = {
     r"training\.(greedy|least_squares|levenberg_marquardt|variable_projection)\..*": (
         "solvers call it on what fit has checked"
     ),
-    r"training\.free_knots\.(best_directions|alternations|directions_of)": "called by solvers",
-    r"training\.free_knots\.(neuron_sizes|cell_errors)": "takes what fit_free_knots made",
+    r"training\.directions\.(best_directions|alternations|directions_of)": "called by solvers",
+    r"training\.(directions\.neuron_sizes|free_knots\.cell_errors|conversion\..*)": (
+        "takes what fit_free_knots made"
+    ),
+    r"training\.spline_space\.(?!space).*": "the arithmetic of fit_free_knots",
     r"training\.spline_network\..*|training\.start\.(start|paper_start)": "called by solvers",
     r"training\.frozen_gates\.quadrature": "works on knots that fit_frozen made",
     r"constructions\.(combination|increments|shifted)": "works on a spline that was checked",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -15,13 +14,9 @@ from xsquared.constructions import combination, network_from_pieces
 from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.training import free_knots as module
-from xsquared.training.free_knots import (
-    best_directions,
-    cell_errors,
-    equidistributed_knots,
-    fit_free_knots,
-    space,
-)
+from xsquared.training.free_knots import cell_errors, fit_free_knots
+from xsquared.training.knot_density import equidistributed_knots
+from xsquared.training.spline_space import space
 from xsquared.units import predict
 
 UNITS = ["mlp", "glu", "gqu"]
@@ -59,7 +54,7 @@ def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None
 def test_steps_are_newtons_on_the_error_of_the_best_coefficients(unit: str, directions) -> None:
     """Gradient and Hessian by differences of the projected loss, which knows of knots only."""
     signs = None if directions is None else combination(directions)
-    model = module._Model(PAPER_TARGET, space(unit), signs)
+    model = module.Model(PAPER_TARGET, space(unit), signs)
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
 
     def loss(shift: np.ndarray) -> float:
@@ -86,14 +81,6 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(unit: str, dire
     assert np.ptp(scale) < 0.02 * np.abs(scale).max()
     by_steps = np.array(hessian) @ taken[0] + damping * scale.mean() * room * taken[0]
     np.testing.assert_allclose(by_steps, -gradient, rtol=0.02, atol=1e-3 * np.abs(gradient).max())
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_targets_without_an_integral_of_their_square_are_refused(unit: str) -> None:
-    with pytest.raises(ValueError, match=r"tan\(2\*x\) grows without bound near -?0\.785398"):
-        equidistributed_knots(target("tan(2*x)"), unit, 8)
-    knots = equidistributed_knots(target("abs(x)**(-0.4)", (-1.0, 1.03)), unit, 8)
-    assert (np.diff(knots) > 0).all()
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -154,16 +141,6 @@ def test_iteration_limit_is_reported() -> None:
     fit = fit_free_knots(PAPER_TARGET, "glu", np.linspace(-1, 1, 11), max_iterations=2)
     assert fit.status == "iterations"
     assert fit.iterations == 2
-
-
-def test_equidistributed_knots_crowd_where_the_derivative_is_large() -> None:
-    knots = equidistributed_knots(target("exp(5*x)"), "mlp", 20)
-    gaps = np.diff(knots)
-    assert (np.diff(gaps) < 0).all()
-    assert (knots[0], knots[-1]) == (-1.0, 1.0)
-    np.testing.assert_allclose(
-        equidistributed_knots(target("x"), "mlp", 5), np.linspace(-1, 1, 6), atol=1e-12
-    )
 
 
 @pytest.mark.parametrize(
@@ -251,20 +228,6 @@ def test_knots_reach_a_stationary_point_for_given_directions(unit: str, directio
         assert abs(slope) * np.diff(fit.knots).min() < 1e-2 * loss(fit.knots)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_best_directions_are_those_of_a_search_through_all(unit: str) -> None:
-    knots = equidistributed_knots(PAPER_TARGET, unit, 6)
-    found = best_directions(PAPER_TARGET, unit, knots, 4)
-    errors = sorted(
-        fit_free_knots(PAPER_TARGET, unit, knots, 0, list(ways)).rmse
-        for ways in itertools.product([-1, 1], repeat=5)
-    )
-    reached = [fit_free_knots(PAPER_TARGET, unit, knots, 0, ways).rmse for ways in found]
-    np.testing.assert_allclose(sorted(reached)[:3], errors[:3], rtol=1e-6)
-    # The first is the best of those that open away from one cell.
-    assert (np.diff(found[0]) >= 0).all()
-
-
 def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
     """Lines through the parabola: the middle one of an odd number is flat by symmetry."""
     start = np.array([-1.0, -0.7, -0.1, 0.3, 0.5, 1.0])
@@ -273,28 +236,6 @@ def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
     assert math.isclose(flat.rmse, free.rmse, rel_tol=1e-6)
     np.testing.assert_allclose(flat.knots, np.linspace(-1, 1, 6), atol=1e-4)
     assert abs(flat.pieces[2, 1]) < 1e-14
-
-
-@pytest.mark.parametrize("text", ["abs(x - 0.305)", "sqrt(x + 1)", "acos(x)", "sqrt(1 - x**2)"])
-def test_no_derivative_is_asked_for(text: str) -> None:
-    """Kinks inside and infinite slopes at an end: free knots gain."""
-    f = target(text)
-    knots = equidistributed_knots(f, "glu", 12)
-    assert (np.diff(knots) > 0).all()
-    fit = fit_free_knots(f, "glu", knots)
-    equal = fit_free_knots(f, "glu", np.linspace(-1, 1, 13), max_iterations=0)
-    assert fit.rmse < 0.2 * equal.rmse
-
-
-@pytest.mark.parametrize(("unit", "order"), [("mlp", 2), ("glu", 3), ("gqu", 4)])
-def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
-    """exp(3x): abs(f^(k))^s is exp(3 s x), whatever constant stands before it, plus the floor."""
-    knots, s = equidistributed_knots(target("exp(3*x)"), unit, 40), 1 / (order + 0.5)
-    x = np.linspace(-1, 1, 100_001)
-    density = np.exp(3 * s * x)
-    density += 0.05 * density.mean()
-    share = np.cumsum(density) / density.sum()
-    np.testing.assert_allclose(knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3)
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -308,22 +249,3 @@ def test_cell_errors_add_up_to_the_error(unit: str) -> None:
 def test_a_loss_that_is_not_finite_is_refused() -> None:
     with np.errstate(over="ignore"), pytest.raises(FloatingPointError, match="the loss is inf"):
         fit_free_knots(target("10**200*x**2"), "mlp", np.linspace(-1, 1, 4))
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 30, 60, 1000])
-def test_combinations_of_cells_are_few_and_distinct(n: int) -> None:
-    count = 0
-    for chosen in module.alternations(n):
-        assert chosen.shape[1] % 2 == 1
-        assert (np.diff(chosen, axis=1) > 0).all()
-        assert chosen.min() >= 0
-        assert chosen.max() == n - 1
-        count += len(np.unique(chosen, axis=0))
-    assert count <= 25_000
-    if n <= 5:
-        assert count == 2 ** (n - 1), "all that there are"
-
-
-def test_wide_splines_need_no_wide_tables() -> None:
-    found = best_directions(PAPER_TARGET, "gqu", np.linspace(-1, 1, 601), 2)
-    assert all(ways.shape == (599,) for ways in found)

@@ -17,7 +17,7 @@ from xsquared.geometry import knots, neuron_polynomials
 from xsquared.training import spline_network as module
 from xsquared.training.fit import fit
 from xsquared.training.free_knots import FreeKnotSpline, fit_free_knots
-from xsquared.training.spline_network import FreeKnots, real_factors, spline_network
+from xsquared.training.spline_network import FreeKnots
 from xsquared.units import GatedNetwork, Unit, predict
 
 UNITS = ["mlp", "glu", "gqu"]
@@ -107,61 +107,6 @@ def test_steep_ends_need_not_cancel(text, domain, unit: str, n: int, reached: fl
     assert math.isclose(error(made.network, f), made.rmse, rel_tol=1.0)
 
 
-def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
-    """A steep left end: gates open to the left there, so that nothing has to cancel far away."""
-    f = target("exp(-20*x)", (0.0, 1.0))
-    spline = FreeKnots().spline(f, "glu", 12)
-    network = spline_network("glu", spline, 12)
-    assert network is not None
-    opened = network.G[1:, 0].detach().numpy()
-    assert (opened[:8] == -1).all()
-
-
-@given(
-    st.lists(st.floats(-3, 3).map(lambda c: round(c, 6)), min_size=4, max_size=4), st.floats(0.1, 5)
-)
-def test_real_factors_multiply_to_the_cubic(cubic: list[float], length: float) -> None:
-    made = real_factors(np.array(cubic), length)
-    s = np.linspace(0, length, 7)
-    if made is None:
-        # Any constant leaves complex roots, or three roots of which the outer ones lie inside.
-        _, c1, c2, c3 = cubic
-        assert c3 != 0
-        spread = c2**2 - 3 * c1 * c3
-        if spread > 0:
-            reach = 2 * math.sqrt(spread) / (3 * abs(c3))
-            assert reach * (1 - 1e-6) < -c2 / (3 * c3) < length - reach * (1 - 1e-6)
-        return
-    values = made[:, :1] * s + made[:, 1:]
-    assert (values[0] >= -1e-12 * np.abs(made[0]).max()).all(), "the gate is open"
-    product = values.prod(axis=0)
-    expected = np.polynomial.polynomial.polyval(s, cubic)
-    scale = np.abs(values).prod(axis=0).max() + np.abs(expected).max()
-    gap = product - expected
-    np.testing.assert_allclose(gap, gap[0], atol=1e-9 * scale + 1e-140)
-
-
-@pytest.mark.parametrize(
-    ("cubic", "place"),
-    [([0, 3, -3, 1], None), ([0, 2, 1, -1], 0.0), ([7, 0, 0, 4], 0.0), ([0, -4, 0, 1], 0.0),
-     ([0, 24, -9, 1], 2.0), ([0, 47, -12, 1], 4.0), ([0, 47, 12, 1], -4.0)],
-)  # fmt: skip
-def test_where_the_gate_stands(cubic: list, place: float | None) -> None:
-    """s^3 - 12 s^2 + 47 s has complex roots with 0, but not with its inflection at 4."""
-    made = real_factors(np.array(cubic, float), 2.0)
-    assert (made is None) == (place is None)
-    if made is not None:
-        assert -made[0, 1] / made[0, 0] == place
-        assert made[0, 0] == (-1 if place > 0 else 1)
-
-
-def test_the_gate_at_the_end_of_a_short_cell_opens_to_the_left() -> None:
-    """s^3 - 9 s^2 + 24 s on [0, 2], in cells of a quarter the length."""
-    made = real_factors(np.array([0.0, 96, -144, 64]), 0.5)
-    assert made is not None
-    np.testing.assert_array_equal(made[0], [-1, 0.5])
-
-
 def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -174,18 +119,12 @@ def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
         FreeKnots().on_target(PAPER_TARGET, "glu", 5)
 
 
-def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
-    """x^3 from -1 on is 3 s - 3 s^2 + s^3 and a constant: two cells take one neuron more."""
+@pytest.mark.parametrize("way", list(SETTINGS))
+def test_a_cube_takes_two_gqus(way: str) -> None:
     f = target("x**3")
-    spline = fit_free_knots(f, "gqu", np.linspace(-1, 1, 2))
-    assert spline_network("gqu", spline, 1) is None
-    two = spline_network("gqu", fit_free_knots(f, "gqu", np.array([-1, 1.0])), 2)
-    assert two is not None
-    assert error(two, f) < 1e-13
-    for way in SETTINGS.values():
-        assert error(way.on_target(f, "gqu", 1).network, f) > 0.02
-        for n in (2, 4):
-            assert error(way.on_target(f, "gqu", n).network, f) < 1e-12
+    assert error(SETTINGS[way].on_target(f, "gqu", 1).network, f) > 0.02
+    for n in (2, 4):
+        assert error(SETTINGS[way].on_target(f, "gqu", n).network, f) < 1e-12
 
 
 @pytest.mark.parametrize("way", list(SETTINGS))
@@ -213,7 +152,7 @@ def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
 def test_seeds_change_the_jittered_start_only(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
     for seed in (0, 0, 1):
-        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6, seed)
+        FreeKnots(moves=0).spline(PAPER_TARGET, unit, 6, seed)
     plain, jittered, plain_again, same, plain_other, other = starts
     np.testing.assert_array_equal(plain, plain_again)
     np.testing.assert_array_equal(plain, plain_other)
@@ -238,14 +177,14 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
 def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         starts = recorded(patch)
-        FreeKnots(moves=0, narrow_starts=0).spline(PAPER_TARGET, "mlp", n, seed)
+        FreeKnots(moves=0).spline(PAPER_TARGET, "mlp", n, seed)
     plain, jittered = starts
     assert (np.diff(jittered) > 0.19 * np.diff(plain).min()).all()
 
 
 def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
-    solver = FreeKnots(start="random", starts=3, moves=0, narrow_starts=0)
+    solver = FreeKnots(start="random", starts=3, moves=0)
     made = [solver.spline(PAPER_TARGET, "glu", 7, seed) for seed in (0, 0, 1)]
     assert len(starts) == 9
     assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
@@ -265,7 +204,7 @@ def test_an_independent_search_agrees_with_the_solver(unit: str) -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_best_of_all_starts_is_kept(unit: str) -> None:
     spline = FreeKnots().spline(PAPER_TARGET, unit, 6)
-    alone = FreeKnots(starts=1, moves=0, narrow_starts=0).spline(PAPER_TARGET, unit, 6)
+    alone = FreeKnots(starts=1, moves=0).spline(PAPER_TARGET, unit, 6)
     assert spline.rmse <= alone.rmse * (1 + 1e-12)
     assert spline.iterations > alone.iterations
 

@@ -7,7 +7,7 @@ to the middle of the worst cell, and the fit runs again, as long as that pays.
 Of n neurons with p affine factors all hinges may lie inside. The network then has n + 1 cells, more
 than which no network of n neurons has, but no neuron is left for the polynomial behind all gates,
 which has to be constant. In which directions the gates open decides how much that costs, in general
-next to nothing: :func:`xsquared.training.free_knots.best_directions`. Where it costs more than a
+next to nothing: :func:`xsquared.training.directions.best_directions`. Where it costs more than a
 cell would, splines on n cells are fitted as well: one neuron's gate is open everywhere, and carries
 the polynomial of one cell, the anchor, from which the other gates open away. For p = 2 that needs
 an anchor whose cubic has real roots, and else two neurons and n - 1 cells.
@@ -19,33 +19,27 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import torch
 
 from xsquared.checks import check_choice, check_integer, check_number
-from xsquared.constructions import network_from_pieces, shifted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
 from xsquared.quadrature import on_cells
-from xsquared.training.free_knots import (
-    DAMPING,
-    FreeKnotSpline,
-    alternations,
-    best_directions,
-    cell_errors,
-    directions_of,
-    equidistributed_knots,
-    fit_free_knots,
-    neuron_sizes,
-    space,
-)
+from xsquared.training.conversion import spline_network
+from xsquared.training.directions import best_directions
+from xsquared.training.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
 from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.knot_density import equidistributed_knots
 from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.result import Gates, Trained
+from xsquared.training.spline_space import space
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
@@ -74,8 +68,8 @@ class FreeKnots:
     Attributes:
         max_iterations: of each local fit.
         start: knots of the asymptotically optimal ``"density"``, ``"equidistant"`` ones, which are
-            the paper's, or ``"random"``: cells of the optimal density stretched by factors drawn
-            from a gamma distribution whose standard deviation is half its mean.
+            the paper's, or ``"random"``: cells of the optimal density stretched by factors from a
+            gamma distribution whose standard deviation is half its mean.
         starts: local fits that are compared; the first from the start as it is unless that is
             random, the others with every knot jittered.
         jitter: how far a jittered knot may go, in widths of the smaller cell beside it.
@@ -84,9 +78,12 @@ class FreeKnots:
             with 0 all gates but one open away from an anchor.
         trial_iterations: of each of these fits before the best goes on.
         narrow: the widest network for which gates away from an anchor are tried in any case, and
-            directions at every optimum that the starts lead to.
-        narrow_starts: local fits up to that width, of which the later ones start from random cells.
-        ahead: how many fits with chosen directions go on to the end, up to that width.
+            directions at every optimum that the starts lead to and at random knots.
+        random_knots: how many of these, as if places in the optimal density were drawn; the best
+            two choices of directions are fitted at each.
+        first_iterations: of fits with chosen directions, up to that width; of them
+        screened: go on for ``trial_iterations``, and of these, as of fits from random rows,
+        ahead: to the end.
         jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
         random_starts: how many of them start from random rows.
         damping: how the damping moves, and when a local fit ends.
@@ -100,17 +97,19 @@ class FreeKnots:
     moves: int = 4
     directions: int = 4
     trial_iterations: int = 25
-    narrow: int = 6
-    narrow_starts: int = 4
+    narrow: int = 8
+    random_knots: int = 16
+    first_iterations: int = 8
+    screened: int = 8
     ahead: int = 3
     jumps: int = 3
-    random_starts: int = 10
+    random_starts: int = 30
     damping: Damping = DAMPING
 
     def __post_init__(self) -> None:
         for setting in fields(self):
             if setting.type == "int":
-                least = int(setting.name in ("starts", "ahead", "trial_iterations"))
+                least = int(setting.name in ("starts", "screened", "ahead", "trial_iterations"))
                 check_integer(setting.name, getattr(self, setting.name), least)
         check_choice("start", self.start, get_args(Start))
         # Beyond a half knots could cross.
@@ -173,18 +172,8 @@ class FreeKnots:
         spent, reached, bound = 0, np.inf, 0.0
         if self.directions:
             optima = _distinct(self._optima(target, record, n_hidden + 1, seed))
-            tries = [
-                fit_free_knots(
-                    target, record, free.knots, self.trial_iterations, directions, self.damping
-                )
-                for free in optima[: None if n_hidden <= self.narrow else 1]
-                for directions in best_directions(target, record, free.knots, self.directions)
-            ]
-            ahead = _distinct(tries)[: self.ahead if n_hidden <= self.narrow else 1]
-            ends = [self._fit(target, record, one.knots, one.directions) for one in ahead]
-            if n_hidden <= self.narrow:
-                ends = [one for end in _distinct(ends) for one in self._moved(target, record, end)]
-            spent += sum(one.iterations for one in (*optima, *tries, *ends))
+            ends, tried = self._with_directions(target, record, n_hidden, optima, seed)
+            spent += sum(one.iterations for one in (*optima, *ends)) + tried
             reached = add(min(ends, key=lambda one: one.rmse))
             bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
         if n_hidden <= self.narrow or not reached <= bound:
@@ -206,6 +195,41 @@ class FreeKnots:
                 spent += other.iterations
                 made.append(other)
         return replace(min(made, key=lambda one: one.rmse), iterations=spent)
+
+    def _with_directions(
+        self, target: Target, unit: Unit, n_hidden: int, optima: list[FreeKnotSpline], seed: int
+    ) -> tuple[list[FreeKnotSpline], int]:
+        """Fits of n + 1 cells on which n gates suffice, and the iterations of those given up."""
+        narrow = n_hidden <= self.narrow
+        places = [(free.knots, self.directions) for free in optima[: None if narrow else 1]]
+        if narrow:
+            width = np.diff(equidistributed_knots(target, unit, n_hidden + 1))
+            draw = np.random.default_rng((seed, n_hidden, 1))
+            places += [
+                (_stretched(target, width, draw.exponential), 2) for _ in range(self.random_knots)
+            ]
+        tries: list[tuple[np.ndarray, np.ndarray | None]] = [
+            (knots, directions)
+            for knots, count in places
+            for directions in best_directions(target, unit, knots, min(count, self.directions))
+        ]
+        spent = 0
+        for limit, kept in self._rounds(narrow):
+            fits = [
+                fit_free_knots(target, unit, knots, limit, directions, self.damping)
+                for knots, directions in tries
+            ]
+            spent += sum(one.iterations for one in fits)
+            tries = [(one.knots, one.directions) for one in _distinct(fits)[:kept]]
+        ends = [self._fit(target, unit, *one) for one in tries]
+        if narrow:
+            ends = [one for end in _distinct(ends) for one in self._moved(target, unit, end)]
+        return ends, spent
+
+    def _rounds(self, narrow: bool) -> list[tuple[int, int]]:
+        """Iterations of short fits, and how many of them go on."""
+        first = [(self.first_iterations, self.screened)] if narrow else []
+        return [*first, (self.trial_iterations, self.ahead if narrow else 1)]
 
     def _with_free_roots(
         self, target: Target, unit: Unit, n_hidden: int, seed: int
@@ -239,9 +263,12 @@ class FreeKnots:
             starts += [
                 rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(self.random_starts)
             ]
-        tries = [run(rows, self.trial_iterations) for rows in starts]
-        best = run(min(tries, key=lambda one: one.rmse).rows, self.max_iterations)
-        spent = best.iterations + sum(one.iterations for one in tries)
+        spent = 0
+        for limit, kept in (*self._rounds(narrow=True), (self.max_iterations, 1)):
+            tries = sorted((run(rows, limit) for rows in starts), key=lambda one: one.rmse)
+            spent += sum(one.iterations for one in tries)
+            starts = [one.rows for one in tries[:kept]]
+        best = tries[0]
         network = to_network(best, unit)
         error = measured_rmse(network, target)
         return [*made, SplineNetwork(network, None, spent, error, best.status)]
@@ -258,8 +285,9 @@ class FreeKnots:
             seed: of the randomness, at least 0.
 
         Raises:
-            ValueError: as for :func:`xsquared.training.free_knots.equidistributed_knots`, or a unit
-                that :func:`xsquared.training.free_knots.space` refuses.
+            ValueError: as for
+                :func:`xsquared.training.knot_density.equidistributed_knots`, or a unit
+                that :func:`xsquared.training.spline_space.space` refuses.
         """
         fits = self._optima(target, unit, n_cells, seed)
         best = min(fits, key=lambda fit: fit.rmse)
@@ -305,16 +333,11 @@ class FreeKnots:
             plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         room = np.minimum(width[:-1], width[1:])
-        count = max(self.starts, self.narrow_starts if n_cells <= self.narrow + 1 else 0)
-        made = [plain] if self.start != "random" else []
-        while len(made) < count:
-            if self.start == "random" or len(made) >= self.starts:
-                share = np.cumsum(width * draw.gamma(4.0, size=n_cells))
-                made.append(np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]]))
-            else:
-                shift = draw.uniform(-self.jitter, self.jitter, n_cells - 1) * room
-                made.append(plain + np.pad(shift, 1))
-        return made
+        if self.start == "random":
+            factors = partial(draw.gamma, 4.0)
+            return [_stretched(target, width, factors) for _ in range(self.starts)]
+        shifts = draw.uniform(-self.jitter, self.jitter, (self.starts - 1, n_cells - 1)) * room
+        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
 
 @dataclass(frozen=True)
@@ -341,80 +364,6 @@ class SplineNetwork:
         return self.spline is None or self.rmse <= 1.01 * self.spline.rmse
 
 
-def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
-    """The network of n neurons that is a spline.
-
-    Where the spline says in which directions its gates open, they do. Else they are chosen. Where
-    all open one way, what one end of the domain needs in steep polynomials has to cancel at the
-    other, so the sum of what neurons are at most shall be least. Without or with one factor all
-    gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
-    real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
-
-    Args:
-        unit: the unit or its name.
-        spline: of n_hidden + 1 cells where it has directions; else of n_hidden cells, or of one
-            fewer if the unit has two factors.
-        n_hidden: number of neurons.
-
-    Returns:
-        None where no directions will do.
-    """
-    t, c = spline.knots, spline.pieces
-    if spline.directions is not None:
-        return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
-    n, powers = len(c), np.arange(c.shape[1])
-    cells = shifted(c, t[0] - t[:-1])
-    right, left = neuron_sizes(t, c)
-    lean = np.concatenate([[0.0], np.cumsum(left - right)])
-    merged = len(powers) == 4 and n_hidden == n
-    for chosen in alternations(n):
-        signs = (-1.0) ** np.arange(chosen.shape[1])
-        whole = np.einsum("a,saj->sj", signs, cells[chosen])
-        size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + lean[chosen] @ signs
-        for i in np.argsort(size, kind="stable"):
-            factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
-            if factors is not None or not merged:
-                return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
-    return None
-
-
-def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
-    """A cubic on [0, length] as a constant plus a product of real affine functions.
-
-    The constant is free, so any of its roots may be chosen: all are real while one is no farther
-    from the inflection than the critical points allow. One of them must not lie inside the
-    interval: that factor is the gate.
-
-    Args:
-        cubic: (4,) coefficients in powers of s, the constant first.
-        length: of the interval.
-
-    Returns:
-        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None where there are
-        none.
-    """
-    _, c1, c2, c3 = cubic
-    # Real roots reach equally far to both sides of the inflection: if neither end lies that near,
-    # it does itself, or no other point outside.
-    inflection = [-c2 / (3 * c3)] if c3 != 0 else []
-    for root in (0.0, length, *(place for place in inflection if not 0 < place < length)):
-        # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
-        b1 = c2 + c3 * root
-        b0 = c1 + b1 * root
-        discriminant = b1**2 - 4 * b0 * c3
-        if discriminant < 0:
-            continue
-        # The root of larger size first: no cancellation.
-        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
-        sign = 1.0 if root <= 0 else -1.0
-        if q == 0:
-            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
-        else:
-            rest = [[c3, -q], [1.0, -b0 / q]]
-        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
-    return None
-
-
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
     """The best fits, of those with nearly the same error one."""
     made: list[FreeKnotSpline] = []
@@ -422,6 +371,12 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
         if not made or one.rmse > made[-1].rmse * (1 + _SAME):
             made.append(one)
     return made
+
+
+def _stretched(target: Target, width: np.ndarray, factors: Callable[..., np.ndarray]) -> np.ndarray:
+    """Knots between cells of these widths (n,) times random factors."""
+    (a, b), share = target.domain[0], np.cumsum(width * factors(size=len(width)))
+    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:

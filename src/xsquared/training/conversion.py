@@ -1,0 +1,89 @@
+"""Networks of n neurons that are given splines.
+
+References:
+    The gated-units paper, section 3, for the units; that n GQUs cannot carry every continuously
+    differentiable cubic spline on n cells is proved in the chapter on them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xsquared.constructions import network_from_pieces, shifted
+from xsquared.training.directions import alternations, directions_of, neuron_sizes
+from xsquared.training.free_knots import FreeKnotSpline
+from xsquared.units import GatedNetwork, Unit
+
+
+def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
+    """The network of n neurons that is a spline.
+
+    Where the spline says in which directions its gates open, they do. Else they are chosen. Where
+    all open one way, what one end of the domain needs in steep polynomials has to cancel at the
+    other, so the sum of what neurons are at most shall be least. Without or with one factor all
+    gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
+    real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
+
+    Args:
+        unit: the unit or its name.
+        spline: of n_hidden + 1 cells where it has directions; else of n_hidden cells, or of one
+            fewer if the unit has two factors.
+        n_hidden: number of neurons.
+
+    Returns:
+        None where no directions will do.
+    """
+    t, c = spline.knots, spline.pieces
+    if spline.directions is not None:
+        return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
+    n, powers = len(c), np.arange(c.shape[1])
+    cells = shifted(c, t[0] - t[:-1])
+    right, left = neuron_sizes(t, c)
+    lean = np.concatenate([[0.0], np.cumsum(left - right)])
+    merged = len(powers) == 4 and n_hidden == n
+    for chosen in alternations(n):
+        signs = (-1.0) ** np.arange(chosen.shape[1])
+        whole = np.einsum("a,saj->sj", signs, cells[chosen])
+        size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + lean[chosen] @ signs
+        for i in np.argsort(size, kind="stable"):
+            factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
+            if factors is not None or not merged:
+                return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
+    return None
+
+
+def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
+    """A cubic on [0, length] as a constant plus a product of real affine functions.
+
+    The constant is free, so any of its roots may be chosen: all are real while one is no farther
+    from the inflection than the critical points allow. One of them must not lie inside the
+    interval: that factor is the gate.
+
+    Args:
+        cubic: (4,) coefficients in powers of s, the constant first.
+        length: of the interval.
+
+    Returns:
+        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None where there are
+        none.
+    """
+    _, c1, c2, c3 = cubic
+    # Real roots reach equally far to both sides of the inflection: if neither end lies that near,
+    # it does itself, or no other point outside.
+    inflection = [-c2 / (3 * c3)] if c3 != 0 else []
+    for root in (0.0, length, *(place for place in inflection if not 0 < place < length)):
+        # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
+        b1 = c2 + c3 * root
+        b0 = c1 + b1 * root
+        discriminant = b1**2 - 4 * b0 * c3
+        if discriminant < 0:
+            continue
+        # The root of larger size first: no cancellation.
+        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+        sign = 1.0 if root <= 0 else -1.0
+        if q == 0:
+            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
+        else:
+            rest = [[c3, -q], [1.0, -b0 / q]]
+        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
+    return None

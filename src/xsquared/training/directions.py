@@ -1,0 +1,127 @@
+"""In which directions gates open, so that n neurons carry n + 1 cells.
+
+A network whose n hinges all lie inside has n + 1 cells, but not every spline on them: where gates
+at the knots open to either side, no neuron is left for the polynomial that stands behind them all,
+and it has to be constant. Which directions cost least is decided here, for knots that stay where
+they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from xsquared.constructions import increments
+from xsquared.functions import Target
+from xsquared.training.free_knots import Model
+from xsquared.training.spline_space import (
+    behind_gates,
+    local_basis,
+    projection,
+    solve_banded,
+    space,
+    to_powers,
+)
+from xsquared.units import Unit
+
+#: Combinations of directions that are compared at most.
+_COMBINATIONS = 25_000
+
+
+def best_directions(
+    target: Target, unit: str | Unit, knots: np.ndarray, count: int
+) -> list[np.ndarray]:
+    """Directions of the gates at the knots inside for which the fit loses least.
+
+    The polynomial behind all gates is a combination of cells with alternating signs. For knots held
+    where they are, what it costs to make it constant is a quadratic form in the best coefficients,
+    of few unknowns, and so thousands of combinations are compared: all of them for narrow networks,
+    those of one and of three cells for wide ones. What neurons are at most, times the rounding unit
+    of float64, counts as an error as well: steep polynomials of one end must not have to cancel at
+    the other.
+
+    Args:
+        target: a function of one variable.
+        unit: whose space.
+        knots: (n + 1,) ends of the cells.
+        count: how many to return.
+
+    Returns:
+        At most so many arrays (n - 1,) of 1 and -1: that of the best single cell, whose gates open
+        away from it, then the others, the best first.
+    """
+    shape, n = space(unit), len(knots) - 1
+    state = Model(target, shape, None).project(knots)
+    width = np.diff(knots)
+    banded, _, scale = projection(shape, width, state.moments)
+    cells = next(alternations(n))[:, 0]
+    m, q = len(cells), shape.degree
+    behind = behind_gates(shape, knots, cells) @ (scale[cells, :, None] * local_basis(q).powers).mT
+    rows = np.zeros((m, q, banded.shape[1]))
+    for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
+        row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
+    flat = rows.reshape(m * q, -1)
+    form = (flat @ solve_banded(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3)
+    value = np.einsum("kqj,kj->kq", behind, state.local[cells])
+    right, left = neuron_sizes(knots, to_powers(shape, np.diff(knots), state.local))
+    lean = np.concatenate([[0.0], np.cumsum(left - right)])
+    found: list[tuple[float, np.ndarray]] = []
+    for chosen in alternations(n):
+        signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
+        matrix = np.einsum("a,b,sabqr->sqr", signs, signs, form[at[:, :, None], at[:, None, :]])
+        vector = np.einsum("a,saq->sq", signs, value[at])
+        scale = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
+        matrix = matrix / (scale[:, :, None] * scale[:, None, :]) + 1e-13 * np.eye(q)
+        reduced = np.linalg.solve(matrix, (vector / scale)[..., None])[..., 0]
+        cost = np.einsum("sq,sq->s", vector / scale, reduced)
+        rounding = np.finfo(float).eps * (right.sum() + lean[chosen] @ signs)
+        total = cost + rounding**2
+        best = np.argsort(total, kind="stable")[:count]
+        found += [(float(total[i]), directions_of(chosen[i], n)) for i in best]
+    rest = sorted(found[1:], key=lambda pair: pair[0])
+    return [directions for _, directions in [found[0], *rest][:count]]
+
+
+def alternations(n: int) -> Iterator[np.ndarray]:
+    """Cells whose polynomials, with signs + - + ..., may stand behind all gates.
+
+    Args:
+        n: number of cells.
+
+    Yields:
+        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many. Of
+        many cells a share is taken, at equal distances: 200 for one, 50 for three.
+    """
+    compared, cells = 0, np.arange(n)
+    for size in range(1, n + 1, 2):
+        most = {1: 200, 3: 50}.get(size, n)
+        if len(cells) > most:
+            cells = cells[np.linspace(0, len(cells) - 1, most).astype(int)]
+        compared += math.comb(len(cells), size)
+        if compared > _COMBINATIONS:
+            return
+        yield cells[np.array(list(itertools.combinations(range(len(cells)), size)))]
+
+
+def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
+    """Directions (n - 1,) of the gates for a combination of the n cells: see ``combination``."""
+    multiples = np.zeros(n, dtype=int)
+    multiples[chosen] = (-1) ** np.arange(len(chosen))
+    return 2 * np.cumsum(multiples)[:-1] - 1
+
+
+def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a neuron at each knot inside is at most, its gate open to the right and to the left.
+
+    Arguments as the attributes of :class:`FreeKnotSpline`; returns two arrays (n - 1,).
+    """
+    change = np.abs(increments(knots, pieces))
+    powers = np.arange(pieces.shape[1])
+    right, left = (
+        np.sum(change * np.abs(end - knots[1:-1, None]) ** powers, axis=1)
+        for end in (knots[-1], knots[0])
+    )
+    return right, left
