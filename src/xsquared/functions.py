@@ -209,39 +209,6 @@ class Target:
         """
         return _derivative(self, self._orders(orders))
 
-    def has_derivative(self, *orders: int) -> bool:
-        """Whether a partial derivative exists and is finite on the whole domain, ends included.
-
-        Kinks are known exactly, poles are looked for on a grid.
-
-        Args:
-            orders: as in :meth:`derivative`.
-
-        Raises:
-            ValueError: a wrong number of orders, or one out of bounds.
-        """
-        checked = self._orders(orders)
-        try:
-            self.numpy(*checked)(*_grid(self))
-        except ValueError:
-            return False
-        return True
-
-    def almost_everywhere(self, *orders: int) -> ArrayFunction:
-        """The partial derivative where it exists, and 0 at the points where it does not.
-
-        For ``abs`` it is the slope of either side, 0 at the kink; for ``sqrt`` it is 0 at 0, where
-        the slope is infinite. So it is finite at every point, and serves quadrature and searches
-        that :meth:`numpy` refuses.
-
-        Args:
-            orders: as in :meth:`derivative`.
-
-        Raises:
-            ValueError: as for :meth:`derivative`, where no formula for it is known.
-        """
-        return _numpy_form(self, self._orders(orders), everywhere=False)
-
     def numpy(self, *orders: int) -> ArrayFunction:
         """The partial derivative as a function of float64 arrays, one per variable.
 
@@ -393,7 +360,7 @@ def _grid(made: Target) -> tuple[np.ndarray, ...]:
 
 
 @cache
-def _derivative(made: Target, orders: tuple[int, ...], everywhere: bool = True) -> sp.Expr:
+def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
     result, signs = _without_kinks(made) if any(orders) else (made.expression, {})
     for variable, order in zip(made.variables, orders, strict=True):
         if order > 1:
@@ -404,7 +371,7 @@ def _derivative(made: Target, orders: tuple[int, ...], everywhere: bool = True) 
         result = sp.diff(result, variable, order)
     moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
     kinked = any(moved & sign.free_symbols for sign in signs.values())
-    if (everywhere and kinked) or result.has(sp.Derivative, sp.Subs, sp.DiracDelta):
+    if kinked or result.has(sp.Derivative, sp.Subs, sp.DiracDelta):
         raise ValueError(f"{made.name} has no derivative of order {orders} on its whole domain")
     return _with_signs(result, signs)
 
@@ -455,8 +422,8 @@ def _lambdify(
 
 
 @cache
-def _numpy_form(made: Target, orders: tuple[int, ...], everywhere: bool = True) -> ArrayFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders, everywhere), "numpy")
+def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
+    raw = _lambdify(made.variables, _derivative(made, orders), "numpy")
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         if len(points) != made.dim:
@@ -468,11 +435,9 @@ def _numpy_form(made: Target, orders: tuple[int, ...], everywhere: bool = True) 
         good = np.isfinite(value)
         if np.iscomplexobj(value):
             good &= np.isreal(value)
-        if good.all():
-            return np.array(value.real, dtype=np.float64)
-        if everywhere:
+        if not good.all():
             raise _not_finite(made, orders, arrays, value, good)
-        return np.where(good, value.real, 0.0).astype(np.float64)
+        return np.array(value.real, dtype=np.float64)
 
     return evaluate
 

@@ -258,7 +258,7 @@ door(
 door(
     "functions.check_box", functions.check_box, {"domain": (0, 1), "count": 2}, domain=DOMAINS[:-6]
 )
-for _name in ("derivative", "has_derivative", "almost_everywhere", "numpy", "torch"):
+for _name in ("derivative", "numpy", "torch"):
     door(
         f"functions.Target.{_name}",
         _spread(getattr(functions.PAPER_TARGET, _name)),
