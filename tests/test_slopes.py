@@ -45,14 +45,6 @@ def test_two_points_have_no_scatter() -> None:
     assert math.isclose(slope.value, -3)
 
 
-def test_errors_near_the_floor_are_dropped_and_counted() -> None:
-    errors = np.maximum(SIZES**-4.0, 3e-6)
-    flattened, clean = fit_slope(SIZES, errors), fit_slope(SIZES, errors, floor=4e-8)
-    assert flattened.value > -3.9
-    assert math.isclose(clean.value, -4, abs_tol=1e-9)
-    assert (clean.used, clean.dropped) == (4, 2)
-
-
 def test_text_shows_the_interval() -> None:
     assert str(fit_slope(np.array([1, 10]), np.array([1, 0.01]))) == "-2.00 [-2.00, -2.00]"
 
@@ -115,11 +107,7 @@ def test_regression_is_scipys() -> None:
     assert slope.low == slope.value - (slope.high - slope.value)
 
 
-def test_bad_settings_are_refused() -> None:
-    with pytest.raises(ValueError, match="floor: expected a finite number >= 0, got -1"):
-        fit_slope(SIZES, SIZES, floor=-1)
-    with pytest.raises(ValueError, match="at least 2 sizes with errors above the floor, got 0"):
-        fit_slope(SIZES, SIZES, floor=1.0)
+def test_bad_seeds_are_refused() -> None:
     with pytest.raises(ValueError, match=r"errors of 2 or more seeds, got shape \(1, 6\)"):
         fit_slope_over_seeds(SIZES, SIZES[None])
     with pytest.raises(ValueError, match="one length >= 2"):

@@ -2,8 +2,7 @@
 
 The interval of a regression covers scatter about a line. It does not cover the bias of widths too
 small for the asymptotic regime, so local slopes belong beside it, and it says nothing about seeds:
-over them an interval is one for the mean of the slopes that single seeds have. Errors near the
-floor of float64 flatten a slope and are dropped, and the result says how many.
+over them an interval is one for the mean of the slopes that single seeds have.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from xsquared.checks import check_finite_array, check_integer, check_number
-
-#: Errors below this multiple of the floor are dropped.
-_ABOVE_FLOOR = 100.0
+from xsquared.checks import check_finite_array, check_integer
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,6 @@ class Slope:
         high: upper end of the 95% interval.
         coefficient: the error that the fitted line has at size 1.
         used: number of sizes fitted.
-        dropped: number of sizes left out for lying near the floor.
     """
 
     value: float
@@ -38,43 +33,34 @@ class Slope:
     high: float
     coefficient: float
     used: int
-    dropped: int
 
     def __str__(self) -> str:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 
-def fit_slope(sizes: ArrayLike, errors: ArrayLike, floor: float = 0.0) -> Slope:
+def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
     """Least-squares slope of log error against log size, with a 95% interval.
 
     Args:
         sizes: (m,) numbers of cells, neurons or parameters, positive and distinct.
         errors: (m,) errors, positive.
-        floor: the smallest error that arithmetic lets through; sizes with errors below a hundred
-            times it are dropped.
 
     Returns:
         The slope. With two sizes its interval is the slope itself, as two points have no scatter.
 
     Raises:
         ValueError: shapes that differ, values that are not positive and finite, sizes that repeat,
-            or fewer than two sizes above the floor.
+            or fewer than two sizes.
     """
     x, y = _checked(sizes, errors)
-    kept = y > _ABOVE_FLOOR * check_number("floor", floor, least=0)
-    used = int(kept.sum())
-    if used < 2:
-        raise ValueError(f"expected at least 2 sizes with errors above the floor, got {used}")
-    points = np.log(x[kept]), np.log(y[kept])
+    points, used = (np.log(x), np.log(y)), len(x)
     # numpy's regression: scipy.stats.linregress does the same, and takes half a second to import.
     # Two points have no scatter from which a covariance could be scaled.
     (value, intercept), covariance = np.polyfit(*points, 1, cov="unscaled" if used == 2 else True)
     half = stdtrit(used - 2, 0.975) * np.sqrt(covariance[0, 0]) if used > 2 else 0.0
     with np.errstate(over="ignore", under="ignore"):
         at_one = float(np.exp(intercept))
-    return Slope(
-        float(value), float(value - half), float(value + half), at_one, used, len(x) - used
-    )
+    return Slope(float(value), float(value - half), float(value + half), at_one, used)
 
 
 def require_sizes(name: str, sizes: ArrayLike, first: int) -> None:

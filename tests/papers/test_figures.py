@@ -58,7 +58,7 @@ def scaling(factor: float) -> Scaling:
     widths = np.array([4, 7, 8, 15, 16, 32, 64])
     errors = np.where(widths <= 16, 1 / widths, 4 / widths**1.5)
     rows = factor * errors * np.array([[0.5], [1.0], [3.0]])
-    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 7, 0))
+    return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 7))
 
 
 def test_slopes_by_protocol() -> None:

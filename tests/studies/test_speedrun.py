@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from xsquared.data import sampled
-from xsquared.functions import PAPER_TARGET, target
+from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import fit_slope
 from xsquared.studies.speedrun import WIDTHS, speedrun
 from xsquared.training import FreeKnots, fit
@@ -53,8 +53,3 @@ def test_slopes_approach_the_orders_of_the_splines() -> None:
 
 def test_widths_are_the_papers() -> None:
     np.testing.assert_array_equal(WIDTHS, range(1, 101, 3))
-
-
-def test_a_target_of_two_variables_is_refused() -> None:
-    with pytest.raises(ValueError, match="one variable"):
-        speedrun(target("x*y"), progress=False)

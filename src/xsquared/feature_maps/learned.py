@@ -69,11 +69,6 @@ class Protocol:
         return torch.float32 if self.single else torch.float64
 
     @property
-    def rank(self) -> int:
-        """The most that Phi Psi can have: the features, but no more than hidden units and one."""
-        return min(self.m, self.hidden + 1)
-
-    @property
     def steps_per_epoch(self) -> int:
         """Batches that see every training pair once."""
         return math.ceil((self.n_pairs or self.batch) / self.batch)

@@ -102,7 +102,6 @@ def table1_trials(
     problems: Sequence[str] = SYNTHETIC + OTHERS + TABLES,
     widths: Sequence[int] = WIDTHS,
     seeds: int = SEEDS,
-    widest_gqu: int = 32,
 ) -> tuple[Trial, ...]:
     """Every trial behind Table 1, seed after seed; of tables, the paper's rows as well.
 
@@ -110,7 +109,7 @@ def table1_trials(
     parameters as a GLU of 46, and takes longer to train.
     """
     sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
-    sizes["gqu"] = tuple(n for n in widths if n <= widest_gqu)
+    sizes["gqu"] = tuple(n for n in widths if n <= 32)
     tables = [name for name in problems if find_problem(name).kind == "table"]
     theirs = [name for name in problems if name not in OTHERS]
     trials = [
@@ -155,11 +154,7 @@ SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
 
 
 def smooth_line_trials(
-    targets: tuple[str, ...] = SMOOTH_TARGETS,
-    gates: tuple[str, ...] = ("gelu", "silu"),
-    widths: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 64),
-    seeds: int = 10,
-    budgets: tuple[int, ...] = (300, 600),
+    widths: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> tuple[Trial, ...]:
     """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
     return tuple(
@@ -182,16 +177,14 @@ def smooth_line_trials(
             protocol="smooth",
         )
         for n in widths
-        for expression in targets
-        for gate in gates
-        for budget in (1, *budgets)
+        for expression in SMOOTH_TARGETS
+        for gate in ("gelu", "silu")
+        for budget in (1, 300, 600)
         for seed in range(seeds)
     )
 
 
-def quality_trials(
-    widths: tuple[int, ...] = (1, 2, 3, 5, 8, 20, 50), widest_on_points: int = 20
-) -> tuple[Trial, ...]:
+def quality_trials() -> tuple[Trial, ...]:
     """Free knots for every target and unit, and variable projection on 400 points beside them."""
     return tuple(
         Trial(
@@ -206,9 +199,9 @@ def quality_trials(
         )
         for text, domain in QUALITY_TARGETS
         for unit in ("mlp", "glu", "gqu")
-        for n in widths
+        for n in (1, 2, 3, 5, 8, 20, 50)
         for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
-        if solver == "free_knots" or n <= widest_on_points
+        if solver == "free_knots" or n <= 20
     )
 
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from xsquared.errors import sampled_rmse
-from xsquared.functions import PAPER_TARGET, Target, interval_of
+from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import Slope, fit_slope
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
@@ -46,25 +46,16 @@ class UnitRun:
     slope: Slope
 
 
-def speedrun(target: Target = PAPER_TARGET, progress: bool = True) -> list[UnitRun]:
-    """Fit every unit at every width with frozen gates.
+def speedrun(progress: bool = True) -> list[UnitRun]:
+    """Fit every unit at every width with frozen gates, on the paper's target.
 
     As many fits run at a time as torch has threads; torch gets its threads back at the end.
-
-    Args:
-        target: a function of one variable.
-        progress: whether to show a bar.
-
-    Raises:
-        ValueError: a target of several variables.
     """
-
-    interval_of(target)
 
     def error(job: tuple[str, int]) -> float:
         unit, n = job
-        fitted = fit_frozen(target, unit, n, max_iterations=0)
-        return sampled_rmse(to_network(fitted, find_unit(unit)), target)
+        fitted = fit_frozen(PAPER_TARGET, unit, n, max_iterations=0)
+        return sampled_rmse(to_network(fitted, find_unit(unit)), PAPER_TARGET)
 
     jobs = list(itertools.product(PAPER_UNITS, WIDTHS.tolist()))
     threads = torch.get_num_threads()

@@ -55,13 +55,9 @@ from xsquared.units import Unit
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
-
-
 #: No step makes a cell narrower, in shares of the interval: at a jump of the target they would
 #: shrink until rounding ends it.
 _LEAST_WIDTH = 1e-10
-
-
 #: How the damping moves in a fit of knots.
 DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
 
@@ -87,8 +83,6 @@ class FreeKnotSpline:
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
         rmse: root mean square error over the interval, by quadrature.
         iterations: Levenberg-Marquardt iterations, over all starts.
-        gradient: largest derivative of the mean square error by a knot, times its cell's width,
-            over the mean square error: 0 at a stationary point. The condition's multipliers count.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which gates at the knots inside open so that no other neuron is
             needed, 1 to the right and -1 to the left; None where the spline is any of its space.
@@ -98,7 +92,6 @@ class FreeKnotSpline:
     pieces: np.ndarray
     rmse: float
     iterations: int
-    gradient: float
     status: Literal["converged", "iterations"]
     directions: np.ndarray | None = None
 
@@ -155,7 +148,6 @@ def fit_free_knots(
         pieces,
         math.sqrt(state.loss),
         iterations,
-        model.relative_gradient(state),
         status,
         directions,
     )
@@ -233,7 +225,9 @@ class Model:
         if self.signs is not None:
             cells = np.flatnonzero(self.signs)
             rows = state.behind @ derivatives[cells].mT
-            functional = self._functional(state)
+            # In these cells also what the multipliers make of a polynomial.
+            functional = state.moments.copy()
+            functional[cells] += state.multipliers @ state.behind
         over = scale / width[:, None]
         columns = shape.columns
         by_left, by_right = over * (functional @ basis.left.T), over * (functional @ basis.right.T)
@@ -276,25 +270,6 @@ class Model:
                 return None
 
         return attempt
-
-    def relative_gradient(self, state: _State) -> float:
-        """As the attribute of :class:`FreeKnotSpline`."""
-        width = np.diff(state.knots)
-        if len(width) < 2 or state.loss == 0:
-            return 0.0
-        _, derivatives, _ = local_derivatives(self.shape, width, state.local)
-        by = np.einsum("kci,ki->kc", derivatives, self._functional(state))
-        inner = 2 * np.abs(by[:-1, self.shape.block] + by[1:, 0])
-        size = state.loss * (state.knots[-1] - state.knots[0])
-        return float(np.max(inner * np.minimum(width[:-1], width[1:])) / size)
-
-    def _functional(self, state: _State) -> np.ndarray:
-        """The moments, and in the combination's cells what the multipliers make of a polynomial."""
-        if self.signs is None:
-            return state.moments
-        made = state.moments.copy()
-        made[np.flatnonzero(self.signs)] += state.multipliers @ state.behind
-        return made
 
 
 def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
