@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -334,8 +333,10 @@ class FreeKnots:
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         room = np.minimum(width[:-1], width[1:])
         if self.start == "random":
-            factors = partial(draw.gamma, 4.0)
-            return [_stretched(target, width, factors) for _ in range(self.starts)]
+            return [
+                _stretched(target, width, lambda size: draw.gamma(4.0, size=size))
+                for _ in range(self.starts)
+            ]
         shifts = draw.uniform(-self.jitter, self.jitter, (self.starts - 1, n_cells - 1)) * room
         return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
