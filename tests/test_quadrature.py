@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from xsquared.quadrature import LEAST_NODES, NODES, gauss_legendre, on_cells
+from xsquared.quadrature import LEAST_NODES, NODES, between, gauss_legendre, on_cells
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 240])
@@ -34,6 +34,16 @@ def test_points_lie_in_their_cells_and_weights_sum_to_the_widths() -> None:
 def test_many_cells_have_the_nodes_asked_for() -> None:
     assert on_cells(np.linspace(0, 1, 501))[0].shape == (500, NODES)
     assert on_cells(np.linspace(0, 1, 501), nodes=12)[0].shape == (500, 12)
+
+
+def test_knots_inside_cut_an_interval_and_others_do_not() -> None:
+    points, weights = between((-1.0, 1.0), np.array([3.0, 0.2, -1.0, 0.2, -0.5]))
+    edges = np.array([-1.0, -0.5, 0.2, 1.0])
+    expected = on_cells(edges)
+    np.testing.assert_array_equal(points, expected[0].ravel())
+    np.testing.assert_array_equal(weights, expected[1].ravel())
+    # Exact for what bends at the knots.
+    assert weights @ np.abs(points - 0.2) == pytest.approx(1.04, rel=1e-14)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1001, 2**63, True, 2.0, "2", None, [2]])

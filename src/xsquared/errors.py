@@ -9,7 +9,7 @@ import numpy as np
 from xsquared.checks import check_finite_array, check_integer, check_number
 from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
-from xsquared.quadrature import on_cells
+from xsquared.quadrature import between
 from xsquared.units import GatedNetwork, predict
 
 
@@ -24,11 +24,9 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
             or outputs.
     """
     a, b = interval_of(target)
-    inner = knots(network)
-    edges = np.unique(np.concatenate([[a], inner[(inner > a) & (inner < b)], [b]]))
-    points, weights = on_cells(edges)
-    squares = (predict(network, points.ravel()) - target(points.ravel())) ** 2
-    return math.sqrt(float(squares @ weights.ravel()) / (b - a))
+    points, weights = between((a, b), knots(network))
+    squares = (predict(network, points) - target(points)) ** 2
+    return math.sqrt(float(squares @ weights) / (b - a))
 
 
 def sampled_rmse(network: GatedNetwork, target: Target, n_points: int = 10_000) -> float:

@@ -34,6 +34,17 @@ def _rule(count: int) -> tuple[np.ndarray, np.ndarray]:
     return rule
 
 
+def between(interval: tuple[float, float], knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rule on the pieces into which knots cut an interval: points and weights, each (N,).
+
+    Knots outside and knots that coincide cut nothing; the weights sum to the interval's length.
+    """
+    a, b = interval
+    inner = knots[(knots > a) & (knots < b)]
+    points, weights = on_cells(np.concatenate([[a], np.unique(inner), [b]]))
+    return points.ravel(), weights.ravel()
+
+
 def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndarray]:
     """The rule on every cell.
 

@@ -16,7 +16,7 @@ from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.verdicts import collect, summary_table
 from xsquared.papers import gated_units, gelu_linearization, ours_splines
-from xsquared.papers.claims import ledger
+from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME
 
 PROJECT = Project(Path(__file__).parents[2])

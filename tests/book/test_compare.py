@@ -16,7 +16,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from xsquared.book.compare import compare
 from xsquared.book.project import BookError, Project
 from xsquared.cli import main
-from xsquared.papers.claims import VERDICT_MIME, judge, ledger
+from xsquared.papers.claims import VERDICT_MIME, judge
+from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME
 
 NAME = "03_constructions"

@@ -11,9 +11,9 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from xsquared.book import verdicts
 from xsquared.book.project import BookError, Project
-from xsquared.papers.claims import VERDICT_MIME, Claim, judge
+from xsquared.papers.claims import VERDICT_MIME, judge
 from xsquared.papers.coverage import places
-from xsquared.papers.ledger import Protocol, ledger
+from xsquared.papers.ledger import Claim, Protocol, ledger
 
 GU = ("gated-units", "Eq. 1")
 CLAIMS = {

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xsquared.book.project import read_source
-from xsquared.papers.claims import VERDICT_MIME, Claim, ClaimError, Verdict, judge, ledger, settle
+from xsquared.papers.claims import VERDICT_MIME, Verdict, judge, settle
+from xsquared.papers.ledger import Claim, ClaimError, ledger
 
 SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.md"))
 FIELDS = ("gu-n", "gated-units", "Eq. 1", "s & <t>", "01_a")

@@ -23,7 +23,8 @@ from xsquared.book.parameters import assignments, parameter_value
 from xsquared.book.project import BookError, Project, git
 from xsquared.book.verdicts import records
 from xsquared.checks import quoted
-from xsquared.papers.claims import WORDS, ledger
+from xsquared.papers.claims import WORDS
+from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME, Table
 
 

@@ -27,7 +27,7 @@ import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
 from xsquared.book.project import BookError, Project, busy, read_source

@@ -15,10 +15,18 @@ from xsquared.book.claim_graph import Node, as_table, draw
 from xsquared.book.project import BookError, Project
 from xsquared.book.proofs import read_proofs
 from xsquared.checks import check_choice
-from xsquared.papers.claims import PAPERS, VERDICT_MIME, Claim, ledger
+from xsquared.papers.claims import VERDICT_MIME
 from xsquared.papers.coverage import places
 from xsquared.papers.errata import errata
-from xsquared.papers.ledger import all_rests, foundations, protocols, standing
+from xsquared.papers.ledger import (
+    PAPERS,
+    Claim,
+    all_rests,
+    foundations,
+    ledger,
+    protocols,
+    standing,
+)
 
 #: Kinds of verdicts, as :attr:`xsquared.papers.claims.Verdict.sort` has them, best first.
 SORTS = (

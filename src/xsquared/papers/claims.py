@@ -19,11 +19,8 @@ from typing import Any
 import pandas as pd
 
 from xsquared.checks import quoted
-from xsquared.papers.ledger import PAPERS, Claim, ClaimError, ledger
+from xsquared.papers.ledger import Claim, ClaimError, ledger
 from xsquared.tables import Table
-
-__all__ = ["PAPERS", "VERDICT_MIME", "Claim", "ClaimError", "Settled", "Verdict", "judge", "ledger"]
-__all__ += ["settle"]
 
 #: The type under which a verdict travels in a notebook's output.
 VERDICT_MIME = "application/vnd.xsquared.verdict+json"

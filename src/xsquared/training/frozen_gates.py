@@ -14,7 +14,7 @@ import torch
 
 from xsquared.checks import check_integer
 from xsquared.functions import Target, interval_of
-from xsquared.quadrature import on_cells
+from xsquared.quadrature import between
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import Unit, find_unit
@@ -23,10 +23,8 @@ from xsquared.units import Unit, find_unit
 def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points, target values and weights (sum 1) of a rule that respects the knots, each (N,)."""
     ((a, b),) = target.domain
-    inner = knots[(knots > a) & (knots < b)]
-    edges = np.concatenate([[a], np.unique(inner), [b]])
-    points, weights = on_cells(edges)
-    return points.ravel(), target(points.ravel()), weights.ravel() / (b - a)
+    points, weights = between((a, b), knots)
+    return points, target(points), weights / (b - a)
 
 
 def fit_frozen(

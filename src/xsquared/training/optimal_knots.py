@@ -4,10 +4,10 @@ On a cell [t, t + h] the error of a piece of degree k - 1 is fixed by f^(k) ther
 values (and slopes, where the spline has continuous ones) at both ends: what is left of the piece is
 eliminated, and the squared error is a quadratic form with constant matrices. Nothing of size one is
 subtracted from anything of size one, so that errors far below the rounding of f are exact to many
-digits. The sum over cells is minimised over knots and end values together, with the exact Hessian
-of every cell. Gauss-Newton, as in :mod:`xsquared.training.free_knots`, leaves out the residual's
-part of it; for cubics with continuous slopes that is nearly all of the knots' curvature, because
-the best ones have second derivatives that are nearly continuous too.
+digits; :mod:`xsquared.training.free_knots`, which asks for the target's values alone, ends there.
+The sum over cells is minimised over knots and end values together, with the exact Hessian of every
+cell. The target needs two derivatives more than the order; what is found are the smallest errors,
+with which theory is compared, not networks.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from xsquared.checks import check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines import segments
+from xsquared.training.spline_space import assembled, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
 _NODES, _ALL_NODES = 10, 160
@@ -196,8 +197,7 @@ def optimal_knots(
     check_integer("continuity", continuity, -1, order // 2 - 1)
     cells = _Cells(target, order, continuity, n_cells)
     block = 2 + continuity
-    columns = np.arange(n_cells)[:, None] * block + np.arange(2 * block)
-
+    columns = unknowns_of(n_cells, block, 2 * block)
     unknowns = np.zeros((n_cells + 1) * block)
     if start is not None:
         start = check_finite_array("start", start)
@@ -210,12 +210,12 @@ def optimal_knots(
     held = free.copy()
     held[::block] = False
     if held.any():
-        unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), columns, held, 0.0)
+        unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
     loss = float(cells.errors(unknowns[columns]).sum())
     damping, iterations, converged = 1e-2, 0, n_cells == 1
     while iterations < max_iterations and not converged:
         iterations += 1
-        step = _step(*cells.derivatives(unknowns[columns]), columns, free, damping)
+        step = _step(*cells.derivatives(unknowns[columns]), free, damping)
         trial = unknowns + step
         width = np.diff(trial[::block])
         lower = math.inf
@@ -231,15 +231,11 @@ def optimal_knots(
 
 
 def _step(
-    slopes: np.ndarray, curvature: np.ndarray, columns: np.ndarray, free: np.ndarray, damping: float
+    slopes: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
 ) -> np.ndarray:
     """A damped Newton step of the free unknowns; NaN where the damped Hessian is not definite."""
-    size, total = columns.shape[1], columns[-1, -1] + 1
-    gradient, banded = np.zeros(total), np.zeros((size, total))
-    np.add.at(gradient, columns, slopes)
-    for i in range(size):
-        for j in range(i + 1):
-            np.add.at(banded[i - j], columns[:, j], curvature[:, i, j])
+    size, total = slopes.shape[1], len(free)
+    banded, gradient = assembled(curvature, slopes, size // 2)
     knots = np.arange(0, total, size // 2)
     banded[0, knots] += damping * np.abs(banded[0, knots])
     fixed = np.flatnonzero(~free)

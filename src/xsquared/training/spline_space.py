@@ -59,28 +59,19 @@ class Space:
         return np.array([*range(1, self.block), *range(self.block + 1, self.size)])
 
 
-#: What the fit implements; the local bases of :func:`local_basis` are written for these.
-_SPACES = (Space(1, 0), Space(2, 0), Space(3, 1))
-
-
 def space(unit: str | Unit) -> Space:
-    """The spline space of a unit with a ReLU gate and p affine factors.
-
-    An increment at a knot t is (x - t)^p times an affine function for p > 0, so the degree is p + 1
-    and p - 1 derivatives are continuous; without factors the unit is piecewise linear.
+    """The spline space of a unit with a ReLU gate, of the degree and continuity of its record.
 
     Raises:
         ValueError: an unknown unit, another gate, or more than two factors.
     """
     record = find_unit(unit)
-    factors = len(record.factors)
-    made = Space(factors + 1, max(factors - 1, 0))
-    if record.gate.name != "relu" or made not in _SPACES:
+    if record.gate.name != "relu" or len(record.factors) > 2:
         raise ValueError(
             "free_knots fits relu gates with up to two factors, "
             f"got unit {record.name!r} with gate {record.gate.name!r}"
         )
-    return made
+    return Space(record.degree, record.continuity)
 
 
 @dataclass(frozen=True)
