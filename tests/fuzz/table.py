@@ -243,13 +243,6 @@ door(
 )
 door("functions.Target", lambda text: functions.target(text), {"text": "x"}, text=VALUES)
 door(
-    "functions.check_interval",
-    functions.check_interval,
-    {"a": 0, "b": 1},
-    a=(*NUMBERS, 1, 2),
-    b=(*NUMBERS, 0, -1),
-)
-door(
     "functions.interval_of",
     functions.interval_of,
     {"target": functions.PAPER_TARGET},
@@ -1475,6 +1468,7 @@ EXEMPT = {
         "takes what fit_free_knots made"
     ),
     r"training\.spline_space\.(?!space).*": "the arithmetic of fit_free_knots",
+    r"training\.knot_density\.proportioned_knots": "takes widths that were found or drawn",
     r"training\.spline_network\..*|training\.start\.(start|paper_start)": "called by solvers",
     r"training\.frozen_gates\.quadrature|quadrature\.between": "works on a network's knots",
     r"constructions\.(combination|increments|shifted)": "works on a spline that was checked",

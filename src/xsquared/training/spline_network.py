@@ -19,7 +19,6 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Literal, get_args
 
@@ -35,7 +34,7 @@ from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
 from xsquared.training.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
 from xsquared.training.frozen_gates import fit_frozen
-from xsquared.training.knot_density import equidistributed_knots
+from xsquared.training.knot_density import equidistributed_knots, proportioned_knots
 from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.result import Gates, Trained
 from xsquared.training.spline_space import space
@@ -205,7 +204,8 @@ class FreeKnots:
             width = np.diff(equidistributed_knots(target, unit, n_hidden + 1))
             draw = np.random.default_rng((seed, n_hidden, 1))
             places += [
-                (_stretched(target, width, draw.exponential), 2) for _ in range(self.random_knots)
+                (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
+                for _ in range(self.random_knots)
             ]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = [
             (knots, directions)
@@ -334,7 +334,7 @@ class FreeKnots:
         room = np.minimum(width[:-1], width[1:])
         if self.start == "random":
             return [
-                _stretched(target, width, lambda size: draw.gamma(4.0, size=size))
+                proportioned_knots(target, width * draw.gamma(4.0, size=n_cells))
                 for _ in range(self.starts)
             ]
         shifts = draw.uniform(-self.jitter, self.jitter, (self.starts - 1, n_cells - 1)) * room
@@ -372,12 +372,6 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
         if not made or one.rmse > made[-1].rmse * (1 + _SAME):
             made.append(one)
     return made
-
-
-def _stretched(target: Target, width: np.ndarray, factors: Callable[..., np.ndarray]) -> np.ndarray:
-    """Knots between cells of these widths (n,) times random factors."""
-    (a, b), share = target.domain[0], np.cumsum(width * factors(size=len(width)))
-    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
 
 
 def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
