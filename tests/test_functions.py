@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from xsquared.functions import (
     FUNCTIONS,
     PAPER_TARGET,
-    check_interval,
     interval_of,
     parse,
     target,
@@ -369,7 +368,3 @@ def test_interval_of_a_target_of_one_variable() -> None:
         interval_of(target("x*y"))
     with pytest.raises(TypeError, match=r"^expected a Target of one variable, got 'x'$"):
         interval_of("x")
-
-
-def test_check_interval_passes_good_ones() -> None:
-    check_interval(-1.0, 1.0)

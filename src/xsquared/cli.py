@@ -31,14 +31,11 @@ def _parameter(text: str) -> Any:
 def _positive(text: str) -> int:
     """An integer of at least 1."""
     try:
-        value = int(text)
+        return check_integer("value", int(text), 1)
     except ValueError:
-        value = 0
-    if not 1 <= value <= MOST:
         raise argparse.ArgumentTypeError(
             f"expected an integer of at least 1 and at most {MOST}, got {quoted(text)}"
-        )
-    return value
+        ) from None
 
 
 def _book(arguments: argparse.Namespace) -> None:

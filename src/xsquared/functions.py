@@ -321,22 +321,14 @@ def check_box(
             f"domain: expected one interval (a, b) or {count} of them, got {quoted(domain)}"
         )
     for a, b in array:
-        check_interval(a, b)
+        try:
+            width = check_number("b", b) - check_number("a", a)
+        except ValueError:
+            width = math.nan
+        if not 0 < width < math.inf:
+            found = f"({quoted(a)}, {quoted(b)})"
+            raise ValueError(f"expected an interval with finite a < b, got {found}")
     return tuple((float(a), float(b)) for a, b in array)
-
-
-def check_interval(a: float, b: float) -> None:
-    """Refuse an interval that is empty or not finite.
-
-    Raises:
-        ValueError: naming the interval.
-    """
-    try:
-        width = check_number("b", b) - check_number("a", a)
-    except ValueError:
-        width = math.nan
-    if not 0 < width < math.inf:
-        raise ValueError(f"expected an interval with finite a < b, got ({quoted(a)}, {quoted(b)})")
 
 
 def interval_of(target: Target) -> tuple[float, float]:

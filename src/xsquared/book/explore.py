@@ -23,7 +23,7 @@ from xsquared.book.project import Project, git
 from xsquared.functions import PAPER_TARGET, Target, interval_of, target
 from xsquared.plotting import LOOK, draw_knots, line_look, use_style
 from xsquared.splines import equal_cells_constant, segments
-from xsquared.studies.provenance import versions
+from xsquared.studies.provenance import versions, write_origin
 from xsquared.training import FreeKnots
 from xsquared.training.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.units import PAPER_UNITS, find_unit
@@ -72,8 +72,7 @@ def write_optima(project: Project) -> None:
         "versions": versions(),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
     }
-    lines = [f"{key} = {json.dumps(value)}" for key, value in origin.items()]
-    project.optima.with_suffix(".toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_origin(project.optima.with_suffix(".toml"), origin)
 
 
 def read_optima(project: Project) -> pd.DataFrame:

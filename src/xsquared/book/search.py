@@ -65,17 +65,12 @@ def entries(document: nodes.document, page: str, words: str = "") -> Iterator[di
         else:
             title, ids = node[0].get("fullname", ""), node[0]["ids"]
         if ids:
-            text = " ".join(
-                " ".join(
-                    plain(child) for child in node.children if not isinstance(child, _UNREAD)
-                ).split()
-            )
             yield {
                 "page": page,
                 "id": ids[0] if name else "",
                 "title": title,
                 "name": name or title,
-                "text": text,
+                "text": " ".join(plain(node).split()),
                 "words": words,
             }
         name, words = name or title, ""

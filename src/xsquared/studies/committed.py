@@ -7,7 +7,6 @@ versions than those at hand are computed again.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import platform
@@ -23,6 +22,7 @@ import pandas as pd
 
 from xsquared.checks import check_choice, check_integer
 from xsquared.studies.declared import STUDIES, Study
+from xsquared.studies.provenance import write_origin
 from xsquared.studies.store import StoreError
 from xsquared.studies.sweep import Report, run_sweep, to_frame
 from xsquared.studies.trial import Result, Trial
@@ -108,8 +108,7 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     frame["seconds"] = frame["seconds"].round(1)
     # Six digits are what one machine reproduces.
     frame.to_csv(table, index=False, float_format="%.6g", lineterminator="\n")
-    lines = [f"{key} = {json.dumps(value)}" for key, value in made.items()]
-    origin.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    write_origin(origin, made)
     return report, moved
 
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
+import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec, resolve_name
@@ -61,6 +62,12 @@ def versions() -> str:
     """Python and the packages that compute, each with its version."""
     python = f"Python {sys.version_info[0]}.{sys.version_info[1]}, {platform.machine()}"
     return ", ".join([python, *(f"{name} {version(name)}" for name in _PACKAGES)])
+
+
+def write_origin(path: Path, origin: Mapping[str, object]) -> None:
+    """What made a table, as TOML beside it."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in origin.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
 def own_records(unit: Unit) -> tuple[Gate | Unit, ...]:

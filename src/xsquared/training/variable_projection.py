@@ -344,10 +344,6 @@ class _Model:
             gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
         return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
 
-    def gates(self, rows: Rows) -> Tensor:
-        """Values (N, n) of the activated gates."""
-        return self.unit.gate.value(self.points @ rows.gate.T)
-
     def slopes(self, state: _State) -> Tensor:
         """Derivatives (N, n) of the gates by what they are a function of; relu's are Boolean."""
         gate = self.unit.gate
@@ -358,7 +354,7 @@ class _Model:
 
     def project(self, rows: Rows) -> _State:
         """The best linear weights for some rows."""
-        gates = self.gates(rows)
+        gates = self.unit.gate.value(self.points @ rows.gate.T)
         neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
         constant = self.weighted[:, -1:]
         matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
