@@ -27,7 +27,7 @@ import numpy as np
 
 from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
-from xsquared.truncation import leading_constant
+from xsquared.truncation import PIECES, leading_constant
 from xsquared.units import GatedNetwork, Unit, build, check_network, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
@@ -269,19 +269,22 @@ class Construction:
     """A builder and what theory says of it.
 
     Attributes:
-        name: the builder's name, under which :func:`xsquared.truncation.leading_constant` knows it.
-        unit: name of the unit it builds.
+        name: the builder's name, a key of :data:`xsquared.truncation.PIECES`.
         build: ``(target, n_cells) -> network``.
     """
 
     name: str
-    unit: str
     build: Callable[[Target, int], GatedNetwork]
+
+    @property
+    def unit(self) -> str:
+        """Name of the unit it builds."""
+        return PIECES[self.name].unit
 
     @property
     def order(self) -> int:
         """Order of convergence k, that of the unit's splines."""
-        return find_unit(self.unit).order
+        return PIECES[self.name].order
 
     def constant(self) -> float:
         """Leading constant of the RMSE, from the derivation."""
@@ -290,13 +293,8 @@ class Construction:
 
 #: The four constructions by name.
 CONSTRUCTIONS: dict[str, Construction] = {
-    made.name: made
-    for made in (
-        Construction("interpolating_mlp", "mlp", interpolating_mlp),
-        Construction("left_curvature_glu", "glu", left_curvature_glu),
-        Construction("midpoint_curvature_glu", "glu", midpoint_curvature_glu),
-        Construction("hermite_gqu", "gqu", hermite_gqu),
-    )
+    builder.__name__: Construction(builder.__name__, builder)
+    for builder in (interpolating_mlp, left_curvature_glu, midpoint_curvature_glu, hermite_gqu)
 }
 
 

@@ -86,22 +86,24 @@ class Piece:
 
     Attributes:
         polynomial: makes the polynomial in x, from h and the target's derivatives.
-        order: order of convergence k: the error's leading term is of degree k in x and h.
+        unit: name of the unit whose networks have such pieces.
     """
 
     polynomial: Callable[[], sp.Expr]
-    order: int
+    unit: str
+
+    @property
+    def order(self) -> int:
+        """Order of convergence k: the error's leading term is of degree k in x and h."""
+        return find_unit(self.unit).order
 
 
 #: The pieces by the name of their construction in :mod:`xsquared.constructions`.
 PIECES: dict[str, Piece] = {
-    name: Piece(polynomial, find_unit(unit).order)
-    for name, unit, polynomial in (
-        ("interpolating_mlp", "mlp", linear_piece),
-        ("left_curvature_glu", "glu", lambda: quadratic_piece(sp.Integer(0))),
-        ("midpoint_curvature_glu", "glu", lambda: quadratic_piece(sp.Rational(1, 2))),
-        ("hermite_gqu", "gqu", hermite_piece),
-    )
+    "interpolating_mlp": Piece(linear_piece, "mlp"),
+    "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), "glu"),
+    "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), "glu"),
+    "hermite_gqu": Piece(hermite_piece, "gqu"),
 }
 
 
