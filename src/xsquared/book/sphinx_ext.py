@@ -2,8 +2,9 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{failures}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger
-  with the chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
+- ``{verdict-summary}``, ``{failures}``, ``{verdict-filter}``, ``{verdicts} PAPER``,
+  ``{protocols}``: the claims ledger with the chapters' verdicts; ``{coverage} PAPER``: what of the
+  paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
@@ -112,6 +113,7 @@ def write_times(project: Project) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
     "failures": verdicts.failure_list,
+    "verdict-filter": verdicts.filter_form,
     "verdicts": verdicts.full_table,
     "protocols": verdicts.protocol_list,
     "coverage": verdicts.coverage_table,
