@@ -42,4 +42,9 @@
   form.addEventListener("reset", () => setTimeout(keep)); // when it is done
   addEventListener("hashchange", reveal);
   addEventListener("load", reveal);
+
+  // A browser leaves a node of a graph that has the focus where it is, if any of it is in sight.
+  addEventListener("focusin", ({ target }) => {
+    if (target.closest(".xs-graph")) target.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
 }

@@ -128,6 +128,38 @@ def test_the_filter_works_from_a_disk_and_is_not_missed_without_scripts(
     context.close()
 
 
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1280)])
+def test_nodes_of_a_graph_are_reached_by_keys_and_seen(
+    reader: Reader, theme: str, width: int
+) -> None:
+    page = reader.open("verdicts.html", width, theme)
+    graph = page.locator("details:has(.xs-graph)", has_text="claims of chapter 03 rest on").first
+    graph.locator("summary").press("Enter")
+    nodes = graph.locator(".xs-graph a")
+    assert nodes.count() > 10
+    ring = """node => {
+        const style = getComputedStyle(node), box = node.closest(".xs-graph-box");
+        const [room, own] = [box, node].map(e => e.getBoundingClientRect());
+        const wide = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+        return { drawn: style.outlineStyle === "solid" && parseFloat(style.outlineWidth) >= 2,
+                 thick: getComputedStyle(node.querySelector("path")).strokeWidth,
+                 seen: own.left - wide >= room.left && own.top - wide >= room.top
+                       && own.right + wide <= room.right && own.bottom + wide <= room.bottom
+                       && own.top >= 0 && own.bottom <= innerHeight };
+    }"""
+    for place in range(nodes.count()):
+        page.keyboard.press("Tab")
+        node = nodes.nth(place)
+        assert node.evaluate("node => node === document.activeElement"), place
+        expected = {"drawn": True, "thick": "3px", "seen": True}
+        assert node.evaluate(ring) == expected, node.get_attribute("aria-label")
+    page.keyboard.press("Tab")
+    assert graph.locator("table button").first.evaluate("b => b === document.activeElement")
+    nodes.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("errata.html#erratum-|chapters/"))
+
+
 def test_the_script_is_small_and_asked_for_on_its_page_only(site: Path) -> None:
     assert (site / "verdicts.js").stat().st_size < 3000
     asks = re.compile(r"<script[^>]*verdicts\.js")
