@@ -24,6 +24,8 @@ UNUSED = "thebe|THEBE|sphinx-design|design-tabs|toggle|sphinx_highlight"
 #: A formula in a line, and a formula in a box of its own with its number.
 INLINE = re.compile(r'([(\[“]*)<span class="(math [^"]*)">(.*?)</span>([.,;:!?)\]’”]*)', re.S)
 DISPLAY = re.compile(r'<div class="([^"]*\bmath [^"]*)"((?: id="[^"]*")?)>(.*?)</div>', re.S)
+#: A link to a formula, figure or table of the same page.
+PREVIEWED = re.compile(r'<a class="reference internal" href="#(equation|fig|tab)-')
 #: Rows of a table that fill a screen, from which on it can be sorted.
 SCREEN = 15
 
@@ -138,6 +140,7 @@ def mend_page(
     idle += [] if 'class="highlight' in body else ["clipboard", "copybutton"]
     idle += [] if 'class="math' in body or "amsmath math" in body else ["MathJax", "mathjax"]
     idle += [] if "xs-sortable" in body else [r"tables\.js"]
+    idle += [] if PREVIEWED.search(body) else [r"previews\.js"]
     unused = re.compile("|".join(idle))
 
     def used(file: Any) -> bool:
