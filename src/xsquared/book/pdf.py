@@ -24,9 +24,9 @@ from xsquared.book.project import BookError, Project
 
 #: The document's name beside ``index.html``, and what ``extra-footer.html`` keeps for its link.
 NAME, PLACE = "xsquared.pdf", "<!-- pdf -->"
-#: What only a screen can use, and code that the site hides at first.
+#: What only a screen can use, and code and notes of its making that the site hides at first.
 _FOR_SCREENS = "a.headerlink, script, button, form"
-_HIDDEN_CODE = "details.hide"
+_HIDDEN_CODE = "details:is(.hide, .xs-made)"
 
 
 def bound_pages(project: Project) -> list[tuple[str, list[str]]]:

@@ -27,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.book import downloads, explore, metadata, search, verdicts
 from xsquared.book.api_pages import write_rooms
+from xsquared.book.how_made import HowMade
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
@@ -151,6 +152,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("proof", ProofRole())
     for name in WRITERS:
         app.add_directive(name, Written)
+    app.add_post_transform(HowMade)
     app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("config-inited", metadata.set_addresses, priority=100)
