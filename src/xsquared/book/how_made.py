@@ -136,7 +136,7 @@ class HowMade(SphinxPostTransform):
         commit = write_commit(project, path)
         chapter = {
             "Executed chapter": commit and f"commit {commit}",
-            "Versions": write_environment(project),
+            "Pinned versions": write_environment(project),
         }
         notebook = f"{'../' * page.count('/')}_sources/{page}.ipynb"
         for cell in self.document.findall(lambda n: isinstance(n, nodes.container)):
