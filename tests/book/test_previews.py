@@ -11,7 +11,7 @@ from tests.site_in_browser import IN_BROWSER, Reader
 
 pytestmark = IN_BROWSER
 PAGE = "chapters/12_order_and_constants.html"
-LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
+LOOKS = [("light", 1280), ("dark", 390)]
 #: A link to a formula, to a figure and to a table, and what its preview holds.
 LINKS = {"equation": "mjx-container", "fig": "figure img", "tab": "table caption"}
 
