@@ -26,7 +26,9 @@ window.probe = {
     set: probe.all("mjx-container").length,
     failed: probe.all("mjx-merror").length,
     flat: probe.all(".bd-article mjx-container").filter((f) => f.offsetParent && f.offsetWidth < 3).length,
-    stops: probe.all("mjx-container[tabindex='0']").filter((f) => f.scrollWidth <= f.clientWidth + 1).length,
+    stops: probe.all("mjx-container[tabindex='0'], span.math[tabindex='0']").filter((f) =>
+      f.querySelector("mjx-math").getBoundingClientRect().width <= f.clientWidth + 1,
+    ).length,
   }),
 
   weight() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from types import ModuleType
 
@@ -10,11 +11,14 @@ import nbformat
 import pytest
 import yaml
 
+from tests.small_project import notebook_text
 from xsquared.book.api_pages import rooms
-from xsquared.book.project import Project
+from xsquared.book.parameters import fitting_value, parameter_defaults, parameter_value
+from xsquared.book.project import BookError, Project
 from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.verdicts import collect, summary_table
+from xsquared.cli import _parameter, build_parser
 from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME
@@ -57,6 +61,30 @@ def unnamed_hidden_code(notebook: nbformat.NotebookNode) -> list[str]:
     return found
 
 
+def exercises(source: Path) -> list[str]:
+    """The items of a chapter's exercises, which stand before what it showed."""
+    text = source.read_text(encoding="utf-8")
+    found = re.findall(r"^## Exercises\n([\s\S]*?)^## (.*)$", text, re.MULTILINE)
+    assert [following for _, following in found] == ["What this chapter showed"]
+    assert f"`xsquared book --only {source.stem} -p NAME VALUE` runs" in found[0][0]
+    return re.findall(r"^\d\. .*(?:\n   .*)*", found[0][0], re.MULTILINE)
+
+
+def unusable_exercises(source: Path) -> list[str]:
+    """Exercises without a parameter, and those that a reader cannot run or that change nothing."""
+    defaults, found = parameter_defaults(source), []
+    for item in exercises(source):
+        commands = " ".join(re.findall(r"`(-p [^`]+)`", item))
+        given = build_parser().parse_args(["book", *shlex.split(commands)]).parameters
+        try:
+            values = {name: fitting_value(name, _parameter(v), defaults[name]) for name, v in given}
+        except (KeyError, BookError):
+            values = {}
+        if not values or any(parameter_value(defaults[n]) == v for n, v in values.items()):
+            found.append(item)
+    return found
+
+
 def test_every_source_has_its_chapter_and_none_is_left_over() -> None:
     assert sorted(path.stem for path in PROJECT.chapters.glob("*.ipynb")) == NAMES
 
@@ -93,6 +121,22 @@ def test_hidden_code_without_a_summary_is_found() -> None:
     named = {**hidden, "mystnb": {"code_prompt_show": "Code that counts"}}
     cells = [nbformat.v4.new_code_cell("1", metadata=m) for m in ({}, named, hidden)]
     assert unnamed_hidden_code(nbformat.v4.new_notebook(cells=cells)) == ["1"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_a_chapter_has_exercises_that_change_its_parameters(source: Path) -> None:
+    assert len(exercises(source)) >= 2
+    assert unusable_exercises(source) == []
+
+
+def test_an_exercise_that_a_reader_cannot_run_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "01_some.md"
+    wanted = ["nothing", "*Other*: `-p m 3`", "*Text*: `-p n few`", "*As it is*: `-p n 2`"]
+    items = [f"{i}. {text}.\n" for i, text in enumerate([*wanted, "*More*: `-p n 3`"], start=1)]
+    opening = "`xsquared book --only 01_some -p NAME VALUE` runs it.\n\n"
+    section = f"## Exercises\n\n{opening}{''.join(items)}\n## What this chapter showed\n"
+    source.write_text(f"{notebook_text('1')}\n{section}")
+    assert unusable_exercises(source) == [item.rstrip("\n") for item in items[:4]]
 
 
 def test_picture_without_alt_text_is_found() -> None:

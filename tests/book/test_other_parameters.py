@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.book.test_compare import commit, git
+from xsquared.book.compare import compare
 from xsquared.book.execute import execute
 from xsquared.book.project import Project, find_project
 
@@ -108,3 +110,22 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
 def test_a_chapter_runs_with_other_parameters(project: Project, name: str) -> None:
     (run,) = execute(project, [name], CASES[name], jobs=1)
     assert run.output == project.runs / f"{name}.ipynb"
+
+
+@pytest.mark.slow
+def test_an_exercise_of_09_flips_the_verdicts_that_it_names(project: Project) -> None:
+    name = "09_gelu_series"
+    project.chapters.mkdir(parents=True)
+    shutil.copy(find_project(Path(__file__)).chapters / f"{name}.ipynb", project.chapters)
+    git(project, "init")
+    commit(project)
+    execute(project, [name], {"n_terms": 13}, jobs=1)
+    found = compare(project, [name])
+    assert found.flipped == [
+        *(f"gl-table1-{radius}" for radius in (1, 3, 7)),
+        "gl-acceptable-on-3",
+        "gl-only-around-zero",
+    ]
+    (series,) = (pair for key, pair in found.others["tables"].items() if key == "tab-series")
+    then, now = ([float(row[1]) for row in table["rows"]] for table in series)
+    assert [new < old for old, new in zip(then, now, strict=True)] == [True, True, False, False]

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from xsquared.book.page_html import height_of, mend_body, reserve_room, room_of, size_images
+from xsquared.book.page_html import (
+    SCREEN,
+    height_of,
+    mark_long_tables,
+    mend_body,
+    reserve_room,
+    room_of,
+    size_images,
+)
 
 X = '<span class="math notranslate nohighlight">\\(x\\)</span>'
 
@@ -73,3 +81,12 @@ def test_links_to_a_place_are_named_and_lists_are_lists() -> None:
     )
     assert 'aria-label="Link to this heading">#' in made
     assert 'role="listitem"' in made
+
+
+def test_tables_that_fill_a_screen_are_marked() -> None:
+    def table(rows: int, head: str = "<thead><tr></tr></thead>") -> str:
+        return f'<table class="a">{head}{"<tr></tr>" * rows}</table>'
+
+    assert mark_long_tables(table(SCREEN)).startswith('<table class="a xs-sortable">')
+    assert mark_long_tables(table(SCREEN - 1) + table(SCREEN)).count("xs-sortable") == 1
+    assert "xs-sortable" not in mark_long_tables(table(SCREEN - 1) + table(99, ""))

@@ -89,3 +89,11 @@ def test_only_tables_headers_are_touched() -> None:
     assert mend_body('<th class="head stub"><th class="stub number"><td class="stub">', {}) == (
         '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'
     )
+
+
+def test_a_table_is_followed_by_how_it_was_made(page: str) -> None:
+    assert page.count("How Table 1 was made") == 1
+    assert '<a href="#cell-3">cell 3</a> of this chapter' in page
+    assert '<a href="_sources/index.ipynb">a notebook</a>' in page
+    assert 'download="tab-errors.csv" href="data:text/csv;charset=utf-8,unit%2Cerror' in page
+    assert re.search('<div class="[^"]*" id="cell-3">', page)

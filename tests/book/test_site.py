@@ -145,7 +145,9 @@ def test_planted_violations_are_found(reader: Reader) -> None:
     assert {what[0] for what in reader.judge(COLOURS)} == {"color-contrast"}
 
 
-@pytest.mark.parametrize("name", ["index", CHAPTERS[1], "search", "explore", REFERENCE[0]])
+@pytest.mark.parametrize(
+    "name", ["index", CHAPTERS[1], CHAPTERS[7], "verdicts", "search", "explore", REFERENCE[0]]
+)
 def test_focus_is_seen_on_every_control(reader: Reader, name: str) -> None:
     for theme in ("light", "dark"):
         page = reader.open(f"{name}.html", theme=theme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert page.startswith("### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n")
     assert "```{dropdown} ✘ the first.\n" in page
     for written in (
-        ":class-container: xs-claim xs-fails\n",
+        ":class-container: xs-claim xs-fails xs-verdict gated-units "
+        "fails-by-its-own-protocol-holds-by-another chapter-01\n",
         "(claim-gu-a)=\n**fails by its own protocol, holds for other (1 of 3)**",
         "- *Where:* Eq. 1; settled in {ref}`chapter 01 <tab-claims-01>`",
         "- *Estimand:* a slope.",
@@ -88,7 +90,15 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert failures.startswith("**0 claims fail by every protocol that was tried.**")
     assert "1 more fail by their own protocol and hold by another" in failures
     assert "- [the first.](#claim-gu-a) Measured 9.000, required 2 ± 0.5.\n" in failures
+    asked = '<a href="verdicts.html?paper=gated-units&amp;outcome=fails#filter">'
+    assert f"*Gated units*, 1 ({asked}all 1 that fail</a>):\n\n- [the first.]" in failures
+    assert "GELU" not in failures
     assert "gu-b" not in failures
+    offered = re.findall('value="([^"]*)"', verdicts.filter_form(small_project))
+    assert offered == [
+        *("", "gated-units", "gelu-linearization", "", "holds", "fails", "holds-no-alternative"),
+        *("fails-by-its-own-protocol-holds-by-another", "open", "", "chapter-01", "chapter-09"),
+    ]
     later = verdicts.full_table(small_project, "gelu-linearization")
     assert "awaits chapter 09" in later
     assert "tab-claims" not in later

@@ -94,7 +94,7 @@ def rows_of(path: Path) -> list[tuple]:
     """Every row of a store, whatever made it: seed, status and values."""
     if not path.exists():
         return []
-    with closing(sqlite3.connect(path, 60)) as database:
+    with closing(sqlite3.connect(path, timeout=60)) as database:
         if not database.execute("pragma table_info(results)").fetchall():
             return []
         found = [json.loads(row) for (row,) in database.execute("select row from results")]

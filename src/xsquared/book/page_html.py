@@ -24,6 +24,10 @@ UNUSED = "thebe|THEBE|sphinx-design|design-tabs|toggle|sphinx_highlight"
 #: A formula in a line, and a formula in a box of its own with its number.
 INLINE = re.compile(r'([(\[“]*)<span class="(math [^"]*)">(.*?)</span>([.,;:!?)\]’”]*)', re.S)
 DISPLAY = re.compile(r'<div class="([^"]*\bmath [^"]*)"((?: id="[^"]*")?)>(.*?)</div>', re.S)
+#: A link to a formula, figure or table of the same page.
+PREVIEWED = re.compile(r'<a class="reference internal" href="#(equation|fig|tab)-')
+#: Rows of a table that fill a screen, from which on it can be sorted.
+SCREEN = 15
 
 
 #: Commands that matplotlib's TeX has by another name or not at all.
@@ -104,6 +108,16 @@ def size_images(body: str, files: dict[str, Path]) -> str:
     return re.sub(r'<img (?P<rest>[^>]*src="[^"]*_images/(?P<name>[^"]+)")', sized, body)
 
 
+def mark_long_tables(body: str) -> str:
+    """Say of tables that fill a screen that they can be sorted; ``tables.js`` adds the buttons."""
+
+    def marked(found: re.Match[str]) -> str:
+        long = found[2].count("<tr") > SCREEN and "<thead" in found[2]
+        return f'<table class="{found[1]}{" xs-sortable" if long else ""}"{found[2]}</table>'
+
+    return re.sub(r'<table class="([^"]*)"(.*?)</table>', marked, body, flags=re.S)
+
+
 def mend_body(body: str, files: dict[str, Path]) -> str:
     """The article, with headers that say what they head, room for what comes late, named links."""
     body = re.sub(r'<th class="(head[^"]*)"', r'<th scope="col" class="\1"', body)
@@ -111,7 +125,7 @@ def mend_body(body: str, files: dict[str, Path]) -> str:
     body = body.replace(' aria-label="Toggle hidden content"', "")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = re.sub(r'(<a class="headerlink" [^>]*?)title=', r"\1aria-label=", body)
-    return size_images(reserve_room(body), files)
+    return size_images(reserve_room(mark_long_tables(body)), files)
 
 
 def mend_page(
@@ -119,9 +133,14 @@ def mend_page(
 ) -> None:
     """Mend the body, ask for no file that the page does not use, and wait for no script."""
     body = context.get("body", "")
+    if body:
+        files = {name: Path(app.srcdir) / path for path, name in app.builder.images.items()}
+        body = context["body"] = mend_body(body, files)
     idle = [UNUSED]
     idle += [] if 'class="highlight' in body else ["clipboard", "copybutton"]
     idle += [] if 'class="math' in body or "amsmath math" in body else ["MathJax", "mathjax"]
+    idle += [] if "xs-sortable" in body else [r"tables\.js"]
+    idle += [] if PREVIEWED.search(body) else [r"previews\.js"]
     unused = re.compile("|".join(idle))
 
     def used(file: Any) -> bool:
@@ -133,6 +152,3 @@ def mend_page(
         # A script in the page uses what documentation_options.js says.
         if script.filename and "documentation_options" not in str(script.filename):
             script.attributes["defer"] = "defer"
-    if body:
-        files = {name: Path(app.srcdir) / path for path, name in app.builder.images.items()}
-        context["body"] = mend_body(body, files)

@@ -5,6 +5,8 @@ myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
@@ -15,6 +17,7 @@ from xsquared.tables import TABLE_MIME
 
 if TYPE_CHECKING:
     from myst_nb.core.render import MimeData, NbElementRenderer
+    from sphinx.environment import BuildEnvironment
 
 #: Classes of cells that open with a verdict's mark.
 _MARKS = {"✔": "holds", "✘": "fails"}
@@ -55,6 +58,9 @@ class PageTables:
 
         node = nodes.table(classes=["xs-table"], names=[table["name"]])
         myst.document.note_explicit_target(node, node)
+        lines = io.StringIO()
+        csv.writer(lines, lineterminator="\n").writerows([table["columns"], *table["rows"]])
+        node["csv"] = lines.getvalue()
         node += parsed(nodes.title(), table["caption"])
         group = nodes.tgroup(cols=len(table["columns"]))
         node += group
@@ -63,6 +69,14 @@ class PageTables:
         group += nodes.thead("", row(table["columns"]))
         group += nodes.tbody("", *map(row, table["rows"]))
         return [node]
+
+
+def numbered(env: BuildEnvironment, page: str, shown: nodes.Element) -> str:
+    """A figure or table of a page by its number, such as "Table 8.2"; empty where it has none."""
+    kind, word = ("figure", "Fig.") if isinstance(shown, nodes.figure) else ("table", "Table")
+    numbers = env.toc_fignumbers.get(page, {}).get(kind, {})
+    found = next((numbers[place] for place in shown["ids"] if place in numbers), ())
+    return f"{word} {'.'.join(map(str, found))}" if found else ""
 
 
 class NameHiddenCode(SphinxPostTransform):
@@ -75,15 +89,10 @@ class NameHiddenCode(SphinxPostTransform):
 
     def run(self, **_: Any) -> None:
         """Rewrite the prompts of this page's cells."""
-        numbers = self.env.toc_fignumbers.get(self.env.docname, {})
         for cell in self.document.findall(nodes.container):
             if "{type}" not in cell.get("prompt_show", ""):
                 continue
-            made = [
-                f"{word} {'.'.join(map(str, numbers[kind][shown['ids'][0]]))}"
-                for shown in cell.findall(lambda n: isinstance(n, nodes.figure | nodes.table))
-                for kind, word in (("figure", "Fig."), ("table", "Table"))
-                if shown["ids"] and shown["ids"][0] in numbers.get(kind, {})
-            ]
-            if made:
+            shown = cell.findall(lambda n: isinstance(n, nodes.figure | nodes.table))
+            titles = (numbered(self.env, self.env.docname, one) for one in shown)
+            if made := list(filter(None, titles)):
                 cell["prompt_show"] = f"Code for {' and '.join(made)}"

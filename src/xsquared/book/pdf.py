@@ -24,9 +24,9 @@ from xsquared.book.project import BookError, Project
 
 #: The document's name beside ``index.html``, and what ``extra-footer.html`` keeps for its link.
 NAME, PLACE = "xsquared.pdf", "<!-- pdf -->"
-#: What only a screen can use, and code that the site hides at first.
-_FOR_SCREENS = "a.headerlink, script, button"
-_HIDDEN_CODE = "details.hide"
+#: What only a screen can use, and code and notes of its making that the site hides at first.
+_FOR_SCREENS = "a.headerlink, script, button, form"
+_HIDDEN_CODE = "details:is(.hide, .xs-made)"
 
 
 def bound_pages(project: Project) -> list[tuple[str, list[str]]]:
@@ -65,6 +65,7 @@ def bind_page(page: str, text: str, bound: Iterable[str], code: bool = False) ->
         path, place = urldefrag(str(link["href"]))
         if ":" in path.partition("/")[0]:
             continue
+        path = path.partition("?")[0]  # paper shows all that a page can be asked for
         goal = posixpath.normpath(posixpath.join(folder, path)).removesuffix(".html")
         if (goal := goal if path else page) in known:
             link["href"] = f"#{_anchor(goal, place)}"

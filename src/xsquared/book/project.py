@@ -56,6 +56,8 @@ class Project:
     proofs = _Below("_build/proofs.json")
     #: Wall time of each chapter's last execution, and the machine.
     times = _Below("_build/times.json")
+    #: Committed rows of the studies, each with what made them.
+    results = _Below("results")
     #: Knots of the best splines, for the page on which readers move them.
     optima = _Below("results/optimal_knots.csv")
     #: The README, whose verdict table is generated.

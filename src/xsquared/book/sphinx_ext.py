@@ -2,8 +2,9 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
-- ``{verdict-summary}``, ``{failures}``, ``{verdicts} PAPER``, ``{protocols}``: the claims ledger
-  with the chapters' verdicts; ``{coverage} PAPER``: what of the paper it covers.
+- ``{verdict-summary}``, ``{failures}``, ``{verdict-filter}``, ``{verdicts} PAPER``,
+  ``{protocols}``: the claims ledger with the chapters' verdicts; ``{coverage} PAPER``: what of the
+  paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
@@ -26,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.book import downloads, explore, metadata, search, verdicts
 from xsquared.book.api_pages import write_rooms
+from xsquared.book.how_made import HowMade
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
 from xsquared.book.project import BookError, Project
@@ -112,6 +114,7 @@ def write_times(project: Project) -> str:
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
     "failures": verdicts.failure_list,
+    "verdict-filter": verdicts.filter_form,
     "verdicts": verdicts.full_table,
     "protocols": verdicts.protocol_list,
     "coverage": verdicts.coverage_table,
@@ -149,6 +152,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("proof", ProofRole())
     for name in WRITERS:
         app.add_directive(name, Written)
+    app.add_post_transform(HowMade)
     app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("config-inited", metadata.set_addresses, priority=100)

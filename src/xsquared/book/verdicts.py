@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -133,9 +134,37 @@ def summary_table(project: Project) -> str:
     return "\n".join(rows)
 
 
+def _slug(words: str) -> str:
+    """A sort or outcome as class names and addresses have it."""
+    return re.sub(r"\W+", "-", words)
+
+
+def filter_form(project: Project) -> str:
+    """Raw HTML: what to choose claims by; ``verdicts.js`` shows those that are asked for."""
+    entries = [entry for paper in PAPERS for entry in _of_paper(project, paper)]
+    seen = {entry.sort for entry in entries}
+    outcomes = ("holds", "fails", *filter(seen.__contains__, SORTS))
+    chapters = sorted({entry.claim.chapter[:2] for entry in entries})
+    offered = {
+        "paper": {"": "both"} | PAPERS,
+        "outcome": {"": "any"} | {_slug(outcome): outcome for outcome in outcomes},
+        "chapter": {"": "all"} | {f"chapter-{number}": number for number in chapters},
+    }
+    labels = []
+    for name, options in offered.items():
+        made = "".join(f'<option value="{key}">{word}</option>' for key, word in options.items())
+        labels.append(f'<label>{name.capitalize()} <select name="{name}">{made}</select></label>')
+    return (
+        '```{raw} html\n<div id="filter"><form class="xs-controls" aria-label="Claims to show" '
+        f'autocomplete="off">\n{"".join(labels)}\n<button type="reset">Show all</button>\n'
+        f"<output>{len(entries)} claims</output>\n</form></div>\n"
+        '<script defer src="verdicts.js"></script>\n```'
+    )
+
+
 def failure_list(project: Project) -> str:
-    """Markdown: every claim that fails, named, linked to its verdict, with its number."""
-    failing: dict[bool, list[str]] = {True: [], False: []}
+    """Markdown: every claim that fails, by paper, linked to its verdict, with its number."""
+    failing: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
     for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
         if not entry.sort.startswith("fails"):
             continue
@@ -143,13 +172,25 @@ def failure_list(project: Project) -> str:
         told = f"- [{claim.statement}](#claim-{claim.id})"
         if claim.required:
             told += f" Measured {record['measured']}, required {claim.required}."
-        failing[any(record["outcomes"].values())].append(told)
-    always, otherwise = ("\n".join(failing[flipped]) for flipped in (False, True))
-    counts = len(failing[False]), len(failing[True])
+        flipped = any(record["outcomes"].values())
+        failing[flipped].setdefault(claim.paper, []).append(told)
+
+    def listed(flipped: bool) -> str:
+        parts = []
+        for paper, told in failing[flipped].items():
+            every = sum(len(some.get(paper, ())) for some in failing.values())
+            asked = f"verdicts.html?paper={paper}&amp;outcome=fails#filter"
+            parts += [
+                f'*{PAPERS[paper]}*, {len(told)} (<a href="{asked}">all {every} that fail</a>):'
+            ]
+            parts += ["\n".join(told)]
+        return "\n\n".join(parts)
+
+    counts = [sum(map(len, failing[flipped].values())) for flipped in (False, True)]
     return (
-        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{always}\n\n"
+        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{listed(False)}\n\n"
         f"````{{dropdown}} {counts[1]} more fail by their own protocol and hold by another\n"
-        f":class-container: xs-claim xs-fails\n\n{otherwise}\n````"
+        f":class-container: xs-claim xs-fails\n\n{listed(True)}\n````"
     )
 
 
@@ -186,6 +227,7 @@ def _written(entry: Entry) -> str:
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
     stands = f", {entry.rests}" if entry.rests else ""
     look = f":class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
+    look += f" xs-verdict {claim.paper} {_slug(entry.sort)} chapter-{number}"
     # The anchor stands inside: a browser that follows a link to it opens what holds it.
     head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
     return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
