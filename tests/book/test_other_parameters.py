@@ -73,7 +73,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epochs": [3, 10, 30],
         "test_pairs": 50,
         "large_seeds": 2,
-        "large_steps": 1600,
+        "large_steps": 600,
         "large_test_pairs": 20,
         "map_pairs": 20,
     },
