@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.book.test_compare import commit, git
+from tests.small_project import commit, git
 from xsquared.book.compare import compare
 from xsquared.book.execute import execute
 from xsquared.book.project import Project, find_project
