@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from textwrap import dedent
 
@@ -49,3 +50,15 @@ def small_project(tmp_path: Path) -> Project:
         notebook_text("print('n is', n)\nprint('squared', n**2)", "n + 1")
     )
     return Project(tmp_path)
+
+
+def git(project: Project, *arguments: str) -> None:
+    """Git in the project, whoever runs the tests."""
+    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=project.root, check=True, capture_output=True)
+
+
+def commit(project: Project) -> None:
+    """All that the project holds now, as a commit."""
+    git(project, "add", "-A")
+    git(project, "commit", "-m", "a state")

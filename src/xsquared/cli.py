@@ -20,7 +20,7 @@ from xsquared.checks import MOST, check_integer, quoted
 _MOST_TRIALS = 10**5
 
 
-def _parameter(text: str) -> Any:
+def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
         return ast.literal_eval(text.strip())
@@ -50,7 +50,7 @@ def _book(arguments: argparse.Namespace) -> None:
 
     start = time.perf_counter()
     project = find_project(Path.cwd())
-    parameters = {name: _parameter(value) for name, value in arguments.parameters}
+    parameters = {name: typed_value(value) for name, value in arguments.parameters}
     with busy(project):
         runs = execute(project, arguments.only, parameters, arguments.jobs)
         if parameters:
@@ -149,7 +149,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         made = target(arguments.target.strip(), (low, high))
         on_line, domain = made.dim == 1, made.domain
         learned["expression"] = arguments.target.strip()
-    settings = {name: _parameter(value) for name, value in arguments.settings}
+    settings = {name: typed_value(value) for name, value in arguments.settings}
     solver = arguments.solver or ("free_knots" if on_line else "growth")
     solver_from(solver, settings)
     count = len(arguments.widths) * len(arguments.unit) * arguments.seeds

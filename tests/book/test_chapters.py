@@ -18,7 +18,7 @@ from xsquared.book.project import BookError, Project
 from xsquared.book.readme import current_figure, table_in
 from xsquared.book.render import check_chapters
 from xsquared.book.verdicts import collect, summary_table
-from xsquared.cli import _parameter, build_parser
+from xsquared.cli import build_parser, typed_value
 from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME
@@ -77,7 +77,9 @@ def unusable_exercises(source: Path) -> list[str]:
         commands = " ".join(re.findall(r"`(-p [^`]+)`", item))
         given = build_parser().parse_args(["book", *shlex.split(commands)]).parameters
         try:
-            values = {name: fitting_value(name, _parameter(v), defaults[name]) for name, v in given}
+            values = {
+                name: fitting_value(name, typed_value(v), defaults[name]) for name, v in given
+            }
         except (KeyError, BookError):
             values = {}
         if not values or any(parameter_value(defaults[n]) == v for n, v in values.items()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
+from tests.small_project import commit, git
 from xsquared.book.compare import compare
 from xsquared.book.project import BookError, Project
 from xsquared.cli import main
@@ -56,16 +56,6 @@ def write(
     ]
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(new_notebook(cells=cells), folder / f"{NAME}.ipynb")
-
-
-def git(project: Project, *arguments: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *who, *arguments], cwd=project.root, check=True, capture_output=True)
-
-
-def commit(project: Project) -> None:
-    git(project, "add", "-A")
-    git(project, "commit", "-m", "a state")
 
 
 @pytest.fixture

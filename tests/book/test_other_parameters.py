@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.book.test_compare import commit, git
+from tests.small_project import commit, git
 from xsquared.book.compare import compare
 from xsquared.book.execute import execute
 from xsquared.book.project import Project, find_project
@@ -73,7 +73,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epochs": [3, 10, 30],
         "test_pairs": 50,
         "large_seeds": 2,
-        "large_steps": 1600,
+        "large_steps": 600,
         "large_test_pairs": 20,
         "map_pairs": 20,
     },
