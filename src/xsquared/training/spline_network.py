@@ -98,7 +98,7 @@ class FreeKnots:
     narrow: int = 8
     random_knots: int = 16
     first_iterations: int = 8
-    screened: int = 8
+    screened: int = 16
     ahead: int = 3
     jumps: int = 3
     random_starts: int = 30
