@@ -59,6 +59,15 @@ def test_more_neurons_have_less_error(unit: str) -> None:
     assert (np.diff(errors) < 0).all(), errors
 
 
+def test_where_cells_merge_at_a_kink_a_neuron_less_is_carried() -> None:
+    """Two neurons carry this target; the search for three lets cells merge, and weights explode."""
+    f = target("abs(x - 0.3) + x**2")
+    made = FreeKnots().on_target(f, "glu", 3)
+    assert made.network.n_hidden == 3
+    assert made.holds
+    assert error(made.network, f) < 1e-12
+
+
 @pytest.mark.parametrize(
     ("unit", "n", "known"),
     [("mlp", 3, 5.76e-2), ("glu", 2, 2.01e-2), ("glu", 4, 5.61e-3), ("glu", 5, 2.366e-3),

@@ -162,24 +162,27 @@ def _result(trial: Trial, row: dict[str, Any], made: dict[str, Any]) -> Result:
 
 def _origin(study: Study, report: Report) -> dict[str, Any]:
     last = report.results[-1]
-    described = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=12"],
-        cwd=_root(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    commit = _git("describe", "--always", "--abbrev=12") or "unknown"
+    # What makes rows; another study's rows may lie there uncommitted.
+    changed = _git("status", "--porcelain", "--", "src")
     return {
         "title": study.title,
         **{f"protocol_{name}": text for name, text in study.protocols.items()},
         "rows": len(report.results),
-        "commit": described.stdout.strip() or "unknown",
+        "commit": commit + "-dirty" * bool(changed),
         "fingerprint": last.fingerprint,
         "versions": last.versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "cpu_seconds": round(sum(result.seconds for result in report.results)),
         "date": max(result.finished for result in report.results)[:10],
     }
+
+
+def _git(*arguments: str) -> str:
+    """What git prints; nothing outside a repository."""
+    return subprocess.run(
+        ["git", *arguments], cwd=_root(), capture_output=True, text=True, check=False
+    ).stdout.strip()
 
 
 def _files(study: Study) -> tuple[Path, Path]:

@@ -75,8 +75,9 @@ class FreeKnots:
         directions: how many choices of the gates' directions are fitted, with all hinges inside;
             with 0 all gates but one open away from an anchor.
         trial_iterations: of each of these fits before the best goes on.
-        narrow: the widest network for which gates away from an anchor are tried in any case, and
-            directions at every optimum that the starts lead to and at random knots.
+        narrow: the widest network for which gates away from an anchor are tried in any case,
+            directions at every optimum that the starts lead to and at random knots, and a neuron
+            less where the forward pass misses its spline.
         random_knots: how many of these, as if places in the optimal density were drawn; the best
             two choices of directions are fitted at each.
         first_iterations: of fits with chosen directions, up to that width; of them
@@ -192,6 +193,11 @@ class FreeKnots:
             for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
                 made.append(other)
+        best = min(made, key=lambda one: one.rmse)
+        if not best.holds and 1 < n_hidden <= self.narrow:  # what a neuron less can do, n can
+            fewer = self.on_target(target, record, n_hidden - 1, seed)
+            spent += fewer.iterations
+            made.append(replace(fewer, network=_with_an_idle_neuron(fewer.network)))
         return replace(min(made, key=lambda one: one.rmse), iterations=spent)
 
     def _with_directions(
@@ -363,6 +369,22 @@ class SplineNetwork:
     def holds(self) -> bool:
         """Whether the forward pass has the spline's error, up to one per cent."""
         return self.spline is None or self.rmse <= 1.01 * self.spline.rmse
+
+
+def _with_an_idle_neuron(network: GatedNetwork) -> GatedNetwork:
+    """The same function with a neuron more: a copy of the last one that is not read out."""
+    wider = build(network.unit, 1, network.n_hidden + 1)
+    values = {
+        name: np.pad(
+            getattr(network, name).detach().numpy(),
+            [(0, int(size == wider.n_hidden)) for size in parameter.shape],
+            mode="edge",
+        )
+        for name, parameter in wider.named_parameters()
+    }
+    values["D"][:, -1] = 0.0
+    set_parameters(wider, **values)
+    return wider
 
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
