@@ -17,6 +17,8 @@ import numpy as np
 MOST = 2**31 - 1
 #: Numbers that one array may hold: 1 GiB of float64.
 MOST_NUMBERS = 2**27
+#: Numbers that all arrays of one fit may hold together: 1.5 GiB.
+MOST_OF_A_FIT = 3 * 2**26
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -133,12 +135,22 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
     return array
 
 
-def check_size(name: str, *shape: int) -> None:
+def check_size(name: str, *shape: int, most: int = MOST_NUMBERS) -> None:
     """Refuse an array larger than memory should hold, before it is allocated.
 
     Raises:
-        ValueError: more than :data:`MOST_NUMBERS` numbers.
+        ValueError: more numbers than that.
     """
-    if math.prod(shape) > MOST_NUMBERS:
+    if math.prod(shape) > most:
         sizes = " x ".join(quoted(size) for size in shape)
-        raise ValueError(f"{name}: expected at most {MOST_NUMBERS} numbers, got {sizes}")
+        raise ValueError(f"{name}: expected at most {most} numbers, got {sizes}")
+
+
+def check_fit_size(solver: str, n_hidden: int, points: int, numbers: int) -> None:
+    """Refuse a fit whose arrays, copies included, would hold too many numbers together.
+
+    Raises:
+        ValueError: more than :data:`MOST_OF_A_FIT`.
+    """
+    name = f"the arrays of {solver} for {n_hidden} neurons on {points} points"
+    check_size(name, numbers, most=MOST_OF_A_FIT)

@@ -152,6 +152,12 @@ door(
     {"sizes": (2, 3)},
     sizes=((2**28,), (2**14, 2**14), (10**3000, 2)),
 )
+door(
+    "checks.check_fit_size",
+    checks.check_fit_size,
+    {"solver": "varpro", "n_hidden": 2, "points": 3, "numbers": 2**20},
+    numbers=(2**28, 10**3000),
+)
 
 door(
     "checks.check_integers",
@@ -996,7 +1002,7 @@ door(
     _FIT,
     data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
     unit=NAMES,
-    n_hidden=(*_DIMENSION, 10**8),
+    n_hidden=(*_DIMENSION, 10**8, 10**6),
     solver=("varpro", 3, training.AdamW, object()),
     gates=NAMES,
     activation=tuple(n for n in NAMES if n is not None),
@@ -1081,6 +1087,27 @@ for _solver, _counts, _scales in (
         # None is no bound.
         **({"sharpest": [v for v in _SHARE if v is not None]} if "ridge" in _scales else {}),
     )
+
+
+def _trained(solver: Any, n_hidden: int, gates: Any = "trained") -> Any:
+    return training.fit(_LINE, "glu", n_hidden, solver=solver, gates=gates)
+
+
+# Widths whose layer would fit into memory, but not what the solver makes of it.
+for _trainer, _width in (
+    (training.VariableProjection(max_iterations=1, starts=1), 4000),
+    (training.Growth(candidates=2, exchanges=1, iterations=1, max_iterations=1), 3000),
+    (training.FreeKnots(max_iterations=1, starts=1, random_knots=1), 20_000),
+    (training.Newton(max_iterations=1), 1500),
+    (training.AdamW(max_iterations=1), 700_000),
+    (training.LBFGS(max_iterations=50), 100_000),
+):
+    door(
+        f"{type(_trainer).__module__.removeprefix('xsquared.')}.{type(_trainer).__name__}.train",
+        _trained,
+        {"solver": _trainer, "n_hidden": 2},
+        n_hidden=(_width, 10**6),
+    )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
 door("training.spline_space.space", spline_space.space, {"unit": "glu"}, unit=_UNIT)
@@ -1104,7 +1131,7 @@ door(
     {"target": functions.PAPER_TARGET, "unit": "glu", "n_cells": 3},
     target=CURVES,
     unit=_UNIT,
-    n_cells=(*_CELLS, 2**30),
+    n_cells=(*_CELLS, 2**30, 10**5),
 )
 door(
     "training.frozen_gates.fit_frozen",
@@ -1112,7 +1139,7 @@ door(
     {"target": functions.PAPER_TARGET, "unit": "glu", "n_hidden": 3, "max_iterations": 1},
     target=CURVES,
     unit=NAMES,
-    n_hidden=(*_DIMENSION, 2**30),
+    n_hidden=(*_DIMENSION, 2**30, 5000),
     max_iterations=_WHOLE,
 )
 door(

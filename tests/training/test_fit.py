@@ -490,7 +490,10 @@ def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
         ({"n_hidden": 0}, "n_hidden: expected an integer >= 1, got 0"),
         ({"n_hidden": 2.5}, "n_hidden: expected an integer >= 1, got 2.5"),
         ({"n_hidden": True}, "n_hidden: expected an integer >= 1, got True"),
-        ({"n_hidden": 10**8}, "hidden layer on 120 points: expected at most 134217728 numbers"),
+        (
+            {"n_hidden": 10**8},
+            "100000000 neurons on 120 points: expected at most 201326592 numbers",
+        ),
         ({"gates": "all"}, "unknown gates 'all'; known are trained, frozen"),
         ({"activation": "tanh"}, "unknown activation 'tanh'; known are relu, relu2, relu3, ident"),
         ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
@@ -501,6 +504,53 @@ def test_bad_arguments_are_refused(change: dict, message: str) -> None:
     arguments: dict[str, Any] = {"unit": "glu", "n_hidden": 2} | change
     with pytest.raises(ValueError, match=message):
         fit(LINE, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("solver", "n", "gates"),
+    [
+        ("varpro", 4000, "trained"),
+        ("varpro", 200_000, "frozen"),
+        ("growth", 3000, "trained"),
+        ("free_knots", 20_000, "trained"),
+        ("free_knots", 3000, "frozen"),
+        ("newton", 2000, "trained"),
+        ("newton", 6000, "frozen"),
+        ("adamw", 10**6, "trained"),
+        ("lbfgs", 300_000, "trained"),
+    ],
+)
+def test_what_a_solver_has_no_memory_for_is_refused_before_it_starts(
+    solver: str, n: int, gates: Gates
+) -> None:
+    """Although the hidden layer itself would fit, or nearly."""
+    expected = r"neurons on \d+ points: expected at most 201326592 numbers|from 1 to 20000"
+    with pytest.raises(ValueError, match=expected):
+        fit(LINE, "glu", n, solver=SOLVERS[solver](), gates=gates)
+
+
+@pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
+def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
+    solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(*_: object) -> None:
+        raise LookupError("training has begun")
+
+    for where in ("newton.start", "first_order.start", "variable_projection.rows_on_data"):
+        monkeypatch.setattr(f"xsquared.training.{where}", begun)
+    monkeypatch.setattr("xsquared.training.growth.rows_on_data", begun)
+    size = 10_000 if solver == "varpro" else 20_000
+    data = by_hand(np.zeros((size, 8)), np.zeros(size))
+    with pytest.raises(LookupError, match="has begun"):
+        fit(data, "gqu", 128, solver=SOLVERS[solver]())
+
+
+@pytest.mark.parametrize("solver", ["growth", "newton"])
+def test_settings_that_ask_for_more_memory_count(solver: str) -> None:
+    setting = {"growth": {"candidates": 10**7}, "newton": {"elements": 10**9}}[solver]
+    data = by_hand(np.zeros((5000, 1)), np.zeros(5000))
+    with pytest.raises(ValueError, match="50 neurons on 5000 points: expected at most"):
+        fit(data, "glu", 50, solver=solver_from(solver, setting))
 
 
 @pytest.mark.parametrize("data", [None, (LINE.train.x, LINE.train.y), LINE.train, "airfoil"])
