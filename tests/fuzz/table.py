@@ -1341,7 +1341,33 @@ _SWEEP = [
     "--out",
     "rows.csv",
 ]
+_LONG = "x" * 100_000
 ARGUMENTS = (
+    *(
+        [*_SWEEP, option, _LONG]
+        for option in (
+            *("--set", "--gates", "--split", "--y", "--activation", "--seeds", "--points"),
+            *("--jobs", "--out", "--scheduler", "--" + _LONG),
+        )
+    ),
+    [*_SWEEP, "--set", f"{_LONG}=1"],
+    [*_SWEEP, "--set", f"max_iterations={_LONG}"],
+    [*_SWEEP, "--set", f"max_iterations={'x ' * 50_000}"],
+    [*_SWEEP, "--domain", _LONG, "1"],
+    [*_SWEEP, "--domain", "0", _LONG],
+    [*_SWEEP, "--out", f"{_LONG}.csv"],
+    [*_SWEEP, "--data", _LONG, "--y", "a"],
+    [*_SWEEP, "--data", f"{_LONG}.csv", "--y", _LONG],
+    [_LONG],
+    ["sweep", _LONG],
+    ["study", _LONG],
+    ["study", "--seed", _LONG],
+    ["study", "line", "--check", _LONG],
+    ["speedrun", "--out", _LONG],
+    ["book", "--jobs", _LONG],
+    [*_SWEEP, "--targ", "-x**2"],
+    [*_SWEEP, "--dom", "-1e-3", "1"],
+    [*_SWEEP, "--y", "-price"],
     *(
         [],
         ["spam"],

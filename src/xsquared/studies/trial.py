@@ -119,7 +119,7 @@ class Trial:
         if bool(self.y) != bool(self.data):
             raise ValueError(
                 f"expected data and the name y of their column to predict together, got "
-                f"{self.y!r} for {given[0]}"
+                f"{quoted(self.y)} for {given[0]}"
             )
         if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
