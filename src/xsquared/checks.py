@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
@@ -112,17 +113,18 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
             finite in float64, or another number of axes.
     """
     wanted = f"{name}: expected finite real numbers"
-    if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{wanted}, got a masked array")
     if hasattr(values, "detach"):  # a tensor that autograd follows
         values = values.detach()
     try:
-        array = np.asarray(values)
-        listed = np.array(values, dtype=object) if isinstance(values, list | tuple) else None
-    except (TypeError, ValueError, OverflowError):
+        # numpy reads [True, 2.0] as two numbers, and what the masks of several arrays hide too.
+        parts = list(_parts(values))
+        masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
+        array = np.empty(0) if masked else np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise ValueError(f"{wanted} of one shape, got {quoted(values)}") from None
-    # numpy reads [True, 2.0] as two numbers.
-    mixed = listed is not None and any(isinstance(v, bool | np.bool_) for v in listed.flat)
+    if masked:
+        raise ValueError(f"{wanted}, got a masked array")
+    mixed = any(isinstance(v, bool) or str(getattr(v, "dtype", "")).endswith("bool") for v in parts)
     if mixed or array.dtype.kind not in "iuf":
         raise ValueError(f"{wanted}, got {'bool' if mixed else array.dtype} in {quoted(values)}")
     with np.errstate(over="ignore"):
@@ -133,6 +135,30 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} axes, got shape {array.shape}")
     return array
+
+
+def _parts(values: object) -> Iterator[object]:
+    """What lists and tuples hold, at any depth."""
+    if isinstance(values, list | tuple):
+        for value in values:
+            yield from _parts(value)
+    else:
+        yield values
+
+
+def check_settings(settings: object) -> None:
+    """Refuse settings of another kind than their defaults, where these are bools or records.
+
+    Args:
+        settings: a dataclass; anything else passes.
+
+    Raises:
+        ValueError: such a setting, named with its kind.
+    """
+    for setting in fields(settings) if is_dataclass(settings) else ():
+        kind, value = type(setting.default), getattr(settings, setting.name)
+        if (kind is bool or is_dataclass(kind)) and not isinstance(value, kind):
+            raise ValueError(f"{setting.name}: expected a {kind.__name__}, got {quoted(value)}")
 
 
 def check_size(name: str, *shape: int, most: int = MOST_NUMBERS) -> None:

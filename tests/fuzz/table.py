@@ -61,6 +61,8 @@ NUMBERS = (True, "1", None, 1j, math.nan, math.inf, 10**400, [1.0], np.array([1.
 ARRAYS = (
     *(None, "ab", object(), {}, [True, False], [1j, 2.0], [math.nan, 1.0], [1.0, -math.inf]),
     *(["1", "2"], [[1.0], [1.0, 2.0]], np.ma.masked_array([1.0, 2.0], mask=[True, False])),
+    [torch.tensor(True), torch.tensor(2.0)],
+    [np.ma.masked_array([1.0, 2.0], mask=[True, False])] * 2,
 )
 NAMES = ("spam", "", None, 1, ["glu"], "x" * 100_000, "glu\n")
 CURVES = ("x", None, 3.0, functions.target("x*y"), functions.PAPER_TARGET.expression)
@@ -151,6 +153,12 @@ door(
     lambda sizes: checks.check_size("x", *sizes),
     {"sizes": (2, 3)},
     sizes=((2**28,), (2**14, 2**14), (10**3000, 2)),
+)
+door(
+    "checks.check_settings",
+    lambda joint: checks.check_settings(training.Newton(joint=joint)),
+    {"joint": False},
+    joint=("no", "", 0, 1, None, [True], np.True_),
 )
 door(
     "checks.check_fit_size",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from xsquared.training import (
     fit,
     solver_from,
 )
+from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
 from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build
@@ -583,6 +584,23 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
         solver_from(name, {"rate": 1})
     with pytest.raises(ValueError, match=r"unknown setting of .* 'name'"):
         solver_from(name, {"name": "mine"})
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_a_setting_of_another_kind_is_refused_at_both_doors(name: str) -> None:
+    plain = SOLVERS[name]()
+    kinds = [
+        (field.name, type(field.default).__name__)
+        for field in fields(plain)  # type: ignore[arg-type]
+        if isinstance(field.default, bool | Damping)
+    ]
+    for setting, kind in kinds:
+        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
+            solver_from(name, {setting: "no"})
+        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
+            fit(LINE, "mlp", 2, solver=replace(plain, **{setting: "no"}))  # type: ignore[type-var]
+    expected = {"newton": 1, "varpro": 1, "free_knots": 1}
+    assert len(kinds) == expected.get(name, 0)
 
 
 def test_unknown_solvers_and_bad_settings_are_refused() -> None:

@@ -28,7 +28,14 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_fit_size, check_integer, check_integers, quoted
+from xsquared.checks import (
+    check_choice,
+    check_fit_size,
+    check_integer,
+    check_integers,
+    check_settings,
+    quoted,
+)
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
@@ -64,7 +71,9 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
     for setting in settings or {}:
         check_choice(f"setting of {name}", setting, known)
-    return made(**settings or {})
+    solver = made(**settings or {})
+    check_settings(solver)
+    return solver
 
 
 def fit(
@@ -146,6 +155,7 @@ def _checked(
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
+    check_settings(solver)
     record = find_unit(unit, activation)
     check_integer("n_hidden", n_hidden, 1)
     # What a forward and a backward pass keep, and what a first-order step needs of the parameters;

@@ -29,7 +29,7 @@ import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.checks import check_fit_size, check_integer, check_number
+from xsquared.checks import check_fit_size, check_integer, check_number, check_settings
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
@@ -64,6 +64,7 @@ class Newton:
     elements: int = 4_000_000
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("max_iterations", "patience", "halvings", "elements"):
             check_integer(name, getattr(self, name), 1)
         for name in ("singular", "rcond", "stall", "armijo"):

@@ -34,7 +34,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_choice, check_fit_size, check_integer, check_number
+from xsquared.checks import (
+    check_choice,
+    check_fit_size,
+    check_integer,
+    check_number,
+    check_settings,
+)
 from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
@@ -116,6 +122,7 @@ class VariableProjection:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_number("ridge", self.ridge, least=0)
