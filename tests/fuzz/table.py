@@ -1355,7 +1355,7 @@ ARGUMENTS = (
         [*_SWEEP, option, _LONG]
         for option in (
             *("--set", "--gates", "--split", "--y", "--activation", "--seeds", "--points"),
-            *("--jobs", "--out", "--scheduler", "--" + _LONG),
+            *("--jobs", "--out", "--" + _LONG),
         )
     ),
     [*_SWEEP, "--set", f"{_LONG}=1"],
@@ -1514,6 +1514,7 @@ EXEMPT = {
     r"truncation\.(linear_piece|hermite_piece)": "takes no argument",
     r"checks\.quoted": "takes anything",
     r"cli\.build_parser": "takes no argument; its grammar is tried as cli.main",
+    r"cli\.typed_value": "takes any text",
     r"plotting\.use_style": "takes no argument",
     r"papers\.(gated_units|gelu_linearization)\..*": "takes no argument or a step of a proof",
     r"papers\.errata\.errata": "takes no argument",

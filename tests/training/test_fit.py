@@ -439,6 +439,47 @@ def test_a_hidden_layer_of_ones_own_is_called_or_refused_by_name(
     assert made.train_rmse < made.history[0, 1]
 
 
+class Negated(GatedNetwork):
+    """A formula's hidden layer under another readout."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(x)
+
+
+@pytest.mark.parametrize("gates", BOTH)
+@every_solver
+def test_a_forward_pass_of_ones_own_is_called_or_refused_by_name(gates: Gates, solver: str) -> None:
+    negated = Unit("negated", (("U", "u"),), module=Negated)
+    if solver not in BY_GRADIENT:
+        with pytest.raises(ValueError, match=f"{solver} solves .*; the module of 'negated' over"):
+            fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
+        return
+    made = fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
+    hidden = made.network.hidden(torch.tensor(LINE.train.x))
+    y = -(hidden @ made.network.D.T + made.network.d).detach().numpy()[:, 0]
+    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - LINE.train.y) ** 2)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
+)
+def test_the_status_is_true_where_cells_are_narrow(text: str, domain, n: int) -> None:
+    """The error is that of the forward pass, and that of the spline unless the status says so."""
+    data = sampled(target(text, domain), 2000)
+    made = fit(data, "gqu", n, solver=FreeKnots())
+    x = data.train.x[:, 0]
+    p = {name: value.detach().numpy() for name, value in made.network.named_parameters()}
+    rows = [np.multiply.outer(x, p[w][:, 0]) + p[b] for w, b in ("Gg", "Uu", "Qq")]
+    y = (np.maximum(rows[0], 0) * rows[1] * rows[2]) @ p["D"][0] + p["d"]
+    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=0.01)
+    promised = FreeKnots().train(data, UNITS["gqu"], n, "trained", 0).promised
+    if made.status.word == "inexact":
+        assert made.train_rmse > 1.01 * promised
+    else:
+        assert made.status.word in ("converged", "iterations")
+        assert math.isclose(made.train_rmse, promised, rel_tol=0.01)
+
+
 def test_iterations_add_up_over_starts_and_stages() -> None:
     """Three starts of at most fifteen, then the rest of the limit for the best of them."""
     made = fit(PLANE, "mlp", 4, solver=VariableProjection(max_iterations=20))
