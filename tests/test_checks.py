@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,14 +16,18 @@ from hypothesis import strategies as st
 from xsquared.checks import (
     MOST,
     MOST_NUMBERS,
+    MOST_OF_A_FIT,
     check_choice,
     check_finite_array,
+    check_fit_size,
     check_integer,
     check_integers,
     check_number,
+    check_settings,
     check_size,
     quoted,
 )
+from xsquared.training.levenberg_marquardt import DAMPING, Damping
 
 
 def test_a_known_name_passes() -> None:
@@ -127,11 +132,19 @@ def test_an_array_of_float64_is_not_copied() -> None:
     assert check_finite_array("x", values) is values
 
 
+MASKED = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+NESTED: list = []
+NESTED.append(NESTED)
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ([True, 2.0], "expected finite real numbers, got bool"),
         (np.array([True]), "expected finite real numbers, got bool"),
+        ([torch.tensor(True), torch.tensor(2.0)], "expected finite real numbers, got bool"),
+        ([[np.array(True)], (2.0,)], "expected finite real numbers, got bool"),
+        ([pd.Series([True]), [2.0]], "expected finite real numbers, got bool"),
         ([1j], "expected finite real numbers, got complex128"),
         (["1"], "expected finite real numbers, got <U1"),
         (np.array([1.0], dtype=object), "expected finite real numbers, got object"),
@@ -139,6 +152,11 @@ def test_an_array_of_float64_is_not_copied() -> None:
         ([[1.0], [1.0, 2.0]], "expected finite real numbers of one shape, got"),
         ([2**70], "expected finite real numbers, got object"),
         (np.ma.masked_array([1.0], mask=[False]), "got a masked array"),
+        ([MASKED, MASKED], "got a masked array"),
+        ([[1.0, 2.0], MASKED], "got a masked array"),
+        ([1.0, np.ma.masked], "got a masked array"),
+        (NESTED, "expected finite real numbers of one shape, got"),
+        ([torch.tensor(1.0, requires_grad=True), "a"], "expected finite real numbers"),
         ([1.0, math.nan], r"got nan at index \(1,\)"),
         ([[1.0, -math.inf]], r"got -inf at index \(0, 1\)"),
         (np.array([np.finfo(np.longdouble).max]), r"got inf at index \(0,\)"),
@@ -155,6 +173,31 @@ def test_sizes_are_refused_from_a_gibibyte_on() -> None:
     check_size("grid", MOST_NUMBERS)
     with pytest.raises(ValueError, match=r"^grid: expected at most 134217728 numbers, got 2 x 99"):
         check_size("grid", 2, 99 * 10**6)
+
+
+@dataclass(frozen=True)
+class Settings:
+    inner: bool = True
+    damping: Damping = DAMPING
+    count: int = 3
+
+
+def test_settings_are_of_their_kind() -> None:
+    check_settings(Settings())
+    check_settings(Settings(inner=False, damping=Damping(start=1.0), count="left to others"))  # type: ignore[arg-type]
+    check_settings("no dataclass")
+    for value in ("no", 0, 1, None, np.True_):
+        with pytest.raises(ValueError, match=r"^inner: expected a bool, got"):
+            check_settings(Settings(inner=value))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"^damping: expected a Damping, got 3$"):
+        check_settings(Settings(damping=3))  # type: ignore[arg-type]
+
+
+def test_a_fit_is_refused_by_its_arrays_together() -> None:
+    check_fit_size("varpro", 3, 50, MOST_OF_A_FIT)
+    named = r"^the arrays of varpro for 3 neurons on 50 points: expected at most 201326592 numbers"
+    with pytest.raises(ValueError, match=named):
+        check_fit_size("varpro", 3, 50, MOST_OF_A_FIT + 1)
 
 
 @given(st.one_of(st.text(), st.integers(), st.lists(st.text()), st.binary()))

@@ -75,6 +75,42 @@ def test_unknown_chapter_is_one_line(
     )
 
 
+@pytest.mark.parametrize("given", [["--only", "x" * 10**5], ["-p", "x" * 10**5, "1"]])
+def test_what_was_given_at_length_is_shortened(
+    given: list[str],
+    small_project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(small_project.root)
+    assert main(["book", *given]) == 1
+    error = capsys.readouterr().err
+    assert "xxx...xxx" in error
+    assert len(error) < 600
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["sweep", "--targ", "-x**2"], "unrecognized arguments: --targ -x**2"),
+        (["sweep", "--dom", "-1e-3", "1"], "unrecognized arguments: --dom -1e-3 1"),
+        (["book", "--job", "2"], "unrecognized arguments: --job 2"),
+        (["study", "--al"], "unrecognized arguments: --al"),
+        (["--vers"], "arguments are required: command"),
+        (["x" * 10**5], "xxx' (choose from"),
+    ],
+)
+def test_options_have_one_name_and_errors_are_short(
+    given: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(given)
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert named in error
+    assert len(error) < 1000
+
+
 def sweep(*arguments: str) -> list[str]:
     return ["sweep", "--unit", "mlp,glu", "--widths", "2:4:2", "--seeds", "2", *arguments]
 
@@ -108,6 +144,7 @@ def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     frame = pd.DataFrame(draw.normal(size=(80, 2)), columns=["size", "age"])
     frame["price"] = frame["size"] ** 2 - frame["age"]
+    frame["-price"] = -frame["price"]
     frame.to_csv(tmp_path / "mine.csv", index=False)
     mine = ["--data", str(tmp_path / "mine.csv"), "--y", "price", "--set", "candidates=20"]
     out = tmp_path / "rows.csv"
@@ -116,6 +153,9 @@ def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
     assert set(table["problem"]) == {"mine.csv"}
     assert set(table["split"]) == {"held-out"}
     assert set(table["settings"]) == {'{"candidates": 20}'}
+    minus = [*mine[:2], "--y", "-price", *mine[4:]]
+    assert main([*sweep(*minus), "--widths", "2", "--seeds", "1", "--out", str(out)]) == 0
+    assert set(pd.read_csv(out)["status"]) <= {"converged", "iterations"}
     ours = ["--problem", "friedman1", "--points", "60", "--split", "paper", "--solver", "lbfgs"]
     assert main(sweep(*ours, "--gates", "frozen", "--out", str(out))) == 0
     table = pd.read_csv(out)

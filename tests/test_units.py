@@ -237,6 +237,22 @@ def test_many_points_are_predicted_as_few_are() -> None:
     np.testing.assert_allclose(predict(network, x), one_by_one, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(("n", "most"), [(8, 1024), (40_000, 209), (10**7, 1)])
+def test_wide_networks_take_few_points_at_a_time(
+    n: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, passes = build("mlp", 1, n), []
+
+    def forward(_: GatedNetwork, x: Tensor) -> Tensor:
+        passes.append(len(x))
+        return x
+
+    monkeypatch.setattr(GatedNetwork, "forward", forward)
+    x = np.arange(1500.0)
+    np.testing.assert_array_equal(predict(network, x), x)
+    assert max(passes) == most
+
+
 @pytest.mark.parametrize("unit", ["", "MLP", "gru", None, 3])
 def test_unknown_units_are_named_with_the_known_ones(unit: object) -> None:
     for call in (find_unit, lambda u: build(u, 1, 1), lambda u: parameter_count(u, 1, 1)):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
@@ -17,6 +18,8 @@ import numpy as np
 MOST = 2**31 - 1
 #: Numbers that one array may hold: 1 GiB of float64.
 MOST_NUMBERS = 2**27
+#: Numbers that all arrays of one fit may hold together: 1.5 GiB.
+MOST_OF_A_FIT = 3 * 2**26
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -110,17 +113,18 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
             finite in float64, or another number of axes.
     """
     wanted = f"{name}: expected finite real numbers"
-    if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{wanted}, got a masked array")
     if hasattr(values, "detach"):  # a tensor that autograd follows
         values = values.detach()
     try:
-        array = np.asarray(values)
-        listed = np.array(values, dtype=object) if isinstance(values, list | tuple) else None
-    except (TypeError, ValueError, OverflowError):
+        # numpy reads [True, 2.0] as two numbers, and what the masks of several arrays hide too.
+        parts = list(_parts(values))
+        masked = any(isinstance(part, np.ma.MaskedArray) for part in parts)
+        array = np.empty(0) if masked else np.asarray(values)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
         raise ValueError(f"{wanted} of one shape, got {quoted(values)}") from None
-    # numpy reads [True, 2.0] as two numbers.
-    mixed = listed is not None and any(isinstance(v, bool | np.bool_) for v in listed.flat)
+    if masked:
+        raise ValueError(f"{wanted}, got a masked array")
+    mixed = any(isinstance(v, bool) or str(getattr(v, "dtype", "")).endswith("bool") for v in parts)
     if mixed or array.dtype.kind not in "iuf":
         raise ValueError(f"{wanted}, got {'bool' if mixed else array.dtype} in {quoted(values)}")
     with np.errstate(over="ignore"):
@@ -133,12 +137,46 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
     return array
 
 
-def check_size(name: str, *shape: int) -> None:
+def _parts(values: object) -> Iterator[object]:
+    """What lists and tuples hold, at any depth."""
+    if isinstance(values, list | tuple):
+        for value in values:
+            yield from _parts(value)
+    else:
+        yield values
+
+
+def check_settings(settings: object) -> None:
+    """Refuse settings of another kind than their defaults, where these are bools or records.
+
+    Args:
+        settings: a dataclass; anything else passes.
+
+    Raises:
+        ValueError: such a setting, named with its kind.
+    """
+    for setting in fields(settings) if is_dataclass(settings) else ():
+        kind, value = type(setting.default), getattr(settings, setting.name)
+        if (kind is bool or is_dataclass(kind)) and not isinstance(value, kind):
+            raise ValueError(f"{setting.name}: expected a {kind.__name__}, got {quoted(value)}")
+
+
+def check_size(name: str, *shape: int, most: int = MOST_NUMBERS) -> None:
     """Refuse an array larger than memory should hold, before it is allocated.
 
     Raises:
-        ValueError: more than :data:`MOST_NUMBERS` numbers.
+        ValueError: more numbers than that.
     """
-    if math.prod(shape) > MOST_NUMBERS:
+    if math.prod(shape) > most:
         sizes = " x ".join(quoted(size) for size in shape)
-        raise ValueError(f"{name}: expected at most {MOST_NUMBERS} numbers, got {sizes}")
+        raise ValueError(f"{name}: expected at most {most} numbers, got {sizes}")
+
+
+def check_fit_size(solver: str, n_hidden: int, points: int, numbers: int) -> None:
+    """Refuse a fit whose arrays, copies included, would hold too many numbers together.
+
+    Raises:
+        ValueError: more than :data:`MOST_OF_A_FIT`.
+    """
+    name = f"the arrays of {solver} for {n_hidden} neurons on {points} points"
+    check_size(name, numbers, most=MOST_OF_A_FIT)

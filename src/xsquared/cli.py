@@ -6,18 +6,34 @@ import argparse
 import ast
 import gc
 import random
+import re
 import sys
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from xsquared import __version__
 from xsquared.checks import MOST, check_integer, quoted
 
 #: Trials of one sweep: beyond that describing them takes all the memory.
 _MOST_TRIALS = 10**5
+
+
+class _Parser(argparse.ArgumentParser):
+    """Takes options by their full names, which :func:`_spaced` knows; its errors are brief."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        super().error(_brief(message))
+
+
+def _brief(message: str) -> str:
+    """An error's lines with the middle cut out of what is long: it is what was given."""
+    return re.sub(r".{501,}", lambda line: f"{line[0][:250]}...{line[0][-200:]}", message)
 
 
 def typed_value(text: str) -> Any:
@@ -90,7 +106,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         project = find_project(Path.cwd())
         found = compare(project, arguments.names, arguments.baseline, arguments.book)
     except BookError as error:
-        print(f"xsquared compare: error: {error}", file=sys.stderr)
+        print(f"xsquared compare: error: {_brief(str(error))}", file=sys.stderr)
         return 2
     print(found.json() if arguments.json else found.text(arguments.all, arguments.md))
     return 3 if found.flipped else 0
@@ -215,10 +231,10 @@ def _check_output(path: Path, formats: Collection[str]) -> None:
     if path.suffix.removeprefix(".") not in formats:
         known = ", ".join(f".{name}" for name in sorted(formats))
         raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")
-    existed = path.exists()
-    if existed and not path.is_file():
-        raise ValueError(f"cannot write {path}: it is no regular file")
     try:
+        existed = path.exists()
+        if existed and not path.is_file():
+            raise ValueError(f"cannot write {path}: it is no regular file")
         with path.open("ab"):
             pass
     except OSError as error:
@@ -232,11 +248,16 @@ def _names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
+def _column(text: str) -> str:
+    """A name, without the space that :func:`_spaced` puts before a minus sign."""
+    return text[1:] if text.startswith(" -") else text
+
+
 def _setting(text: str) -> tuple[str, str]:
     """``name=value``."""
     name, separator, value = text.partition("=")
     if not name or not separator:
-        raise argparse.ArgumentTypeError(f"expected name=value, got {text!r}")
+        raise argparse.ArgumentTypeError(f"expected name=value, got {quoted(text)}")
     return name, value
 
 
@@ -283,7 +304,9 @@ def _add_experiments(commands: Any) -> None:
     learned.add_argument(
         "--data", default="", metavar="FILE", help="csv or parquet file; needs --y"
     )
-    sweep.add_argument("--y", default="", metavar="COLUMN", help="the column of FILE to predict")
+    sweep.add_argument(
+        "--y", type=_column, default="", metavar="COLUMN", help="the column of FILE to predict"
+    )
     sweep.add_argument(
         "--domain",
         type=float,
@@ -359,7 +382,7 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """The command line's grammar."""
-    parser = argparse.ArgumentParser(prog="xsquared", description=__doc__)
+    parser = _Parser(prog="xsquared", description=__doc__)
     parser.add_argument("--version", action="version", version=f"xsquared {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     book = commands.add_parser(
@@ -426,7 +449,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return arguments.run(arguments) or 0
     except (RuntimeError, ValueError, OSError) as error:
-        print(f"xsquared: {error}", file=sys.stderr)
+        print(f"xsquared: {_brief(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("xsquared: interrupted", file=sys.stderr)
@@ -434,9 +457,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _spaced(given: Sequence[str]) -> list[str]:
-    """A space before values such as -x**2 and -1e-3, which argparse would take for options."""
+    """A space before values such as -x**2 and -price, which argparse would take for options."""
     left, spaced = 0, []
     for word in given:
         spaced.append(f" {word}" if left and word.startswith("-") else word)
-        left = left - 1 if left else {"--target": 1, "--domain": 2, "-p": 2}.get(word, 0)
+        left = left - 1 if left else {"--target": 1, "--y": 1, "--domain": 2, "-p": 2}.get(word, 0)
     return spaced

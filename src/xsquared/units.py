@@ -33,8 +33,9 @@ from xsquared.checks import (
     quoted,
 )
 
-#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
-_ROWS = 1024
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache. Wide
+#: networks take fewer, so many numbers a layer: more would not fit into memory.
+_ROWS, _NUMBERS = 1024, 2**23
 
 
 def _check_name(what: str, name: object) -> None:
@@ -402,8 +403,9 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
         ValueError: more than one output, a wrong shape, or points that are no finite numbers.
     """
     check_network(network, n_out=1)
+    rows = max(min(_ROWS, _NUMBERS // network.n_hidden), 1)
     with torch.no_grad():
-        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
+        return torch.cat([network(part) for part in as_points(x).split(rows)])[:, 0].numpy()
 
 
 def as_points(x: np.ndarray) -> Tensor:

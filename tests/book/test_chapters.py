@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
 from types import ModuleType
 
+import jupytext
 import nbformat
 import pytest
 import yaml
@@ -192,6 +194,56 @@ def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
     assert all(source.startswith("# Volatile:") for source in skipped), "its first line says why"
     timed = [source for given, source in tags if "measures-time" in given]
     assert set(timed) <= set(skipped), "wall times are not compared"
+
+
+CLOCKS = {
+    *("perf_counter", "process_time", "thread_time", "monotonic", "timeit", "default_timer"),
+    *("perf_counter_ns", "process_time_ns", "thread_time_ns", "monotonic_ns", "time_ns"),
+    *("time", "clock_gettime", "now", "utcnow", "today", "wall_s"),
+}
+
+
+def clocks_read(source: str) -> set[str]:
+    """Names of clocks that a cell's code imports, calls as a module's, or has in a line's magic."""
+    lines = source.splitlines()
+    found = {line.split()[0] for line in lines if re.match(r"%+time", line)}
+    code = "\n".join(line for line in lines if not line.startswith(("%", "!")))
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
+            found |= CLOCKS.intersection(names)
+        elif isinstance(node, ast.Attribute):
+            found |= CLOCKS & {node.attr}
+    return found
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_only_cells_that_say_so_read_a_clock(source: Path) -> None:
+    """What a clock says is no result; the tag keeps it from changing with every execution."""
+    cells = [cell for cell in jupytext.read(source).cells if cell.cell_type == "code"]
+    assert cells
+    tagged = [cell for cell in cells if "measures-time" in cell.metadata.get("tags", [])]
+    assert [
+        found for cell in cells if cell not in tagged and (found := clocks_read(cell.source))
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time",
+        "from time import perf_counter as clock",
+        "import timeit\nx = 1",
+        "start = t.process_time()",
+        "datetime.datetime.now()",
+        "y = fit(data, 'glu', 3).wall_s",
+        "%time fit(data, 'glu', 3)",
+        "%%timeit\nf(x)",
+    ],
+)
+def test_a_clock_in_a_cell_would_be_seen(code: str) -> None:
+    assert clocks_read(code)
+    assert not clocks_read("times = 3 * x\nnp.nonzero(a)\ntimed = f.at(time)")
 
 
 @pytest.mark.parametrize("name", NAMES)

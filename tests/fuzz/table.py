@@ -61,6 +61,8 @@ NUMBERS = (True, "1", None, 1j, math.nan, math.inf, 10**400, [1.0], np.array([1.
 ARRAYS = (
     *(None, "ab", object(), {}, [True, False], [1j, 2.0], [math.nan, 1.0], [1.0, -math.inf]),
     *(["1", "2"], [[1.0], [1.0, 2.0]], np.ma.masked_array([1.0, 2.0], mask=[True, False])),
+    [torch.tensor(True), torch.tensor(2.0)],
+    [np.ma.masked_array([1.0, 2.0], mask=[True, False])] * 2,
 )
 NAMES = ("spam", "", None, 1, ["glu"], "x" * 100_000, "glu\n")
 CURVES = ("x", None, 3.0, functions.target("x*y"), functions.PAPER_TARGET.expression)
@@ -151,6 +153,18 @@ door(
     lambda sizes: checks.check_size("x", *sizes),
     {"sizes": (2, 3)},
     sizes=((2**28,), (2**14, 2**14), (10**3000, 2)),
+)
+door(
+    "checks.check_settings",
+    lambda joint: checks.check_settings(training.Newton(joint=joint)),
+    {"joint": False},
+    joint=("no", "", 0, 1, None, [True], np.True_),
+)
+door(
+    "checks.check_fit_size",
+    checks.check_fit_size,
+    {"solver": "varpro", "n_hidden": 2, "points": 3, "numbers": 2**20},
+    numbers=(2**28, 10**3000),
 )
 
 door(
@@ -996,7 +1010,7 @@ door(
     _FIT,
     data=(None, "ab", (1, 2), _FRAME, _LINE.train, functions.PAPER_TARGET),
     unit=NAMES,
-    n_hidden=(*_DIMENSION, 10**8),
+    n_hidden=(*_DIMENSION, 10**8, 10**6),
     solver=("varpro", 3, training.AdamW, object()),
     gates=NAMES,
     activation=tuple(n for n in NAMES if n is not None),
@@ -1081,6 +1095,27 @@ for _solver, _counts, _scales in (
         # None is no bound.
         **({"sharpest": [v for v in _SHARE if v is not None]} if "ridge" in _scales else {}),
     )
+
+
+def _trained(solver: Any, n_hidden: int, gates: Any = "trained") -> Any:
+    return training.fit(_LINE, "glu", n_hidden, solver=solver, gates=gates)
+
+
+# Widths whose layer would fit into memory, but not what the solver makes of it.
+for _trainer, _width in (
+    (training.VariableProjection(max_iterations=1, starts=1), 4000),
+    (training.Growth(candidates=2, exchanges=1, iterations=1, max_iterations=1), 3000),
+    (training.FreeKnots(max_iterations=1, starts=1, random_knots=1), 20_000),
+    (training.Newton(max_iterations=1), 1500),
+    (training.AdamW(max_iterations=1), 700_000),
+    (training.LBFGS(max_iterations=50), 100_000),
+):
+    door(
+        f"{type(_trainer).__module__.removeprefix('xsquared.')}.{type(_trainer).__name__}.train",
+        _trained,
+        {"solver": _trainer, "n_hidden": 2},
+        n_hidden=(_width, 10**6),
+    )
 _KNOTS = (*ARRAYS, [], [0.0], [1.0, -1.0], [-1.0, 0.0], [-1.0, -1.0, 1.0], 3.0)
 _UNIT = (*NAMES, "swiglu", "bilinear")
 door("training.spline_space.space", spline_space.space, {"unit": "glu"}, unit=_UNIT)
@@ -1104,7 +1139,7 @@ door(
     {"target": functions.PAPER_TARGET, "unit": "glu", "n_cells": 3},
     target=CURVES,
     unit=_UNIT,
-    n_cells=(*_CELLS, 2**30),
+    n_cells=(*_CELLS, 2**30, 10**5),
 )
 door(
     "training.frozen_gates.fit_frozen",
@@ -1112,7 +1147,7 @@ door(
     {"target": functions.PAPER_TARGET, "unit": "glu", "n_hidden": 3, "max_iterations": 1},
     target=CURVES,
     unit=NAMES,
-    n_hidden=(*_DIMENSION, 2**30),
+    n_hidden=(*_DIMENSION, 2**30, 5000),
     max_iterations=_WHOLE,
 )
 door(
@@ -1314,7 +1349,33 @@ _SWEEP = [
     "--out",
     "rows.csv",
 ]
+_LONG = "x" * 100_000
 ARGUMENTS = (
+    *(
+        [*_SWEEP, option, _LONG]
+        for option in (
+            *("--set", "--gates", "--split", "--y", "--activation", "--seeds", "--points"),
+            *("--jobs", "--out", "--" + _LONG),
+        )
+    ),
+    [*_SWEEP, "--set", f"{_LONG}=1"],
+    [*_SWEEP, "--set", f"max_iterations={_LONG}"],
+    [*_SWEEP, "--set", f"max_iterations={'x ' * 50_000}"],
+    [*_SWEEP, "--domain", _LONG, "1"],
+    [*_SWEEP, "--domain", "0", _LONG],
+    [*_SWEEP, "--out", f"{_LONG}.csv"],
+    [*_SWEEP, "--data", _LONG, "--y", "a"],
+    [*_SWEEP, "--data", f"{_LONG}.csv", "--y", _LONG],
+    [_LONG],
+    ["sweep", _LONG],
+    ["study", _LONG],
+    ["study", "--seed", _LONG],
+    ["study", "line", "--check", _LONG],
+    ["speedrun", "--out", _LONG],
+    ["book", "--jobs", _LONG],
+    [*_SWEEP, "--targ", "-x**2"],
+    [*_SWEEP, "--dom", "-1e-3", "1"],
+    [*_SWEEP, "--y", "-price"],
     *(
         [],
         ["spam"],
@@ -1453,6 +1514,7 @@ EXEMPT = {
     r"truncation\.(linear_piece|hermite_piece)": "takes no argument",
     r"checks\.quoted": "takes anything",
     r"cli\.build_parser": "takes no argument; its grammar is tried as cli.main",
+    r"cli\.typed_value": "takes any text",
     r"plotting\.use_style": "takes no argument",
     r"papers\.(gated_units|gelu_linearization)\..*": "takes no argument or a step of a proof",
     r"papers\.errata\.errata": "takes no argument",

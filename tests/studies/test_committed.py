@@ -11,6 +11,7 @@ import pytest
 from xsquared.cli import main
 from xsquared.studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
 from xsquared.studies.committed import TOLERANCE, check, compare, drawn, read, run
+from xsquared.studies.executors import RunTrial
 from xsquared.studies.experiment import run_trial
 
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,31 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Stud
         assert again.status == result.status
     assert run(small)[1] == []
     assert Path("results/small.csv").read_bytes() == text
+
+
+def fail(_: Trial) -> dict:
+    raise ZeroDivisionError("a trainer's own mistake")
+
+
+def fail_with_gates(trial: Trial) -> dict:
+    return run_trial(trial) if trial.unit == "mlp" else fail(trial)
+
+
+@pytest.mark.parametrize(
+    ("trainer", "status", "completed"), [(fail, 1, 0), (fail_with_gates, 0, 2)]
+)
+def test_a_study_of_which_every_trial_fails_exits_with_an_error(
+    trainer: RunTrial,
+    status: int,
+    completed: int,
+    small: Study,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for module in (committed, declared):
+        monkeypatch.setattr(module, "STUDIES", {"small": replace(small, run=trainer)})
+    assert main(["study", "small"]) == status
+    assert f"small: {completed} of 6 trials completed" in capsys.readouterr().out
 
 
 def test_chapters_read_committed_rows_and_compute_the_rest(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 from pathlib import Path
 
@@ -101,6 +102,32 @@ def test_what_memory_does_not_hold_is_lost_and_tried_again(
     monkeypatch.setattr(experiment, "dataset", no_memory)
     row = attempt(asked)
     assert (row.status, "allocate memory" in row.message) == ("lost", True)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (RuntimeError("std::bad_alloc"), "lost"),
+        (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), "lost"),
+        (RuntimeError("can't start new thread"), "lost"),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), "lost"),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), "lost"),
+        (OSError(errno.ENOMEM, ""), "lost"),
+        (OSError(errno.ENOENT, "No such file"), "failed"),
+        (ValueError("expected what fits, not what is out of memory"), "failed"),
+    ],
+)
+def test_every_way_to_run_out_of_memory_is_tried_again(
+    error: Exception, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run_out(*_: object, **__: object) -> None:
+        raise error
+
+    asked = Attempt.of(run_trial, trial(solver="adamw"))
+    for where in ("xsquared.training.first_order.AdamW.train", "xsquared.studies.experiment.fit"):
+        monkeypatch.setattr(where, run_out)
+        row = attempt(asked)
+        assert (row.status, str(error) in row.message) == (status, True)
 
 
 @pytest.mark.parametrize(

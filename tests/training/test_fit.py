@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from xsquared.training import (
     fit,
     solver_from,
 )
+from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
 from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build
@@ -438,6 +439,47 @@ def test_a_hidden_layer_of_ones_own_is_called_or_refused_by_name(
     assert made.train_rmse < made.history[0, 1]
 
 
+class Negated(GatedNetwork):
+    """A formula's hidden layer under another readout."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(x)
+
+
+@pytest.mark.parametrize("gates", BOTH)
+@every_solver
+def test_a_forward_pass_of_ones_own_is_called_or_refused_by_name(gates: Gates, solver: str) -> None:
+    negated = Unit("negated", (("U", "u"),), module=Negated)
+    if solver not in BY_GRADIENT:
+        with pytest.raises(ValueError, match=f"{solver} solves .*; the module of 'negated' over"):
+            fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
+        return
+    made = fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
+    hidden = made.network.hidden(torch.tensor(LINE.train.x))
+    y = -(hidden @ made.network.D.T + made.network.d).detach().numpy()[:, 0]
+    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - LINE.train.y) ** 2)), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
+)
+def test_the_status_is_true_where_cells_are_narrow(text: str, domain, n: int) -> None:
+    """The error is that of the forward pass, and that of the spline unless the status says so."""
+    data = sampled(target(text, domain), 2000)
+    made = fit(data, "gqu", n, solver=FreeKnots())
+    x = data.train.x[:, 0]
+    p = {name: value.detach().numpy() for name, value in made.network.named_parameters()}
+    rows = [np.multiply.outer(x, p[w][:, 0]) + p[b] for w, b in ("Gg", "Uu", "Qq")]
+    y = (np.maximum(rows[0], 0) * rows[1] * rows[2]) @ p["D"][0] + p["d"]
+    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=0.01)
+    promised = FreeKnots().train(data, UNITS["gqu"], n, "trained", 0).promised
+    if made.status.word == "inexact":
+        assert made.train_rmse > 1.01 * promised
+    else:
+        assert made.status.word in ("converged", "iterations")
+        assert math.isclose(made.train_rmse, promised, rel_tol=0.01)
+
+
 def test_iterations_add_up_over_starts_and_stages() -> None:
     """Three starts of at most fifteen, then the rest of the limit for the best of them."""
     made = fit(PLANE, "mlp", 4, solver=VariableProjection(max_iterations=20))
@@ -490,7 +532,10 @@ def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
         ({"n_hidden": 0}, "n_hidden: expected an integer >= 1, got 0"),
         ({"n_hidden": 2.5}, "n_hidden: expected an integer >= 1, got 2.5"),
         ({"n_hidden": True}, "n_hidden: expected an integer >= 1, got True"),
-        ({"n_hidden": 10**8}, "hidden layer on 120 points: expected at most 134217728 numbers"),
+        (
+            {"n_hidden": 10**8},
+            "100000000 neurons on 120 points: expected at most 201326592 numbers",
+        ),
         ({"gates": "all"}, "unknown gates 'all'; known are trained, frozen"),
         ({"activation": "tanh"}, "unknown activation 'tanh'; known are relu, relu2, relu3, ident"),
         ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
@@ -501,6 +546,53 @@ def test_bad_arguments_are_refused(change: dict, message: str) -> None:
     arguments: dict[str, Any] = {"unit": "glu", "n_hidden": 2} | change
     with pytest.raises(ValueError, match=message):
         fit(LINE, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("solver", "n", "gates"),
+    [
+        ("varpro", 4000, "trained"),
+        ("varpro", 200_000, "frozen"),
+        ("growth", 3000, "trained"),
+        ("free_knots", 20_000, "trained"),
+        ("free_knots", 3000, "frozen"),
+        ("newton", 2000, "trained"),
+        ("newton", 6000, "frozen"),
+        ("adamw", 10**6, "trained"),
+        ("lbfgs", 300_000, "trained"),
+    ],
+)
+def test_what_a_solver_has_no_memory_for_is_refused_before_it_starts(
+    solver: str, n: int, gates: Gates
+) -> None:
+    """Although the hidden layer itself would fit, or nearly."""
+    expected = r"neurons on \d+ points: expected at most 201326592 numbers|from 1 to 20000"
+    with pytest.raises(ValueError, match=expected):
+        fit(LINE, "glu", n, solver=SOLVERS[solver](), gates=gates)
+
+
+@pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
+def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
+    solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begun(*_: object) -> None:
+        raise LookupError("training has begun")
+
+    for where in ("newton.start", "first_order.start", "variable_projection.rows_on_data"):
+        monkeypatch.setattr(f"xsquared.training.{where}", begun)
+    monkeypatch.setattr("xsquared.training.growth.rows_on_data", begun)
+    size = 10_000 if solver == "varpro" else 20_000
+    data = by_hand(np.zeros((size, 8)), np.zeros(size))
+    with pytest.raises(LookupError, match="has begun"):
+        fit(data, "gqu", 128, solver=SOLVERS[solver]())
+
+
+@pytest.mark.parametrize("solver", ["growth", "newton"])
+def test_settings_that_ask_for_more_memory_count(solver: str) -> None:
+    setting = {"growth": {"candidates": 10**7}, "newton": {"elements": 10**9}}[solver]
+    data = by_hand(np.zeros((5000, 1)), np.zeros(5000))
+    with pytest.raises(ValueError, match="50 neurons on 5000 points: expected at most"):
+        fit(data, "glu", 50, solver=solver_from(solver, setting))
 
 
 @pytest.mark.parametrize("data", [None, (LINE.train.x, LINE.train.y), LINE.train, "airfoil"])
@@ -533,6 +625,23 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
         solver_from(name, {"rate": 1})
     with pytest.raises(ValueError, match=r"unknown setting of .* 'name'"):
         solver_from(name, {"name": "mine"})
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_a_setting_of_another_kind_is_refused_at_both_doors(name: str) -> None:
+    plain = SOLVERS[name]()
+    kinds = [
+        (field.name, type(field.default).__name__)
+        for field in fields(plain)  # type: ignore[arg-type]
+        if isinstance(field.default, bool | Damping)
+    ]
+    for setting, kind in kinds:
+        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
+            solver_from(name, {setting: "no"})
+        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
+            fit(LINE, "mlp", 2, solver=replace(plain, **{setting: "no"}))  # type: ignore[type-var]
+    expected = {"newton": 1, "varpro": 1, "free_knots": 1}
+    assert len(kinds) == expected.get(name, 0)
 
 
 def test_unknown_solvers_and_bad_settings_are_refused() -> None:

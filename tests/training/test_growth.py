@@ -181,7 +181,7 @@ def test_bad_widths_are_refused() -> None:
         TypeError, match=r"expected Growth\(\), the solver that grows, got 'newton'"
     ):
         grow(WAVES, "glu", [2], solver="newton")
-    with pytest.raises(ValueError, match=r"hidden layer on \d+ points: expected at most"):
+    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most"):
         grow(WAVES, "glu", [1, 10**8])
 
 

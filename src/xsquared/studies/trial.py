@@ -30,8 +30,13 @@ COMPLETED = ("completed", "converged", "iterations", "stalled")
 FAILED = "failed"
 #: The trial's process died, or had no memory left. The next sweep tries again.
 LOST = "lost"
-#: How torch, which has no error of its own for it, and numpy say that memory ran out.
-NO_MEMORY = re.compile("not enough memory|out of memory|can't allocate|Unable to allocate")
+#: How torch, which has no error of its own for it, numpy, C++, CUDA's libraries and the system say
+#: that memory ran out.
+NO_MEMORY = re.compile(
+    "not enough memory|out of memory|(can't|cannot|unable to) allocate|bad_alloc|ALLOC_FAILED|"
+    "can't start new thread",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Trial:
         sha256: of that file; found where empty.
         y: the file's column to predict.
         activation: name of the gate; the unit's own where empty.
-        solver: name of the solver.
+        solver: name of the solver; what a trainer of one's own knows is no matter of the trial.
         settings: the solver's, as pairs of name and value, kept sorted.
         gates: ``"trained"`` or ``"frozen"``.
         split: how points are split, one of :data:`xsquared.data.dataset.SPLITS`.
@@ -114,7 +119,7 @@ class Trial:
         if bool(self.y) != bool(self.data):
             raise ValueError(
                 f"expected data and the name y of their column to predict together, got "
-                f"{self.y!r} for {given[0]}"
+                f"{quoted(self.y)} for {given[0]}"
             )
         if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_fit_size, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.training.newton import layers, mean_square
 from xsquared.training.result import Gates, Trained
@@ -24,15 +24,23 @@ from xsquared.units import GatedNetwork, Unit
 class FirstOrder(ABC):
     """What AdamW and L-BFGS share."""
 
+    name: ClassVar[str]
     # A relative decrease of the loss between records that counts as none.
     stall: float
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+        numbers = self.kept * unit.parameter_count(data.dim, n_hidden)
+        check_fit_size(self.name, n_hidden, len(data.train), numbers)
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         letters = tuple(itertools.chain(*layers(network, gates == "trained")))
         return trained(self, network, x, y, letters)
+
+    @property
+    def kept(self) -> int:
+        """Numbers kept for each parameter beyond its gradient and moments."""
+        return 0
 
     @abstractmethod
     def descend(
@@ -105,6 +113,11 @@ class LBFGS(FirstOrder):
         for name in ("max_iterations", "pairs", "inner"):
             check_integer(name, getattr(self, name), 1)
         check_number("stall", self.stall, least=0)
+
+    @property
+    def kept(self) -> int:
+        """Of each pair both vectors, six times: torch frees and allocates them anew in pieces."""
+        return 12 * min(self.pairs, self.max_iterations)
 
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]

@@ -28,7 +28,14 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_integers, check_size, quoted
+from xsquared.checks import (
+    check_choice,
+    check_fit_size,
+    check_integer,
+    check_integers,
+    check_settings,
+    quoted,
+)
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse, rmse
 from xsquared.training.first_order import LBFGS, AdamW
@@ -64,7 +71,9 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
     for setting in settings or {}:
         check_choice(f"setting of {name}", setting, known)
-    return made(**settings or {})
+    solver = made(**settings or {})
+    check_settings(solver)
+    return solver
 
 
 def fit(
@@ -146,9 +155,14 @@ def _checked(
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
+    check_settings(solver)
     record = find_unit(unit, activation)
     check_integer("n_hidden", n_hidden, 1)
-    check_size(f"the hidden layer on {len(data.train)} points", n_hidden, len(data.train))
+    # What a forward and a backward pass keep, and what a first-order step needs of the parameters;
+    # what else a solver allocates it refuses itself.
+    kept = (4 + 2 * len(record.factors)) * n_hidden * len(data.train)
+    kept += 6 * record.parameter_count(data.dim, n_hidden)
+    check_fit_size("a forward and a backward pass", n_hidden, len(data.train), kept)
     check_integer("seed", seed, 0)
     check_choice("gates", gates, get_args(Gates))
     return record

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_integers, check_number, check_size
+from xsquared.checks import check_fit_size, check_integer, check_integers, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse
 from xsquared.training.greedy import candidates, insertions, removal_losses
@@ -36,6 +36,7 @@ from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
     check_device,
+    check_room,
     iterates,
     last,
     require_formula,
@@ -116,7 +117,7 @@ class Growth:
         widths = check_integers("widths", widths, 1)
         if any(wide <= narrow for narrow, wide in itertools.pairwise(widths)):
             raise ValueError(f"widths: expected ascending ones, got {widths}")
-        check_size("candidates on the training points", self.candidates, len(data.train))
+        self._check_room(data, unit, widths[-1], trains=gates == "trained")
         task = _Task(self, data, unit, gates == "trained", np.random.default_rng(seed))
         fit = used = task.empty()
         least, total = math.inf, 0
@@ -149,6 +150,16 @@ class Growth:
                 closest=closest,
                 margin=self.margin if held_out else None,
             )
+
+    def _check_room(self, data: Dataset, unit: Unit, n: int, *, trains: bool) -> None:
+        """Refuse what the refinement or an insertion would need too much memory for."""
+        points, right = len(data.train), data.dim + 1 if unit.factors else 1
+        check_room(self.name, unit, points, data.dim, n, trains=trains, ridge=True)
+        pool = max(self.candidates, n)
+        # Candidates and their squares, those tried, the basis twice; Gram matrices three times.
+        columns = 2 * pool + (min(self.screened, pool) + 2 * n) * right + right**2
+        numbers = points * columns + 3 * pool * right**2
+        check_fit_size(f"{self.name} with {pool} candidates", n, points, numbers)
 
 
 def _error(fit: ProjectedFit) -> float:

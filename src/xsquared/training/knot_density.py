@@ -18,6 +18,8 @@ from xsquared.units import Unit
 
 #: Cells of the mesh on which the density of knots is estimated.
 _MESH = 400
+#: A fit of so many cells takes a gibibyte.
+_MOST_CELLS = 20_000
 
 
 def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.ndarray:
@@ -42,7 +44,7 @@ def equidistributed_knots(target: Target, unit: str | Unit, n_cells: int) -> np.
             A target whose square has no integral: what narrow cells hold of it only grows.
         FloatingPointError: values whose squares are not finite.
     """
-    check_integer("n_cells", n_cells, 1, 10**6)
+    check_integer("n_cells", n_cells, 1, _MOST_CELLS)
     a, b = interval_of(target)
     degree = space(unit).degree
     xi, weights = gauss_legendre(degree + EXTRA_NODES)

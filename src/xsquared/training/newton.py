@@ -29,7 +29,7 @@ import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_fit_size, check_integer, check_number, check_settings
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
@@ -64,6 +64,7 @@ class Newton:
     elements: int = 4_000_000
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("max_iterations", "patience", "halvings", "elements"):
             check_integer(name, getattr(self, name), 1)
         for name in ("singular", "rcond", "stall", "armijo"):
@@ -71,6 +72,7 @@ class Newton:
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+        self._check_room(data, unit, n_hidden, joint=gates == "trained" and self.joint)
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         stages = [layers(network, train_gates=False)]
@@ -79,6 +81,17 @@ class Newton:
             if self.joint:
                 stages.append((tuple(itertools.chain(*stages[-1])),))
         return newton(network, x, y, stages, self)
+
+    def _check_room(self, data: Dataset, unit: Unit, n_hidden: int, *, joint: bool) -> None:
+        """Refuse a layer whose Hessian would need too much memory."""
+        layer = max(n_hidden + 1, (data.dim + 1) * n_hidden)
+        if joint:
+            layer = unit.parameter_count(data.dim, n_hidden)
+        one = len(data.train) * n_hidden
+        at_a_time = min(max(self.elements, one), layer * one)
+        # While columns are computed, what torch keeps of them; then the copies of eigh.
+        columns = (16 + 8 * len(unit.factors)) * at_a_time + 3 * layer**2
+        check_fit_size(self.name, n_hidden, len(data.train), max(columns, 8 * layer**2))
 
 
 def layers(network: GatedNetwork, train_gates: bool) -> tuple[tuple[str, ...], ...]:

@@ -34,7 +34,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_choice, check_integer, check_number
+from xsquared.checks import (
+    check_choice,
+    check_fit_size,
+    check_integer,
+    check_number,
+    check_settings,
+)
 from xsquared.data.dataset import Dataset
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
@@ -116,6 +122,7 @@ class VariableProjection:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_number("ridge", self.ridge, least=0)
@@ -130,9 +137,10 @@ class VariableProjection:
             ValueError: a unit whose module overrides the formula, or no CUDA device.
         """
         require_formula(self.name, unit)
+        trains, size = gates == "trained", (len(data.train), data.dim, n_hidden)
+        check_room(self.name, unit, *size, trains=trains, ridge=self.ridge > 0)
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
-        trains = gates == "trained"
         run = partial(
             iterates,
             unit,
@@ -172,6 +180,23 @@ def require_formula(solver: str, unit: Unit) -> None:
             f"{solver} solves for the weights of d + D (gate * factors); the module of "
             f"{unit.name!r} overrides that: train it with newton, adamw or lbfgs"
         )
+
+
+def check_room(
+    solver: str, unit: Unit, points: int, dim: int, n: int, *, trains: bool, ridge: bool
+) -> None:
+    """Refuse, by a ValueError, a problem of more numbers than a fit may hold.
+
+    Counted at the peak: of the linear problem's matrix itself, scaled and factored, or twice that
+    where its rank is deficient for want of points; of the Jacobian what the projection takes away
+    and leaves, too, unless Cholesky's factor spares that, for six matrices of the linear weights;
+    four Gauss-Newton matrices.
+    """
+    linear = n * (dim + 1 if unit.factors else 1) + 1
+    nonlinear = n * (dim + 1) * (int(trains) + max(len(unit.factors) - 1, 0))
+    columns = (3 if points >= linear else 6) * linear + (1 if ridge else 3) * nonlinear + 4 * n
+    square = 4 * nonlinear**2 + (6 * linear**2 if ridge else 0)
+    check_fit_size(solver, n, points, points * columns + square)
 
 
 def check_device(device: str) -> None:
