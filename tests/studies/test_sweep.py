@@ -7,11 +7,12 @@ import multiprocessing
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -163,8 +164,12 @@ def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path)
 
 
 def test_processes_give_the_same_rows(tmp_path: Path) -> None:
+    """Also where the port of Dask's web server is taken, as by another sweep."""
     here = run_sweep(trials(6), measure, tmp_path / "here.sqlite", progress=False)
-    there = run_sweep(trials(6), measure, tmp_path / "there.sqlite", jobs=2, progress=False)
+    with closing(socket.socket()) as other:
+        with suppress(OSError):  # taken already, which serves as well
+            other.bind(("", 8787))
+        there = run_sweep(trials(6), measure, tmp_path / "there.sqlite", jobs=2, progress=False)
     assert [row.values for row in there.results] == [row.values for row in here.results]
     assert not there.failures
 

@@ -87,7 +87,7 @@ def model_of(
 
 
 def normal_equations(
-    model: module._Model, state: module._State
+    model: module._Model, state: module.State
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Gauss-Newton matrix and gradient that a step is made of."""
     seen = []

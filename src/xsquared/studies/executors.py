@@ -204,7 +204,8 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
             n_workers=jobs,
             threads_per_worker=1,
             memory_limit=0,
-            dashboard_address=None,
+            # Without one, its web server would take port 8787 of every interface: of another sweep.
+            dashboard_address="127.0.0.1:0",
             host="127.0.0.1",
             silence_logs=logging.CRITICAL,
             scheduler_kwargs={"allowed_failures": 1},

@@ -122,8 +122,9 @@ def fit_free_knots(
         damping: how the damping moves, and when the fit ends.
 
     Raises:
-        ValueError: a unit that :func:`space` refuses, a target of several variables, knots that are
-            not such, a negative number of iterations, or directions that are not 1 and -1.
+        ValueError: a unit that :func:`xsquared.training.spline_space.space` refuses, a target of
+            several variables, knots that are not such, a negative number of iterations, or
+            directions that are not 1 and -1.
         FloatingPointError: the loss is not finite at the start, or the coefficients at the end.
     """
     shape = space(unit)
@@ -154,7 +155,7 @@ def fit_free_knots(
 
 
 @dataclass(frozen=True)
-class _State:
+class State:
     """A projected point: knots, the best coefficients for them, what is left of the target.
 
     Attributes:
@@ -184,7 +185,7 @@ class Model:
     shape: Space
     signs: np.ndarray | None
 
-    def project(self, t: np.ndarray) -> _State:
+    def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
         shape, width = self.shape, np.diff(t)
         basis = local_basis(shape.degree)
@@ -211,9 +212,9 @@ class Model:
             )
             jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
         moments = (error * weights) @ powers * width[:, None]
-        return _State(t, local, moments, jumps, multipliers, behind, loss)
+        return State(t, local, moments, jumps, multipliers, behind, loss)
 
-    def linearise(self, state: _State) -> Callable[[float], _State | None]:
+    def linearise(self, state: State) -> Callable[[float], State | None]:
         """Newton steps of the knots inside."""
         shape, t = self.shape, state.knots
         width, n, block = np.diff(t), len(t) - 1, shape.block
@@ -258,7 +259,7 @@ class Model:
         room = np.minimum(width[:-1], width[1:])
         size = np.max(np.abs(banded[0, inner]) * room**2) / room**2
 
-        def attempt(damping: float) -> _State | None:
+        def attempt(damping: float) -> State | None:
             damped = banded.copy()
             damped[0, inner] += damping * size
             try:

@@ -202,7 +202,7 @@ def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve the symmetric banded system for columns (total, m).
 
     Raises:
-        LinAlgError: it is not positive definite.
+        numpy.linalg.LinAlgError: it is not positive definite.
     """
     _, solved, failed = dpbsv(banded, right, lower=1)
     if failed or not np.isfinite(solved).all():
