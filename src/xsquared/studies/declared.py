@@ -276,7 +276,7 @@ def _declared() -> tuple[Study, ...]:
                 "equidistant": "400 equidistant points; integral_rmse is judged",
             },
             quality,
-            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::6],
+            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::12],
         ),
     )
 

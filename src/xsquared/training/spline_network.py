@@ -195,9 +195,9 @@ class FreeKnots:
                 made.append(other)
         best = min(made, key=lambda one: one.rmse)
         if not best.holds and 1 < n_hidden <= self.narrow:  # what a neuron less can do, n can
-            fewer = self.on_target(target, record, n_hidden - 1, seed)
-            spent += fewer.iterations
-            made.append(replace(fewer, network=_with_an_idle_neuron(fewer.network)))
+            less = self.on_target(target, record, n_hidden - 1, seed)
+            spent += less.iterations
+            made.append(replace(less, network=_with_an_idle_neuron(less.network)))
         return replace(min(made, key=lambda one: one.rmse), iterations=spent)
 
     def _with_directions(
