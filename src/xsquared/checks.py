@@ -161,15 +161,15 @@ def check_settings(settings: object) -> None:
             raise ValueError(f"{setting.name}: expected a {kind.__name__}, got {quoted(value)}")
 
 
-def check_size(name: str, *shape: int, most: int = MOST_NUMBERS) -> None:
+def check_size(name: str, *shape: int) -> None:
     """Refuse an array larger than memory should hold, before it is allocated.
 
     Raises:
-        ValueError: more numbers than that.
+        ValueError: more than :data:`MOST_NUMBERS` numbers.
     """
-    if math.prod(shape) > most:
+    if math.prod(shape) > MOST_NUMBERS:
         sizes = " x ".join(quoted(size) for size in shape)
-        raise ValueError(f"{name}: expected at most {most} numbers, got {sizes}")
+        raise ValueError(f"{name}: expected at most {MOST_NUMBERS} numbers, got {sizes}")
 
 
 def check_fit_size(solver: str, n_hidden: int, points: int, numbers: int) -> None:
@@ -178,5 +178,6 @@ def check_fit_size(solver: str, n_hidden: int, points: int, numbers: int) -> Non
     Raises:
         ValueError: more than :data:`MOST_OF_A_FIT`.
     """
-    name = f"the arrays of {solver} for {n_hidden} neurons on {points} points"
-    check_size(name, numbers, most=MOST_OF_A_FIT)
+    if numbers > MOST_OF_A_FIT:
+        what = f"the arrays of {solver} for {n_hidden} neurons on {points} points"
+        raise ValueError(f"{what}: expected at most {MOST_OF_A_FIT} numbers, got {quoted(numbers)}")

@@ -33,9 +33,10 @@ from xsquared.checks import (
     quoted,
 )
 
-#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache. Wide
-#: networks take fewer, so many numbers a layer: more would not fit into memory.
-_ROWS, _NUMBERS = 1024, 2**23
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+_ROWS = 1024
+#: Numbers of one layer then, for wide networks: more would not fit into memory.
+_NUMBERS = 2**23
 
 
 def _check_name(what: str, name: object) -> None:
