@@ -120,6 +120,11 @@ def test_features_needed_is_the_number_at_which_the_error_is_reached() -> None:
         assert below > error
 
 
+def test_where_directions_are_rare_no_polynomial_overflows() -> None:
+    shares = [level.share for level in levels(1024, left_over=1e-7)]
+    assert 1 - 1e-7 < sum(shares) < 1 + 1e-9
+
+
 @pytest.mark.parametrize(
     ("d", "m", "scale"), [(2, 1, 1.0), (2, 12, 1.0), (3, 9, 0.5), (6, 28, 1.0), (6, 80, 0.4)]
 )

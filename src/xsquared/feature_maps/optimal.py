@@ -136,8 +136,9 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     products = scale * length[rows] * length[columns]
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
         t, weights = _angles(d, nodes)
-        even = gelu_even(np.outer(products, t)) * weights
-        for degree, polynomial in _gegenbauer(d, t):
+        even = gelu_even(np.outer(products, t))
+        # Where directions are rare the polynomials overflow, and their products with weights do not.
+        for degree, polynomial in _gegenbauer(d, t, weights):
             if degree >= most:
                 break
             if degree >= least and degree % 2 == 0:
@@ -266,7 +267,7 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
 
     def zonal(t: np.ndarray) -> np.ndarray:
         """The mean product of the harmonics of two points, by the cosine of their angle."""
-        found = next(value for n, value in _gegenbauer(d, t) if n == degree)
+        found = next(value for n, value in _gegenbauer(d, t, np.ones_like(t)) if n == degree)
         return math.sqrt(most) * found
 
     root = np.linalg.cholesky(zonal(points @ points.T))
@@ -274,9 +275,12 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
     return solve_triangular(root, values.reshape(-1, count).T, lower=True).T.reshape(values.shape)
 
 
-def _gegenbauer(d: int, t: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The polynomials orthonormal for the cosine t of a random angle, by degree, without end."""
-    last, value, before = np.zeros_like(t), np.ones_like(t), 0.0
+def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """The polynomials orthonormal for the cosine t of a random angle, by degree, without end.
+
+    Each is multiplied by ``first``, of t's shape.
+    """
+    last, value, before = np.zeros_like(t), first, 0.0
     for n in count_from(1):
         yield n - 1, value
         after = math.sqrt(

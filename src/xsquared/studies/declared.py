@@ -208,12 +208,7 @@ def _declared() -> tuple[Study, ...]:
     narrow_smooth = smooth_trials(widths=(2,), seeds=2)
     smooth_line = smooth_line_trials()
     short = map_trials("short", (2,), (8,))
-    maps = (
-        *map_trials(features=(8, 16)),
-        *map_trials(dimensions=(2, 4, 8), features=(32,)),
-        *map_trials(dimensions=(4, 8, 16), features=(64,)),
-        *map_trials("optimal", (4, 16), (16, 64)),
-    )
+    maps = (*map_trials(), *map_trials("optimal", features=(16, 64)))
     quality = quality_trials()
     every = range(1, 51)
     line = tuple(
