@@ -420,7 +420,9 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
     def evaluate(*points: np.ndarray) -> np.ndarray:
         if len(points) != made.dim:
             raise TypeError(f"{made.name} takes {made.dim} arrays, got {len(points)}")
-        arrays = np.broadcast_arrays(*(check_finite_array("points", p) for p in points))
+        arrays = [check_finite_array("points", p) for p in points]
+        if made.dim > 1:
+            arrays = [*np.broadcast_arrays(*arrays)]
         with np.errstate(all="ignore"):
             # A constant expression comes back as a scalar: give it the points' shape.
             value = np.broadcast_to(_applied(raw, made, arrays), arrays[0].shape)

@@ -187,7 +187,7 @@ class Model:
 
     def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
-        shape, width = self.shape, np.diff(t)
+        shape, width = self.shape, t[1:] - t[:-1]
         basis = local_basis(shape.degree)
         count = max(shape.degree + EXTRA_NODES, -(-LEAST_NODES // len(width)))
         xi, weights, powers, ends = _rule(shape.degree, count)
@@ -217,7 +217,7 @@ class Model:
     def linearise(self, state: State) -> Callable[[float], State | None]:
         """Newton steps of the knots inside."""
         shape, t = self.shape, state.knots
-        width, n, block = np.diff(t), len(t) - 1, shape.block
+        width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
         basis, derivatives, scale = local_derivatives(shape, width, state.local)
         root = (derivatives.reshape(-1, shape.degree + 1) @ basis.root).reshape(derivatives.shape)
         hessian = (width[:, None, None] * root) @ root.mT
@@ -265,7 +265,7 @@ class Model:
             try:
                 step = solve_conditioned(damped, -total, condition)[0][places]
                 moved = _limited(t, step)
-                narrow = float(np.diff(moved).min()) < _LEAST_WIDTH * (t[-1] - t[0])
+                narrow = float((moved[1:] - moved[:-1]).min()) < _LEAST_WIDTH * (t[-1] - t[0])
                 return None if narrow else self.project(moved)
             except LinAlgError:
                 return None
@@ -275,7 +275,7 @@ class Model:
 
 def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Knots after the step, shortened so that no cell shrinks by more than a fixed share."""
-    shrink = -np.diff(step) / np.diff(knots)
+    shrink = (step[:-1] - step[1:]) / (knots[1:] - knots[:-1])
     return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))
 
 

@@ -157,9 +157,17 @@ def behind_gates(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
     Those are in powers of the share of the interval.
     """
-    i, r = np.meshgrid(np.arange(shape.degree + 1), np.arange(1, shape.degree + 1))
-    u, width, length = t[cells, None, None] - t[0], np.diff(t)[cells, None, None], t[-1] - t[0]
-    return comb(i, r) * (-u / length) ** np.maximum(i - r, 0) * (length / width) ** i
+    binomials, i, lower = _binomials(shape.degree)
+    left, length = t[cells, None, None], t[-1] - t[0]
+    width = t[cells + 1, None, None] - left
+    return binomials * ((t[0] - left) / length) ** lower * (length / width) ** i
+
+
+@cache
+def _binomials(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers i over r (d, d + 1), the i, and i - r where it is not negative."""
+    i, r = np.meshgrid(np.arange(degree + 1), np.arange(1, degree + 1))
+    return comb(i, r), i, np.maximum(i - r, 0)
 
 
 def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
