@@ -112,10 +112,14 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
         ValueError: bool, complex, text, object or masked data, ragged rows, values that are not
             finite in float64, or another number of axes.
     """
-    # Nothing to convert, as at each step of a solver: a third of the time below.
-    if type(values) is np.ndarray and values.dtype == np.float64 and ndim in (None, values.ndim):
-        if np.isfinite(values).all():
-            return values
+    # Nothing to convert, as at each step of a solver.
+    if (
+        type(values) is np.ndarray
+        and values.dtype == np.float64
+        and ndim in (None, values.ndim)
+        and np.isfinite(values).all()
+    ):
+        return values
     wanted = f"{name}: expected finite real numbers"
     if hasattr(values, "detach"):  # a tensor that autograd follows
         values = values.detach()

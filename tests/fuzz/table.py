@@ -1540,7 +1540,7 @@ EXEMPT = {
     r"studies\.experiment\.(dataset|run_trial|values_of)": "takes a trial, checked when made",
     r"studies\.scaling\.run_scaling": "takes a trial, checked when made",
     r"studies\.declared\.(table1|curve|smooth|smooth_line|quality)_trials": "takes a study's",
-    r"studies\.learned_maps\.(map_trials|run_map)": "take what a study declares",
+    r"studies\.learned_maps\.(map_trials|run_map|known_errors)": "take what a study declares",
     r"studies\.speedrun\.speedrun": "takes no argument but whether to show a bar",
     r"plotting\.speedrun_figure": "takes what speedrun returns",
     r"papers\.ledger\.(ledger|protocols|sources|all_rests)": "takes no argument",

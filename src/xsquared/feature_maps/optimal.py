@@ -137,7 +137,7 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
         t, weights = _angles(d, nodes)
         even = gelu_even(np.outer(products, t))
-        # Where directions are rare the polynomials overflow, and their products with weights do not.
+        # Where directions are rare polynomials overflow, and their products with weights do not.
         for degree, polynomial in _gegenbauer(d, t, weights):
             if degree >= most:
                 break
