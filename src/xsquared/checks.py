@@ -158,12 +158,12 @@ def check_settings(settings: object) -> None:
     """Refuse settings of another kind than their defaults, where these are bools or records.
 
     Args:
-        settings: a dataclass; anything else passes.
+        settings: a dataclass, as it is made: call this in its ``__post_init__``.
 
     Raises:
         ValueError: such a setting, named with its kind.
     """
-    for setting in fields(settings) if is_dataclass(settings) else ():
+    for setting in fields(settings):  # type: ignore[arg-type]
         kind, value = type(setting.default), getattr(settings, setting.name)
         if (kind is bool or is_dataclass(kind)) and not isinstance(value, kind):
             raise ValueError(f"{setting.name}: expected a {kind.__name__}, got {quoted(value)}")

@@ -25,7 +25,7 @@ CASES: dict[str, dict[str, Any]] = {
         "n_shown": 3,
         "widths": [20, 10],
     },
-    # Widths of the committed rows here, a target of one's own in the next chapter.
+    # Widths of the committed rows here; below, and in the next chapter, a target of one's own.
     "05_scaling_1d": {
         "widths": [5, 10, 12],
         "checked": [5],
@@ -109,6 +109,14 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
 def test_a_chapter_runs_with_other_parameters(project: Project, name: str) -> None:
     (run,) = execute(project, [name], CASES[name], jobs=1)
     assert run.output == project.runs / f"{name}.ipynb"
+
+
+@pytest.mark.slow
+def test_chapter_05_runs_with_a_target_of_ones_own(project: Project) -> None:
+    # No committed row serves it, so the widths are few; slopes need two from 10 on.
+    own = {"expression": "exp(2*x)", "domain": (0, 1.5), "widths": [4, 10, 12], "checked": [4]}
+    (run,) = execute(project, ["05_scaling_1d"], own | {"sizes": [30], "jobs": 1}, jobs=1)
+    assert run.output == project.runs / "05_scaling_1d.ipynb"
 
 
 @pytest.mark.slow

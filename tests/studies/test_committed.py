@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests.small_project import commit, git
+from xsquared.book.project import Project
 from xsquared.cli import main
 from xsquared.studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
 from xsquared.studies.committed import TOLERANCE, check, compare, drawn, read, run
@@ -71,6 +74,28 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Stud
         assert again.status == result.status
     assert run(small)[1] == []
     assert Path("results/small.csv").read_bytes() == text
+
+
+def test_only_changed_sources_make_the_commit_dirty(small: Study) -> None:
+    def told() -> str:
+        run(small)
+        return tomllib.loads(Path("results/small.toml").read_text())["commit"]
+
+    source, project = Path("src/module.py"), Project(Path.cwd())
+    source.parent.mkdir()
+    source.write_text("a = 1\n")
+    git(project, "init")
+    commit(project)
+    Path("_toc.yml").write_text("root: index\n")
+    Path("results/another.csv").write_text("key\n")
+    clean = told()
+    assert len(clean) == 12
+    source.write_text("a = 2\n")
+    assert told() == f"{clean}-dirty"
+    commit(project)
+    assert told() not in (clean, f"{clean}-dirty")
+    source.with_name("new.py").touch()
+    assert told().endswith("-dirty")
 
 
 def fail(_: Trial) -> dict:

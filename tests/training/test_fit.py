@@ -628,7 +628,7 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", list(SOLVERS))
-def test_a_setting_of_another_kind_is_refused_at_both_doors(name: str) -> None:
+def test_a_setting_of_another_kind_is_refused_where_a_solver_is_made(name: str) -> None:
     plain = SOLVERS[name]()
     kinds = [
         (field.name, type(field.default).__name__)
@@ -639,7 +639,7 @@ def test_a_setting_of_another_kind_is_refused_at_both_doors(name: str) -> None:
         with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
             solver_from(name, {setting: "no"})
         with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
-            fit(LINE, "mlp", 2, solver=replace(plain, **{setting: "no"}))  # type: ignore[type-var]
+            replace(plain, **{setting: "no"})  # type: ignore[type-var]
     expected = {"newton": 1, "varpro": 1, "free_knots": 1}
     assert len(kinds) == expected.get(name, 0)
 

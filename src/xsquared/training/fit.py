@@ -33,7 +33,6 @@ from xsquared.checks import (
     check_fit_size,
     check_integer,
     check_integers,
-    check_settings,
     quoted,
 )
 from xsquared.data.dataset import Dataset
@@ -71,9 +70,7 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
     for setting in settings or {}:
         check_choice(f"setting of {name}", setting, known)
-    solver = made(**settings or {})
-    check_settings(solver)
-    return solver
+    return made(**settings or {})
 
 
 def fit(
@@ -155,7 +152,6 @@ def _checked(
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
-    check_settings(solver)
     record = find_unit(unit, activation)
     check_integer("n_hidden", n_hidden, 1)
     # What a forward and a backward pass keep, and what a first-order step needs of the parameters;

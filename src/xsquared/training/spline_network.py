@@ -25,7 +25,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_number
+from xsquared.checks import check_choice, check_integer, check_number, check_settings
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
@@ -106,6 +106,7 @@ class FreeKnots:
     damping: Damping = DAMPING
 
     def __post_init__(self) -> None:
+        check_settings(self)
         for setting in fields(self):
             if setting.type == "int":
                 least = int(setting.name in ("starts", "screened", "ahead", "trial_iterations"))
