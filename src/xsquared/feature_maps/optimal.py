@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count as count_from
+from itertools import islice
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
@@ -36,6 +37,8 @@ from xsquared.quadrature import on_cells
 MOST_D, MOST_DEGREE = 10_000, 4000
 #: Cells of the rule in angle, and nodes in a cell up to and beyond a degree of harmonics.
 _CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
+#: Degrees whose integrals over the angle are taken together: one product of matrices.
+_AT_ONCE = 16
 #: Eigenvalues below this share of their degree's largest are rounding.
 _LEAST = 1e-9
 
@@ -112,7 +115,8 @@ def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Leve
         order = np.argsort(-np.abs(values))
         kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
         logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-        above = sum(level.multiplicity for log_value, level in found if log_value >= logs[0])
+        higher = (level.multiplicity for log_value, level in found if log_value >= logs[0])
+        enough = features > 0 and features <= sum(higher)
         for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
             value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
             sign = math.copysign(1.0, values[i])
@@ -120,7 +124,7 @@ def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Leve
             found.append((float(log_value), level))
         carried = float(np.sum(values[kept] ** 2) / whole)
         rest -= carried
-        if rest < left_over or carried < left_over / 1000 or 0 < features <= above:
+        if rest < left_over or carried < left_over / 1000 or enough:
             break
     # Rounding must not decide between two levels.
     return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
@@ -138,12 +142,13 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
         t, weights = _angles(d, nodes)
         even = gelu_even(np.outer(products, t))
         # Where directions are rare polynomials overflow, and their products with weights do not.
-        for degree, polynomial in _gegenbauer(d, t, weights):
-            if degree >= most:
-                break
-            if degree >= least and degree % 2 == 0:
+        polynomials = _gegenbauer(d, t, weights)
+        wanted = ((n, p) for n, p in islice(polynomials, most) if n >= least and n % 2 == 0)
+        while group := list(islice(wanted, _AT_ONCE)):
+            entries = even @ np.column_stack([polynomial for _, polynomial in group])
+            for (degree, _), column in zip(group, entries.T, strict=True):
                 matrix = np.empty((len(length), len(length)))
-                matrix[rows, columns] = matrix[columns, rows] = even @ polynomial
+                matrix[rows, columns] = matrix[columns, rows] = column
                 yield degree, roots[:, None] * matrix * roots
 
 
