@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -84,9 +85,15 @@ def test_mutants_of_a_toy(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
 
+    # Each mutant is a run of pytest, which else loads plugins that the toy does not need.
+    plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
+    environment = os.environ | plugins
+
     def run() -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(ROOT / "benchmarks/mutants.py"), "people"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
 
     done = run()
     assert "- return age >= 18\n  + return (age > 18)\n" in done.stdout, done.stderr

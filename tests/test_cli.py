@@ -147,17 +147,18 @@ def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
     frame["-price"] = -frame["price"]
     frame.to_csv(tmp_path / "mine.csv", index=False)
     mine = ["--data", str(tmp_path / "mine.csv"), "--y", "price", "--set", "candidates=20"]
+    few = ["--widths", "2", "--seeds", "1"]
     out = tmp_path / "rows.csv"
-    assert main(sweep(*mine, "--out", str(out))) == 0
+    assert main([*sweep(*mine), *few, "--out", str(out)]) == 0
     table = pd.read_csv(out)
     assert set(table["problem"]) == {"mine.csv"}
     assert set(table["split"]) == {"held-out"}
     assert set(table["settings"]) == {'{"candidates": 20}'}
     minus = [*mine[:2], "--y", "-price", *mine[4:]]
-    assert main([*sweep(*minus), "--widths", "2", "--seeds", "1", "--out", str(out)]) == 0
+    assert main([*sweep(*minus), *few, "--out", str(out)]) == 0
     assert set(pd.read_csv(out)["status"]) <= {"converged", "iterations"}
     ours = ["--problem", "friedman1", "--points", "60", "--split", "paper", "--solver", "lbfgs"]
-    assert main(sweep(*ours, "--gates", "frozen", "--out", str(out))) == 0
+    assert main(sweep(*ours, "--seeds", "1", "--gates", "frozen", "--out", str(out))) == 0
     table = pd.read_csv(out)
     assert set(table["gates"]) == {"frozen"}
     assert (table["train_rmse"] == table["test_rmse"]).all()

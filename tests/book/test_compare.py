@@ -16,7 +16,8 @@ from tests.small_project import commit, git
 from xsquared.book.compare import compare
 from xsquared.book.project import BookError, Project
 from xsquared.cli import main
-from xsquared.papers.claims import VERDICT_MIME, judge
+from xsquared.papers import VERDICT_MIME
+from xsquared.papers.claims import judge
 from xsquared.papers.ledger import ledger
 from xsquared.tables import TABLE_MIME
 

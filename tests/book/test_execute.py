@@ -28,6 +28,14 @@ def outputs(path: Path) -> str:
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in found)
 
 
+def test_a_chapters_process_starts_without_what_only_its_kernel_needs() -> None:
+    """Each imports the module once more; with sympy and torch that took seconds a chapter."""
+    heavy = {"torch", "sympy", "scipy"}
+    code = f"import sys, xsquared.book.execute; print(*{heavy} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
 @pytest.mark.slow
 def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
     (first,) = execute(small_project, jobs=1)

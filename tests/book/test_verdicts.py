@@ -12,7 +12,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from xsquared.book import verdicts
 from xsquared.book.project import BookError, Project
-from xsquared.papers.claims import VERDICT_MIME, judge
+from xsquared.papers import VERDICT_MIME
+from xsquared.papers.claims import judge
 from xsquared.papers.coverage import places
 from xsquared.papers.ledger import Claim, Protocol, ledger
 

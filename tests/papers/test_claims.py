@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xsquared.book.project import read_source
-from xsquared.papers.claims import VERDICT_MIME, Verdict, judge, settle
+from xsquared.papers import VERDICT_MIME
+from xsquared.papers.claims import Verdict, judge, settle
 from xsquared.papers.ledger import Claim, ClaimError, ledger
 
 SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.md"))

@@ -178,15 +178,16 @@ def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
     return [Attempt.of(run_trial, trial) for trial in wanted]
 
 
-@pytest.mark.parametrize("once", [True, False])
-def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path, once: bool) -> None:
-    wanted = trials(2, folder=str(tmp_path), once=once)
-    rows = list(on_workers(asked(wanted, die_on_seed_0), 1))
-    rows.sort(key=lambda row: row.trial.seed)
-    assert [row.trial for row in rows] == wanted
-    assert [row.status for row in rows] == ["completed" if once else "lost", "completed"]
-    if not once:
-        assert rows[0].message.startswith("its worker processes died, killed or out of memory")
+def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path) -> None:
+    """One that does so once, one that never does, and one that always does."""
+    (tmp_path / "once").mkdir()
+    (once,) = trials(1, folder=str(tmp_path / "once"), once=True)
+    always, never = trials(2, folder=str(tmp_path), once=False)
+    wanted = [once, never, always]
+    rows = {row.trial: row for row in on_workers(asked(wanted, die_on_seed_0), 1)}
+    assert [rows[trial].status for trial in wanted] == ["completed", "completed", "lost"]
+    assert len(rows) == 3
+    assert rows[always].message.startswith("its worker processes died, killed or out of memory")
 
 
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ import nbformat
 import pandas as pd
 
 from xsquared.book.parameters import assignments, parameter_value
-from xsquared.book.project import BookError, Project, git
-from xsquared.book.verdicts import records
+from xsquared.book.project import BookError, Project, git, records
 from xsquared.checks import quoted
 from xsquared.papers.claims import WORDS
 from xsquared.papers.ledger import ledger

@@ -30,8 +30,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
-from xsquared.book.project import BookError, Project, busy, read_source
-from xsquared.book.verdicts import records
+from xsquared.book.project import BookError, Project, busy, read_source, records
 
 _Task = tuple[Path, Path, Path, dict[str, Any]]
 # One thread per kernel: two chapters run side by side, and sums keep the same order of addition

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from xsquared.papers.claims import VERDICT_MIME
+from xsquared.papers import VERDICT_MIME
 from xsquared.tables import TABLE_MIME
 
 if TYPE_CHECKING:

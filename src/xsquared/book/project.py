@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
 from filelock import FileLock, Timeout
+
+from xsquared.papers import VERDICT_MIME
 
 
 class BookError(RuntimeError):
@@ -103,6 +106,16 @@ def read_source(source: Path) -> nbformat.NotebookNode:
     if "kernelspec" not in notebook.metadata:
         raise BookError(f"{source.name}: expected a header with a kernelspec, got none")
     return notebook
+
+
+def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+    """The verdicts in a notebook's outputs, as :func:`xsquared.papers.claims.settle` left them."""
+    return [
+        record
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for record in output.get("data", {}).get(VERDICT_MIME, [])
+    ]
 
 
 def git(root: Path, *arguments: str) -> str:

@@ -13,10 +13,9 @@ from typing import Any
 import nbformat
 
 from xsquared.book.claim_graph import Node, as_table, draw
-from xsquared.book.project import BookError, Project
+from xsquared.book.project import BookError, Project, records
 from xsquared.book.proofs import read_proofs
 from xsquared.checks import check_choice
-from xsquared.papers.claims import VERDICT_MIME
 from xsquared.papers.coverage import places
 from xsquared.papers.errata import errata
 from xsquared.papers.ledger import (
@@ -64,16 +63,6 @@ class Entry:
     def mark(self) -> str:
         """A tick, a cross or a circle."""
         return _MARKS.get(self.sort.split()[0].removesuffix(","), "○")
-
-
-def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
-    """The verdicts in a notebook's outputs, as :func:`xsquared.papers.claims.settle` left them."""
-    return [
-        record
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
-        for record in output.get("data", {}).get(VERDICT_MIME, [])
-    ]
 
 
 def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:

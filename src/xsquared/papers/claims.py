@@ -19,11 +19,10 @@ from typing import Any
 import pandas as pd
 
 from xsquared.checks import quoted
+from xsquared.papers import VERDICT_MIME
 from xsquared.papers.ledger import Claim, ClaimError, ledger
 from xsquared.tables import Table
 
-#: The type under which a verdict travels in a notebook's output.
-VERDICT_MIME = "application/vnd.xsquared.verdict+json"
 #: A verdict in words, with its mark.
 WORDS = {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}
 #: What a chapter can say of a claim under one protocol.
