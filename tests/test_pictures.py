@@ -82,13 +82,24 @@ def test_a_figure_is_as_large_on_the_page_as_in_pixels() -> None:
 def test_lengths_are_rounded_to_less_than_is_seen() -> None:
     fig = curve()
     (line,) = fig.axes[0].lines
-    line.set(marker="", gid="the-curve")
-    (group,) = (e for e in ET.fromstring(as_svg(fig)).iter() if e.get("id") == "the-curve")
-    numbers = group[0].attrib["d"].replace("M", "").replace("L", " ").split()
+    line.set(marker="", color="#123456")
+    fig.axes[0].get_legend().remove()
+    paths = ET.fromstring(as_svg(fig)).findall(".//{*}path")
+    (path,) = (path for path in paths if "#123456" in path.get("style", ""))
+    numbers = path.attrib["d"].replace("M", "").replace("L", " ").split()
     assert all(len(number.partition(".")[2]) <= 2 for number in numbers)
     drawn = np.reshape(np.array(numbers, dtype=float), (-1, 2))
     steps = np.diff(drawn, axis=0)
     assert np.allclose(steps, steps[0], atol=0.02), "a power is straight on a logarithmic axis"
+
+
+def test_markers_share_their_style() -> None:
+    fig = curve()
+    fig.axes[0].get_legend().remove()
+    groups = ET.fromstring(as_svg(fig)).findall(".//{*}g")
+    (markers,) = (group for group in groups if "fill: #2a78b5" in group.get("style", ""))
+    assert len(markers.findall("{*}use")) == len(markers) == len(X)
+    assert all("style" not in use.attrib for use in markers)
 
 
 def test_a_figure_that_asks_for_pixels_gets_twice_as_many() -> None:

@@ -35,6 +35,11 @@ MOST_BYTES = 150_000
 _SHARPNESS = 2
 #: Attributes of an SVG that hold lengths in points, and the numbers in them.
 _LENGTHS, _NUMBER = re.compile(r' (?:d|x|y)="[^"]*"'), re.compile(r"-?\d+\.\d+")
+#: A line's markers, each with the same style.
+_MARKERS = re.compile(
+    r'<g((?: (?!style)[\w:-]+="[^"]*")*)>'
+    r'(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\3"/>)*)</g>'
+)
 
 
 def as_svg(fig: Figure) -> str:
@@ -56,9 +61,15 @@ def as_svg(fig: Figure) -> str:
     def sized(found: re.Match[str]) -> str:
         return f'{found[1]}="{float(found[2]) * fig.dpi / 72:.0f}"'
 
+    def shared(found: re.Match[str]) -> str:
+        style = f' style="{found[3]}"'
+        return f"<g{found[1]}{style}>{found[2].replace(style, '')}</g>"
+
     head, _, body = text.partition(">")
     head = re.sub(r'\b(width|height)="([\d.]+)pt"', sized, head)
-    return " ".join(re.sub(r">\s+<", "><", f"{head}>{_LENGTHS.sub(rounded, body)}").split())
+    line = " ".join(re.sub(r">\s+<", "><", f"{head}>{_LENGTHS.sub(rounded, body)}").split())
+    line = re.sub(r'<g id="[^"]*"', "<g", line)  # names of groups, to which nothing refers
+    return _MARKERS.sub(shared, line.replace(" xlink:href=", " href="))
 
 
 def as_png(fig: Figure) -> bytes:
