@@ -34,6 +34,7 @@ PIXELS = {
     "fig-plane": "filled contours of many levels",
     "fig-surfaces": "two surfaces of thousands of facets",
     "fig-neurons": "filled contours of many levels",
+    "fig-dimensions": "clouds of a thousand points, with ticks on eight logarithmic axes",
     "fig-planar-fits": "colour maps on grids of thousands of points",
     "fig-predicted": "clouds of thousands of points",
     "fig-convergence": "the README's, and previews of links show no SVG",
