@@ -13,6 +13,7 @@ from matplotlib.ticker import NullFormatter
 
 from xsquared.checks import check_choice, check_finite_array
 from xsquared.geometry import hinge_segments
+from xsquared.pictures import show_in_notebook
 from xsquared.units import GatedNetwork
 
 if TYPE_CHECKING:
@@ -43,9 +44,10 @@ CONSTRUCTION_LOOK: dict[str, dict[str, Any]] = {
 
 
 def use_style() -> None:
-    """Apply the house style to every figure that follows."""
+    """Apply the house style to every figure that follows; in a notebook they are shown as SVG."""
     with as_file(files("xsquared") / "xsquared.mplstyle") as path:
         plt.style.use(path)
+    show_in_notebook()
 
 
 def line_look(name: str) -> dict[str, Any]:

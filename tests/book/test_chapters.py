@@ -23,11 +23,22 @@ from xsquared.book.verdicts import collect, summary_table
 from xsquared.cli import build_parser, typed_value
 from xsquared.papers import gated_units, gelu_linearization, ours_splines
 from xsquared.papers.ledger import ledger
+from xsquared.pictures import MOST_BYTES, PNG, SVG, picture_of, plotted_in
 from xsquared.tables import TABLE_MIME
 
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
 NAMES = [source.stem for source in SOURCES]
+#: Figures in pixels, and why.
+PIXELS = {
+    "fig-plane": "filled contours of many levels",
+    "fig-surfaces": "two surfaces of thousands of facets",
+    "fig-neurons": "filled contours of many levels",
+    "fig-dimensions": "clouds of a thousand points, with ticks on eight logarithmic axes",
+    "fig-planar-fits": "colour maps on grids of thousands of points",
+    "fig-predicted": "clouds of thousands of points",
+    "fig-convergence": "the README's, and previews of links show no SVG",
+}
 
 
 def chapter(name: str) -> nbformat.NotebookNode:
@@ -40,7 +51,7 @@ def undescribed_pictures(notebook: nbformat.NotebookNode) -> list[str]:
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
-        pictures = [o for o in cell.outputs if "image/png" in o.get("data", {})]
+        pictures = [o for o in cell.outputs if picture_of(o)]
         settings = cell.metadata.get("mystnb", {})
         described = settings.get("image", {}).get("alt") and settings.get("figure", {}).get(
             "caption"
@@ -106,6 +117,26 @@ def test_every_code_cell_ran_in_order(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_picture_has_alt_text_and_caption(name: str) -> None:
     assert undescribed_pictures(chapter(name)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_light_and_in_lines_but_for_those_with_a_reason(name: str) -> None:
+    for cell in chapter(name).cells:
+        for picture in filter(None, map(picture_of, cell.get("outputs", []))):
+            kind, file = picture
+            assert kind == (PNG if cell.metadata.mystnb.figure.name in PIXELS else SVG)
+            # Not so near the limit that another processor's last digits decide.
+            assert len(file) < 0.95 * MOST_BYTES or kind == PNG
+            assert file.count(b"\n") == 0 or kind == PNG, "CI's comparison leaves out one line"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_holds_its_numbers(name: str) -> None:
+    for cell in chapter(name).cells:
+        for output in filter(picture_of, cell.get("outputs", [])):
+            head, _, rows = plotted_in(output).partition("\n")
+            assert head in ("panel,line,x,y", "panel,line,x,y,z")
+            assert rows
 
 
 @pytest.mark.parametrize("name", NAMES)

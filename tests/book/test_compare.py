@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+from base64 import b64encode
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -46,7 +48,7 @@ def write(
         new_code_cell(
             "…",
             metadata={"mystnb": {"figure": {"name": "fig-one"}}},
-            outputs=[new_output("display_data", data={"image/png": f"{shown}aaa"})],
+            outputs=[new_output("display_data", data={"image/svg+xml": f"<svg {shown}>"})],
         ),
         new_code_cell(
             "…",
@@ -103,7 +105,8 @@ def test_a_flipped_verdict_is_said_everywhere_and_is_the_exit_status(
     for kind, name in (("tables", "tab-one"), ("numbers", "one"), ("figures", "fig-one")):
         assert f"{kind} that differ: {name}" in said
     page = (recorded.runs / "compare.html").read_text()
-    assert page.index("base64,aaaa") < page.index("base64,baaa")
+    pictures = [b64encode(f"<svg {shown}>".encode()).decode() for shown in "ab"]
+    assert re.findall(r"data:image/svg\+xml;base64,([^\"]+)", page) == pictures
     assert RATE.id in page
     assert main(["compare", "--md"]) == 3
     assert f"| {NAME} | n | 2 | 3 |" in capsys.readouterr().out

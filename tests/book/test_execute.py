@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from tests.small_project import notebook_text
 from xsquared.book.execute import execute, keep_timings, select, tidy
 from xsquared.book.project import BookError, Project, find_project
+from xsquared.pictures import SVG, plotted_in
 
 
 def outputs(path: Path) -> str:
@@ -46,6 +48,25 @@ def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
     assert second.output.read_bytes() == committed
     times = json.loads(small_project.times.read_text())
     assert list(times["chapters"]) == ["01_good"]
+
+
+@pytest.mark.slow
+def test_a_figure_is_shown_in_lines_with_its_numbers_and_the_same_every_time(
+    small_project: Project,
+) -> None:
+    draw = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\n"
+    draw += "use_style()\nfig, ax = plt.subplots()\n_ = ax.plot([n, 3], [1 / 3, 5], label='two')"
+    (small_project.notebooks / "01_good.md").write_text(notebook_text(draw))
+    (first,) = execute(small_project, jobs=1)
+    committed = first.output.read_bytes()
+    cells = nbformat.read(first.output, as_version=4).cells
+    (output,) = cells[-1].outputs
+    assert sorted(output.data) == [SVG, "text/plain"]
+    assert plotted_in(output) == "panel,line,x,y\n1,two,2,0.333333\n1,two,3,5\n"
+    execute(small_project, jobs=1)
+    assert first.output.read_bytes() == committed
+    left_out = (rb'^ *"<svg ', rb'^ *"plotted": "')
+    assert [sum(bool(re.match(a, b)) for b in committed.splitlines()) for a in left_out] == [1, 1]
 
 
 def test_parameters_write_under_build_only(small_project: Project) -> None:

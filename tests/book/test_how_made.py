@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -14,6 +13,7 @@ from tests.site_in_browser import IN_BROWSER, PROJECT, Reader
 from xsquared.book.how_made import rests_on, write_environment, write_study
 from xsquared.book.metadata import revision
 from xsquared.book.project import Project
+from xsquared.pictures import plotted_in
 from xsquared.tables import TABLE_MIME
 
 CHAPTERS = [source.stem for source in PROJECT.sources()]
@@ -65,12 +65,17 @@ def test_versions_are_the_pinned_ones(small_project: Project) -> None:
     assert write_environment(small_project) == "numpy 2.4.6, torch 2.13.0"
 
 
-def shown_tables(name: str) -> dict[str, dict[str, Any]]:
-    """The tables that a chapter's outputs hold, by name."""
-    cells = nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4).cells
-    outputs = (output.get("data", {}) for cell in cells for output in cell.get("outputs", []))
-    tables = (data[TABLE_MIME] for data in outputs if TABLE_MIME in data)
-    return {table["name"]: table for table in tables}
+def shown_data(name: str) -> dict[str, list[list[str]]]:
+    """The rows of tables and of what figures plot that a chapter's outputs hold, by file."""
+    found = {}
+    for cell in nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4).cells:
+        for output in cell.get("outputs", []):
+            if table := output.get("data", {}).get(TABLE_MIME):
+                found[f"{table['name']}.csv"] = [table["columns"], *table["rows"]]
+            if text := plotted_in(output):
+                file = f"{cell.metadata.mystnb.figure.name}.csv"
+                found[file] = list(csv.reader(text.splitlines()))
+    return found
 
 
 class TestInTheBrowser:
@@ -91,13 +96,13 @@ class TestInTheBrowser:
         wanted = [write_environment(PROJECT), *["Executed chapter"] * bool(revision(PROJECT.root))]
         assert all(words in text for text in told for words in wanted)
         links = notes.locator("a[download]")
-        names = links.evaluate_all("all => all.map(a => a.download)")
-        tables = shown_tables(name)
-        assert sorted(names) == sorted(f"{table}.csv" for table in tables)
+        assert links.count() == shown.count(), "the data of every figure and table"
+        names = links.evaluate_all("all => all.map(a => a.pathname.split('/').at(-1))")
+        data = shown_data(name)
+        assert sorted(names) == sorted(data)
         texts = "all => Promise.all(all.map(a => fetch(a.href).then(r => r.text())))"
         for file, text in zip(names, links.evaluate_all(texts), strict=True):
-            table = tables[file.removesuffix(".csv")]
-            assert list(csv.reader(text.splitlines())) == [table["columns"], *table["rows"]]
+            assert list(csv.reader(text.splitlines())) == data[file]
 
     def test_a_note_opens_by_keys_and_leads_to_its_cell(self, reader: Reader) -> None:
         page = reader.open("chapters/08_real_data.html", 390, "dark")

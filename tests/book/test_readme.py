@@ -44,7 +44,7 @@ def test_table_and_figure_are_brought_up_to_date_once(small_project: Project) ->
 
 def test_missing_figure_is_an_error(small_project: Project) -> None:
     write_chapter(small_project, "fig-other")
-    with pytest.raises(BookError, match="shows no figure named fig-convergence"):
+    with pytest.raises(BookError, match="shows no figure named fig-convergence in pixels"):
         readme.current_figure(small_project)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
+from tests.small_project import notebook_text
 from xsquared.book.execute import execute
 from xsquared.book.project import Project
+from xsquared.pictures import SVG
 
 ROOT = Path(__file__).parents[2]
 
@@ -34,3 +38,25 @@ def test_changed_digit_fails_and_names_the_cell(small_project: Project) -> None:
     assert bad.returncode == 1
     assert "book/chapters/01_good.ipynb::Cell 1" in bad.stdout
     assert "squared 5" in bad.stdout
+
+
+@pytest.mark.slow
+def test_last_digits_of_a_figure_are_not_compared_but_that_it_is_there(
+    small_project: Project,
+) -> None:
+    draw = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\n"
+    draw += "use_style()\n_ = plt.plot([n, 3])"
+    (small_project.notebooks / "01_good.md").write_text(notebook_text(draw))
+    (run,) = execute(small_project, jobs=1)
+    notebook = nbformat.read(run.output, as_version=4)
+    (output,) = notebook.cells[-1].outputs
+    drawn = output.data.pop(SVG)
+    output.data[SVG] = re.sub(r"(\.\d)\d", r"\g<1>7", drawn)
+    assert output.data[SVG] != drawn
+    output.metadata["plotted"] = ""
+    nbformat.write(notebook, run.output)
+    good = replay(run.output)
+    assert good.returncode == 0, good.stdout + good.stderr
+    del output.data[SVG]
+    nbformat.write(notebook, run.output)
+    assert replay(run.output).returncode == 1

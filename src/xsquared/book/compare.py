@@ -10,6 +10,7 @@ import html
 import json
 import platform
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,6 +25,7 @@ from xsquared.book.project import BookError, Project, git, records
 from xsquared.checks import quoted
 from xsquared.papers.claims import WORDS
 from xsquared.papers.ledger import ledger
+from xsquared.pictures import picture_of
 from xsquared.tables import TABLE_MIME, Table
 
 
@@ -91,7 +93,8 @@ class Comparison:
         body += [f"<p>{html.escape(line)}</p>" for line in self.lines()]
         for name, pair in self.others["figures"].items():
             body.append(f"<h2>{name}, recorded and yours</h2>")
-            body += [f'<img alt="{name}" src="data:image/png;base64,{p}">' for p in pair if p]
+            files = [(kind, b64encode(file).decode()) for kind, file in filter(None, pair)]
+            body += [f'<img alt="{name}" src="data:{kind};base64,{file}">' for kind, file in files]
         title, style = f"Yours beside {html.escape(self.baseline)}", "img { width: 45vw }"
         head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
         return f'<!doctype html><html lang="en">{head}<h1>{title}</h1>{"".join(body)}</html>'
@@ -163,8 +166,8 @@ def _contents(text: str, name: str) -> dict[str, dict[str, Any]]:
                 found["tables"][data[TABLE_MIME]["name"]] = data[TABLE_MIME]
             if glued := output.get("metadata", {}).get("scrapbook"):
                 found["numbers"][glued["name"]] = data
-            if "image/png" in data and figure:
-                found["figures"][figure["name"]] = data["image/png"]
+            if figure and (picture := picture_of(output)):
+                found["figures"][figure["name"]] = picture
     return found
 
 

@@ -8,8 +8,8 @@ page opened from a disk may not fetch. ``book/_extra/explore.js`` fits splines t
 from __future__ import annotations
 
 import base64
-import io
 import json
+import re
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -21,6 +21,7 @@ import sympy as sp
 
 from xsquared.book.project import Project, git
 from xsquared.functions import PAPER_TARGET, Target, interval_of, target
+from xsquared.pictures import as_svg
 from xsquared.plotting import LOOK, draw_knots, line_look, use_style
 from xsquared.splines import equal_cells_constant, segments
 from xsquared.studies.provenance import versions, write_origin
@@ -113,12 +114,12 @@ def page_data(project: Project) -> dict[str, Any]:
     return {"targets": targets, "units": degrees, "splines": splines, "step": STEP, "first": FIRST}
 
 
-def still_figure(project: Project) -> bytes:
+def still_figure(project: Project) -> str:
     """What the page shows first as a picture, SVG: a fit to the optimum's knots, and all optima."""
     name, unit, cells = FIRST
     made, rows = TARGETS[name], read_optima(project).loc[name, unit]
     best, (order, constant) = spline(made, unit, rows["places"][cells]), law(name, unit)
-    with plt.rc_context({"svg.hashsalt": name}):
+    with plt.rc_context():
         use_style()
         fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3.4))
         x = np.linspace(*interval_of(made), 400)
@@ -138,16 +139,17 @@ def still_figure(project: Project) -> bytes:
         right.set_ylabel("RMSE")
         for ax in (left, right):
             ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
-        made_of = io.BytesIO()
-        fig.savefig(made_of, format="svg", metadata={"Date": None})
+        drawn = as_svg(fig)
         plt.close(fig)
-    return made_of.getvalue()
+    return drawn
 
 
 def write_explorable(project: Project) -> str:
     """Raw HTML: the still figure, and the data for the script."""
     data = json.dumps(page_data(project), separators=(",", ":"), ensure_ascii=False)
-    figure = base64.b64encode(still_figure(project)).decode()
+    figure = still_figure(project)
+    coded = base64.b64encode(figure.encode()).decode()
+    width, height = re.findall(r'\b(?:width|height)="(\d+)"', figure)[:2]
     name, unit, cells = FIRST
     alt = (
         "Left a curve with two humps and a spline upon it, whose knots are dense at the humps; "
@@ -158,8 +160,8 @@ def write_explorable(project: Project) -> str:
         f"such networks of 1 to {WIDEST} neurons. Where scripts run, these knots can be moved."
     )
     return (
-        f'```{{raw}} html\n<figure class="explore-still">\n<img alt="{alt}" width="672" '
-        f'height="326" src="data:image/svg+xml;base64,{figure}">\n'
+        f'```{{raw}} html\n<figure class="explore-still">\n<img alt="{alt}" width="{width}" '
+        f'height="{height}" src="data:image/svg+xml;base64,{coded}">\n'
         f"<figcaption>{caption}</figcaption>\n</figure>\n"
         f'<script type="application/json" id="explore-data">{data}</script>\n```'
     )

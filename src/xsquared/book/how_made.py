@@ -1,8 +1,8 @@
 """How each figure and table of a chapter was made, in a note below it.
 
 The note names the cell, the parameters and the committed rows that the cell rests on, versions and
-commit, and holds a table's data. What a cell rests on is read off the code: the names that it uses,
-followed back to the lines that set or change them.
+commit, and links the numbers shown, as CSV in the folder ``data``. What a cell rests on is read off
+the code: the names that it uses, followed back to the lines that set or change them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any
-from urllib.parse import quote
 
 import nbformat
 from docutils import nodes
@@ -24,6 +23,7 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from xsquared.book.page_tables import numbered
 from xsquared.book.project import BookError, Project, git
+from xsquared.pictures import plotted_in
 
 #: Packages whose versions decide the digits of a result.
 _DECIDING = "numpy|scipy|scikit-learn|sympy|torch|matplotlib"
@@ -138,7 +138,8 @@ class HowMade(SphinxPostTransform):
             "Executed chapter": commit and f"commit {commit}",
             "Pinned versions": write_environment(project),
         }
-        notebook = f"{'../' * page.count('/')}_sources/{page}.ipynb"
+        up = "../" * page.count("/")
+        notebook = f"{up}_sources/{page}.ipynb"
         for cell in self.document.findall(lambda n: isinstance(n, nodes.container)):
             if "cell_index" not in cell:
                 continue
@@ -157,9 +158,13 @@ class HowMade(SphinxPostTransform):
                     "Parameters": ", ".join(f"<code>{value}</code>" for value in values),
                     "Rows read": "; ".join(write_study(project, study) for study in studies),
                 } | chapter
-                if table := shown.get("csv"):
-                    data = f"data:text/csv;charset=utf-8,{quote(table)}"
-                    told["Data"] = f'<a download="{shown["ids"][0]}.csv" href="{data}">CSV</a>'
+                outputs = cells[place].outputs
+                data = shown.get("csv") or next(filter(None, map(plotted_in, outputs)), "")
+                if data:
+                    file = Path(self.app.outdir) / "data" / f"{shown['ids'][0]}.csv"
+                    file.parent.mkdir(exist_ok=True)
+                    file.write_text(data, encoding="utf-8")
+                    told["Data"] = f'<a download href="{up}data/{file.name}">as CSV</a>'
                 lines = "".join(f"<li><em>{k}:</em> {v}</li>" for k, v in told.items() if v)
                 note = f"<summary>How {title} was made</summary><ul>{lines}</ul>"
                 raw = nodes.raw("", f'<details class="xs-made">{note}</details>', format="html")

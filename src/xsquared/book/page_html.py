@@ -103,7 +103,7 @@ def size_images(body: str, files: dict[str, Path]) -> str:
         seen += 1
         width, height = imagesize.get(files[found["name"]])
         waits = ' loading="lazy" decoding="async"' if seen > 1 else ""
-        return f'<img width="{width}" height="{height}"{waits} {found["rest"]}'
+        return f'<img width="{width:.0f}" height="{height:.0f}"{waits} {found["rest"]}'
 
     return re.sub(r'<img (?P<rest>[^>]*src="[^"]*_images/(?P<name>[^"]+)")', sized, body)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-
 import nbformat
 
 from xsquared.book.project import BookError, Project
 from xsquared.book.verdicts import summary_table
+from xsquared.pictures import PNG, picture_of
 
 BEGIN, END = "<!-- verdicts:begin -->", "<!-- verdicts:end -->"
 FIGURE_CHAPTER, FIGURE_NAME = "03_constructions", "fig-convergence"
@@ -29,7 +28,7 @@ def current_figure(project: Project) -> bytes:
     """The convergence figure's PNG, from the output of the chapter's cell.
 
     Raises:
-        BookError: the chapter shows no figure of that name.
+        BookError: the chapter shows no figure of that name in pixels, which link previews need.
     """
     notebook = nbformat.read(project.chapters / f"{FIGURE_CHAPTER}.ipynb", as_version=4)
     for cell in notebook.cells:
@@ -37,9 +36,9 @@ def current_figure(project: Project) -> bytes:
         if name != FIGURE_NAME:
             continue
         for output in cell.outputs:
-            if "image/png" in output.get("data", {}):
-                return base64.b64decode(output.data["image/png"])
-    raise BookError(f"{FIGURE_CHAPTER} shows no figure named {FIGURE_NAME}")
+            if (picture := picture_of(output)) and picture[0] == PNG:
+                return picture[1]
+    raise BookError(f"{FIGURE_CHAPTER} shows no figure named {FIGURE_NAME} in pixels")
 
 
 def update_readme(project: Project) -> None:
