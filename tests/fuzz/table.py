@@ -670,6 +670,12 @@ door(
     networks=(None, 3, [], "ab", _ridge, [None], [_ridge, _ridge], [units.build("mlp", 2, 3)]),
     directions=(*ARRAYS, [], [1.0, -1.0], [[]], [[1.0], [2.0]], 3.0),
 )
+door(
+    "constructions.fewest_bilinear",
+    constructions.fewest_bilinear,
+    {"form": [[1.0, 0.5], [0.5, 2.0]]},
+    form=(*ARRAYS, [], 3.0, [1.0, 2.0], [[]], [[1.0]], [[1.0, 2.0]], [[1.0, 2.0], [0.0, 1.0]]),
+)
 
 # ---- feature_maps
 _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 0.0, -1.0, 1e200)
