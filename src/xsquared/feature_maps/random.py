@@ -173,7 +173,6 @@ def _checked(moment: float | np.ndarray, exact: int) -> tuple[np.ndarray, int]:
     largest = float(values.max()) if len(values) else 0.0
     check_number("moment", largest, above=0, most=MOST_MOMENT)
     check_number("moment", float(values.min()), least=0)
-    check_size("moment", len(values), 1000)
     return values, check_integer("exact", exact, 0, MOST_TERMS)
 
 
@@ -185,8 +184,12 @@ def _log_law(values: np.ndarray, exact: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _log_spread(values: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Half the logarithm of the mean of (V / max V)^(2k+2), for each order k: zero for one V."""
-    powers = np.vander((values / values.max()) ** 2, int(k.max()) + 2, increasing=True)
-    return np.log(powers.mean(axis=0))[k + 1] / 2
+    shares = (values / values.max()) ** 2
+    means, powers = [], np.ones_like(shares)
+    for _ in range(int(k.max()) + 1):
+        powers *= shares
+        means.append(powers.sum() / len(powers))
+    return np.log(means)[k] / 2
 
 
 def _log_terms(u: float, exact: int) -> tuple[np.ndarray, np.ndarray]:
