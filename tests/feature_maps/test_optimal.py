@@ -56,6 +56,18 @@ def test_heights_are_those_of_a_numerical_decomposition(d: int, scale: float) ->
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [0.25, 1.0])
+@pytest.mark.parametrize("d", [64, 576, 4096])
+def test_heights_in_high_dimensions_are_those_of_that_decomposition(d: int, scale: float) -> None:
+    """Two values each of the two degrees that are there in every dimension."""
+    found = levels(d, scale, features=1000)
+    for degree in (0, 2):
+        values = [level.value for level in found if level.degree == degree][:2]
+        assert len(values) == 2
+        expected = closed_form_values(d, degree, scale)[:2]
+        np.testing.assert_allclose(values, expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("d", "nodes", "error"), [(2, 32, 6e-4), (3, 12, 5e-3)])
 def test_levels_are_the_singular_values_of_the_whole_operator(d, nodes, error) -> None:
     """It fits on a tensor grid of Gauss-Hermite nodes, symmetry unused, but for the grid's error.
