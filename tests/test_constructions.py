@@ -17,6 +17,7 @@ from xsquared.constructions import (
     CONSTRUCTIONS,
     combination,
     construction,
+    fewest_bilinear,
     hermite_gqu,
     interpolating_mlp,
     left_curvature_glu,
@@ -335,3 +336,100 @@ def test_a_ridge_sum_of_what_does_not_fit_is_refused() -> None:
         ridge_sum([mlp], ACROSS)
     with pytest.raises(ValueError, match="got n_in = 2"):
         ridge_sum([build("mlp", 2, 3)], ACROSS[:1])
+
+
+def quadratic(form: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The polynomial of a symmetric matrix of size d + 1 at points (N, d)."""
+    lifted = np.column_stack([x, np.ones(len(x))])
+    return np.einsum("ni,ij,nj->n", lifted, form, lifted)
+
+
+def inertia(form: np.ndarray) -> int:
+    """The larger number of eigenvalues of one sign: no fewer products of two linear forms do."""
+    values = np.linalg.eigvalsh(form)
+    cut = 1e-9 * np.abs(values).max()
+    return max(int(np.sum(values > cut)), int(np.sum(values < -cut)))
+
+
+def form_of(signs: list[int], beyond: bool, seed: int) -> np.ndarray:
+    """A matrix whose A has these signs in a random basis, and whose b leaves A's range or not."""
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(len(signs), len(signs))))[0]
+    within = basis * np.array(signs) * rng.uniform(0.5, 2, len(signs))
+    linear = within @ rng.normal(size=len(signs))
+    linear = linear + beyond * basis @ (np.array(signs) == 0)
+    form = np.zeros((len(signs) + 1, len(signs) + 1))
+    form[:-1, :-1], form[-1, -1] = within @ basis.T, rng.normal()
+    form[:-1, -1] = form[-1, :-1] = linear
+    return (form + form.T) / 2
+
+
+#: Signs of A's eigenvalues, whether b leaves A's range, and the neurons that it takes.
+FORMS = [
+    ([1, 1, 1], False, 3),
+    ([1, 1, -1], False, 2),
+    ([1, -1, 0], False, 1),
+    ([1, -1, 0], True, 2),
+    ([1, 1, 0], True, 3),
+    ([1, 0, 0], True, 2),
+    ([-1, -1, -1, 1, 0], True, 4),
+    ([1, 1, -1, -1, -1, 1], False, 3),
+    ([0, 0], True, 1),
+    ([1], False, 1),
+    ([0], True, 1),
+]
+
+
+@pytest.mark.parametrize(("signs", "beyond", "count"), FORMS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(signs, beyond, count, scale) -> None:
+    """Nor is one with another output bias: inertia counts what each would need."""
+    form = scale * form_of(signs, beyond, seed=len(signs))
+    made = fewest_bilinear(form)
+    x = np.random.default_rng(1).normal(size=(200, len(signs)))
+    assert np.abs(predict(made, x) - quadratic(form, x)).max() < 1e-10 * scale
+    assert made.n_hidden == count <= len(signs)
+    corner = np.zeros_like(form)
+    corner[-1, -1] = 1.0
+    bias = float(made.d.detach().numpy()[0])
+    assert inertia(form - bias * corner) == count
+    biases = [scale * c for c in (-30.0, -3.0, -0.3, 0.0, 0.3, 3.0, 30.0)]
+    assert min(inertia(form - c * corner) for c in biases) >= count
+
+
+def test_a_layer_without_output_bias_can_need_one_neuron_more() -> None:
+    """The square of the length plus one needs d + 1 products, and d with the bias."""
+    assert inertia(np.eye(4)) == 4
+    assert fewest_bilinear(np.eye(4)).n_hidden == 3
+
+
+def test_forty_ungated_neurons_are_two() -> None:
+    wide = build("bilinear", 3, 40, generator=torch.Generator().manual_seed(3))
+    part = {name: value.detach().numpy() for name, value in wide.named_parameters()}
+    gates, factors = (np.column_stack([part[w], part[b]]) for w, b in ("Gg", "Uu"))
+    form = np.einsum("n,ni,nj->ij", part["D"][0], gates, factors)
+    form[-1, -1] += part["d"][0]
+    narrow = fewest_bilinear((form + form.T) / 2)
+    x = np.random.default_rng(3).normal(size=(200, 3))
+    assert narrow.n_hidden == 2
+    assert np.abs(predict(narrow, x) - predict(wide, x)).max() < 1e-10
+
+
+def test_a_constant_has_one_neuron_of_zeros() -> None:
+    made = fewest_bilinear(np.diag([0.0, 0.0, 2.5]))
+    assert made.n_hidden == 1
+    assert (predict(made, np.ones((3, 2))) == 2.5).all()
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (np.ones((2, 3)), r"form: expected a square matrix of size 2 or more, got \(2, 3\)"),
+        (np.ones((1, 1)), r"form: expected a square matrix of size 2 or more, got \(1, 1\)"),
+        ([[1.0, 2.0], [0.0, 1.0]], "form: expected a symmetric matrix"),
+        ([[np.nan, 0.0], [0.0, 1.0]], "form: expected finite real numbers, got nan"),
+    ],
+)
+def test_what_is_no_form_is_refused(form, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fewest_bilinear(form)

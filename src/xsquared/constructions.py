@@ -14,7 +14,8 @@ hermite_gqu               GQU     end values and end slopes           4     1/sq
 ========================= ======= =================================== ===== ==================
 
 The first two are the gated-units paper's (Eq. 6 in its corrected form, and Eqs. 10-12). The last
-two are ours. :mod:`xsquared.truncation` derives the constants.
+two are ours. :mod:`xsquared.truncation` derives the constants. Without cells,
+:func:`fewest_bilinear` writes a quadratic polynomial with as few ungated neurons as can be.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ from xsquared.units import GatedNetwork, Unit, build, check_network, find_unit, 
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
+#: Eigenvalues and parts of a vector below this share of the largest are rounding.
+_ROUNDING = 1e-10
 
 
 def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
@@ -222,6 +225,53 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
         values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
         values[bias] = np.concatenate([part[bias] for part in parts])
     set_parameters(made, **values)
+    return made
+
+
+def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
+    """The ungated network of one output that is a quadratic polynomial, with no neuron too many.
+
+    The polynomial is x'Ax + 2b'x + f. The output bias is free, so that its constant costs nothing.
+    Where b is in the range of A, completing the square leaves as many squares of either sign as A
+    has eigenvalues, and two of different signs are one product, a^2 - c^2 = (a + c)(a - c): the
+    larger number is that of the neurons. Elsewhere A is singular, and what remains of b is one
+    linear neuron more. So d always suffice. Fewer never do: whatever is taken off f, the matrix
+    [[A, b], [b', f]] has these numbers of eigenvalues of either sign, one more each in the second
+    case, and each neuron can bring one of either.
+
+    Args:
+        form: (d + 1, d + 1) that symmetric matrix. Eigenvalues of A and what remains of b count as
+            zero below 1e-10 of the largest eigenvalue and of b.
+
+    Returns:
+        A network of the unit ``bilinear``, with one neuron of zeros for a constant.
+
+    Raises:
+        ValueError: no symmetric matrix of finite numbers, or one without inputs.
+    """
+    matrix = check_finite_array("form", form, ndim=2)
+    if matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise ValueError(f"form: expected a square matrix of size 2 or more, got {matrix.shape}")
+    if np.abs(matrix - matrix.T).max() > _ROUNDING * np.abs(matrix).max():
+        raise ValueError("form: expected a symmetric matrix, got one that differs from its mirror")
+    linear, constant = matrix[:-1, -1], matrix[-1, -1]
+    values, vectors = np.linalg.eigh(matrix[:-1, :-1])
+    kept = np.abs(values) > _ROUNDING * np.abs(values).max()
+    values, axes = values[kept], vectors[:, kept].T
+    centre = axes @ linear / values
+    squares = np.column_stack([axes, centre]) * np.sqrt(np.abs(values))[:, None]
+    plus, minus = squares[values > 0], squares[values < 0]
+    n, size = max(len(plus), len(minus)), len(matrix)
+    plus, minus = (np.vstack([part, np.zeros((n - len(part), size))]) for part in (plus, minus))
+    rest = linear - axes.T @ (axes @ linear)
+    one, two = plus + minus, plus - minus
+    if np.linalg.norm(rest) > _ROUNDING * np.linalg.norm(linear) or n == 0:
+        one = np.vstack([one, [*(2 * rest), 0.0]])
+        two = np.vstack([two, np.eye(size)[-1]])
+    made = build("bilinear", size - 1, len(one))
+    factors = {"G": one[:, :-1], "g": one[:, -1], "U": two[:, :-1], "u": two[:, -1]}
+    bias = np.array([constant - centre**2 @ values])
+    set_parameters(made, D=np.ones((1, len(one))), d=bias, **factors)
     return made
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import gammaln
+from scipy.special import eval_gegenbauer, gammaln, roots_gegenbauer
 from scipy.stats import chi
 
 from xsquared.feature_maps.optimal import (
@@ -51,8 +51,21 @@ def test_heights_are_those_of_a_numerical_decomposition(d: int, scale: float) ->
     found = levels(d, scale, features=1000)
     for degree in (0, 2, 4, 6):
         values = [level.value for level in found if level.degree == degree][:3]
+        assert values, f"no level of degree {degree}"
         expected = closed_form_values(d, degree, scale)[: len(values)]
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [0.25, 1.0])
+@pytest.mark.parametrize("d", [64, 576, 4096])
+def test_heights_in_high_dimensions_are_those_of_that_decomposition(d: int, scale: float) -> None:
+    """Two values each of the two degrees that are there in every dimension."""
+    found = levels(d, scale, features=1000)
+    for degree in (0, 2):
+        values = [level.value for level in found if level.degree == degree][:2]
+        assert len(values) == 2
+        expected = closed_form_values(d, degree, scale)[:2]
+        np.testing.assert_allclose(values, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("d", "nodes", "error"), [(2, 32, 6e-4), (3, 12, 5e-3)])
@@ -166,6 +179,39 @@ def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
 def test_harmonics_of_known_numbers() -> None:
     known = {(2, 0): 1, (2, 6): 2, (3, 4): 9, (16, 2): 135}
     assert {key: harmonics(*key) for key in known} == known
+
+
+@pytest.mark.parametrize(("d", "size"), [(3, 1.5), (8, 2.0)])
+def test_zonal_products_attain_the_bound_of_independent_features(d: int, size: float) -> None:
+    """Unbiased at fixed lengths, with the squared nuclear norm as mean square of one draw."""
+    half = d / 2 - 1
+    t, weights = roots_gegenbauer(200, half)
+    weights = weights / weights.sum()
+
+    def zonal(degree: int, cosine: np.ndarray) -> np.ndarray:
+        return eval_gegenbauer(degree, half, cosine) / eval_gegenbauer(degree, half, 1.0)
+
+    degrees = [0, 1, *range(2, 25, 2)]
+    counts = np.array([harmonics(d, degree) for degree in degrees])
+    mu = np.array([weights @ (gelu(size * t) * zonal(degree, t)) for degree in degrees])
+    nuclear = np.sum(counts * np.abs(mu))
+    rng = np.random.default_rng(d)
+    w, x, about = rng.normal(size=(3, 400_000, d))
+    w, x, about = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (w, x, about))
+    chosen = rng.choice(len(degrees), len(w), p=counts * np.abs(mu) / nuclear)
+    draw = np.empty(len(w))
+    for i, degree in enumerate(degrees):
+        of = chosen == i
+        cosines = [np.sum(v[of] * about[of], axis=1) for v in (w, x)]
+        product = zonal(degree, cosines[0]) * zonal(degree, cosines[1])
+        draw[of] = np.sign(mu[i]) * counts[i] * nuclear * product
+    deviation = np.std(draw**2) / math.sqrt(len(draw))
+    assert abs(np.mean(draw**2) - nuclear**2) < 4 * deviation < 0.05 * nuclear**2
+    # Unbiased in each degree: the mean product of draw and harmonic is that of GELU and harmonic.
+    cosine = np.sum(w * x, axis=1)
+    for degree, expected in zip(degrees[:4], mu, strict=False):
+        values = draw * zonal(degree, cosine)
+        assert abs(values.mean() - expected) < 4 * values.std() / math.sqrt(len(values))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from xsquared.feature_maps.random import (
     draw_variance,
     sign_moment,
 )
-from xsquared.feature_maps.series import gelu, gelu_even, taylor_gelu
+from xsquared.feature_maps.series import gelu, gelu_even, series_coefficients, taylor_gelu
 
 DRAWS = 200_000
 MAPS = draw_random_maclaurin(2, 4, 1.0, 0)
@@ -85,6 +85,58 @@ def test_no_law_of_orders_has_a_smaller_variance() -> None:
     assert min(sums) - gelu_even(w @ x) ** 2 > least
 
 
+def some_pairs() -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+    """Pairs of rows and inputs of length 1.4, and their V, which lie between 2 and 7."""
+    rng = np.random.default_rng(4)
+    both = rng.normal(size=(60, 2, 4))
+    both *= 1.4 / np.linalg.norm(both, axis=2, keepdims=True)
+    pairs = [(w, x) for w, x in both]
+    return pairs, np.array([sign_moment(w, x) for w, x in pairs])
+
+
+@pytest.mark.parametrize("exact", [0, 1, 2])
+def test_the_law_of_many_moments_has_the_least_mean_variance(exact: int) -> None:
+    """It is the square of the sum of abs(a_k) sqrt(E V^(2k+2)), less what the exact part leaves.
+
+    No single V comes near, nor does a law between that of the best V and this one.
+    """
+    pairs, moments = some_pairs()
+    a = np.abs(series_coefficients(40)[2::2])[exact:]
+    means = np.array([np.mean(moments ** (2 * k + 2)) for k in range(exact, 40)])
+    left = np.mean([(gelu(w @ x) - taylor_gelu(w @ x, exact)) ** 2 for w, x in pairs])
+    least = np.mean([draw_variance(w, x, moments, exact) for w, x in pairs])
+    assert least == pytest.approx(np.sum(a * np.sqrt(means)) ** 2 - left, rel=1e-10)
+    for single in np.linspace(1, 12, 45):
+        assert np.mean([draw_variance(w, x, single, exact) for w, x in pairs]) > 1.001 * least
+    law = a * np.sqrt(means) / np.sum(a * np.sqrt(means))
+    for share in (0.05, -0.05):
+        other = law * (1 + share * np.linspace(-1, 1, len(law)))
+        assert np.sum(a**2 * means / other * np.sum(other)) - left > least
+
+
+@pytest.mark.parametrize("exact", [0, 1])
+def test_draws_follow_the_law_of_many_moments(exact: int) -> None:
+    pairs, moments = some_pairs()
+    w, x = pairs[1][0] / 2, pairs[1][1]
+    maps = draw_random_maclaurin(4, DRAWS, moments / 4, 6, exact)
+    found = maps.draws(w, x)
+    variance = draw_variance(w, x, moments / 4, exact)
+    assert found.var() == pytest.approx(variance, rel=0.15)
+    assert abs(found.mean() - gelu(w @ x)) < 4 * math.sqrt(variance / DRAWS)
+    a = np.abs(series_coefficients(30)[2::2])[exact:]
+    law = [np.sqrt(np.mean((moments / 4) ** (2 * k + 2))) for k in range(exact, 30)] * a
+    counts = np.bincount(maps.orders - exact, minlength=4)[:4]
+    expected = DRAWS * (law / law.sum())[:4]
+    assert (np.abs(counts - expected) < 4 * np.sqrt(expected) + 4).all()
+
+
+def test_one_moment_many_times_is_that_moment() -> None:
+    once, often = (draw_random_maclaurin(3, 500, v, 2) for v in (1.5, np.full(7, 1.5)))
+    assert (once.orders == often.orders).all()
+    w, x = PAIRS[1]
+    assert draw_variance(w, x, np.full(7, 1.5)) == pytest.approx(draw_variance(w, x, 1.5))
+
+
 def test_exact_orders_leave_less_to_chance() -> None:
     w, x = 0.7 * PAIRS[0][0], PAIRS[0][1]
     found = [draw_variance(w, x, sign_moment(w, x), exact) for exact in range(4)]
@@ -118,6 +170,10 @@ def test_no_variance_where_the_input_vanishes() -> None:
         (lambda: draw_random_maclaurin(2, 0, 1.0, 0), "n_features: expected an integer >= 1"),
         (lambda: draw_random_maclaurin(2, 4, 0.0, 0), "moment: expected a finite number > 0 and"),
         (lambda: draw_random_maclaurin(2, 4, 1e9, 0), r"moment: .* <= 600, got 1000000000\.0"),
+        (lambda: draw_random_maclaurin(2, 4, [1.0, -1.0], 0), "moment: .* >= 0, got -1"),
+        (lambda: draw_random_maclaurin(2, 4, [0.0], 0), "moment: expected a finite number > 0"),
+        (lambda: draw_random_maclaurin(2, 4, [], 0), "moment: expected a finite number > 0"),
+        (lambda: draw_random_maclaurin(2, 4, [[1.0]], 0), r"moment: .*1 axis, got shape \(1, 1\)"),
         (lambda: draw_random_maclaurin(2, 4, 1.0, -1), "seed: expected an integer >= 0, got -1"),
         (lambda: draw_random_maclaurin(10**9, 4, 1.0, 0), "signs: expected at most 134217728"),
         (lambda: draw_random_maclaurin(2, 10**9, 1.0, 0), "signs: expected at most 134217728"),

@@ -670,10 +670,17 @@ door(
     networks=(None, 3, [], "ab", _ridge, [None], [_ridge, _ridge], [units.build("mlp", 2, 3)]),
     directions=(*ARRAYS, [], [1.0, -1.0], [[]], [[1.0], [2.0]], 3.0),
 )
+door(
+    "constructions.fewest_bilinear",
+    constructions.fewest_bilinear,
+    {"form": [[1.0, 0.5], [0.5, 2.0]]},
+    form=(*ARRAYS, [], 3.0, [1.0, 2.0], [[]], [[1.0]], [[1.0, 2.0]], [[1.0, 2.0], [0.0, 1.0]]),
+)
 
 # ---- feature_maps
 _D, _DEGREE, _SCALE = (*INTEGERS, 0, -1), (*INTEGERS, 0, -1, 10**6), (*NUMBERS, 0.0, -1.0, 1e200)
 _V = (*ARRAYS, [], [1.0], [[1.0]], 3.0, [1e300, 1.0])
+_MOMENT = (*ARRAYS, [], [[1.0]], 0.0, -1.0, 1e200, [0.0, 0.0], [-1.0, 1.0], [1.0, 601.0])
 _map = tensor.TensorMap("symmetric", 2, np.array([0.0, 1.0, 0.5]))
 _drawn = random.draw_random_maclaurin(2, 4, 1.0, 0)
 _best = optimal.OptimalMap(2, 3)
@@ -759,7 +766,7 @@ door(
     {"d": 2, "n_features": 4, "moment": 1.0, "seed": 0, "exact": 1},
     d=(*_D, 2**30),
     n_features=(*_D, 2**30),
-    moment=_SCALE,
+    moment=_MOMENT,
     seed=(*INTEGERS, -1),
     exact=(*INTEGERS, -1, 10**6),
 )
@@ -778,7 +785,7 @@ door(
     {"w": [0.5, 1.0], "x": [0.5, 1.0], "moment": 1.0, "exact": 1},
     w=_V,
     x=_V,
-    moment=_SCALE,
+    moment=_MOMENT,
     exact=(*INTEGERS, -1, 10**6),
 )
 _DIM, _DEVIATION = (*_D, 1, 10**6), (*NUMBERS, 0.0, -1.0, 1e9)

@@ -8,8 +8,12 @@ signs. As the mean of (omega . w)(omega . x) is w . x, the mean of
 
 is the whole series. Its mean square is the sum of a_k^2 V^(2k+2) / p_k, where V is the mean of
 (omega . w)^2 (omega . x)^2. By Cauchy and Schwarz it is least, and the square of the sum of
-abs(a_k) V^(k+1), for p_k proportional to abs(a_k) V^k: the law of orders used here, with V a number
-that is fixed beforehand. Low orders are better kept exactly, as tensor features; so is z/2.
+abs(a_k) V^(k+1), for p_k proportional to abs(a_k) V^k. But a map must not know the pair that it is
+drawn for. Over pairs of many V the mean square is on average the sum of a_k^2 E V^(2k+2) / p_k, so
+the best law has the root of E V^(2k+2) in place of V^(k+1): the law of orders used here, for values
+of V that are fixed beforehand, one or many. It is heavier in high orders than that of the mean V,
+whose average is the larger, the more V varies. Low orders are better kept exactly, as tensor
+features; so is z/2.
 """
 
 from __future__ import annotations
@@ -37,13 +41,13 @@ class RandomMaclaurin:
     Attributes:
         orders: (D,) the order k of each random feature, none below ``exact``.
         signs: (D, 2 max(k) + 2, d) entries 1 and -1, of which feature j uses the first 2 k_j + 2.
-        moment: V, for which the law of orders is best.
+        moment: (n,) the values of V for which the law of orders is best on average.
         exact: even orders that are kept exactly.
     """
 
     orders: np.ndarray
     signs: np.ndarray
-    moment: float
+    moment: np.ndarray
     exact: int
 
     @property
@@ -77,9 +81,10 @@ class RandomMaclaurin:
 
     def _scales(self) -> np.ndarray:
         """a_k / p_k of each feature: (D,)."""
-        k = self.orders
-        whole = math.exp(_log_sum(self.moment, self.exact))
-        return (-1.0) ** k * whole / self.moment**k / math.sqrt(2 * math.pi)
+        k, largest = self.orders, float(self.moment.max())
+        whole = math.exp(logsumexp(_log_law(self.moment, self.exact)[1]))
+        scales = (-1.0) ** k * whole / largest**k / math.sqrt(2 * math.pi)
+        return scales / np.exp(_log_spread(self.moment, k))
 
     def _products(self, vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The vectors, checked, and the product of each feature's projections: (..., D)."""
@@ -93,14 +98,15 @@ class RandomMaclaurin:
 
 
 def draw_random_maclaurin(
-    d: int, n_features: int, moment: float, seed: int, exact: int = 0
+    d: int, n_features: int, moment: float | np.ndarray, seed: int, exact: int = 0
 ) -> RandomMaclaurin:
     """Draw ``n_features`` random features; the maps have more, for what is exact.
 
     Args:
         d: dimension.
         n_features: number D of random features.
-        moment: V of :func:`sign_moment` for which the law of orders is best, positive, at most 600.
+        moment: V of :func:`sign_moment` for which the law of orders is best, or many values (n,) of
+            it, for which it is best on average; none negative or above 600, one at least positive.
         seed: of the draw.
         exact: even orders kept exactly beside z/2, from 0 to 80.
 
@@ -108,14 +114,14 @@ def draw_random_maclaurin(
         ValueError: an argument out of its range, or signs that memory should not hold.
     """
     d, n_features = check_integer("d", d, 1), check_integer("n_features", n_features, 1)
-    moment, exact = _checked(moment, exact)
+    values, exact = _checked(moment, exact)
     rng = np.random.default_rng(check_integer("seed", seed))
     check_size("signs", n_features, 2 * exact + 2, d)
-    k, logs = _log_terms(moment, exact)
+    k, logs = _log_law(values, exact)
     orders = k[0] + rng.choice(len(k), n_features, p=np.exp(logs - logsumexp(logs)))
     shape = (n_features, 2 * int(orders.max()) + 2, d)
     check_size("signs", *shape)
-    return RandomMaclaurin(orders, 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1, moment, exact)
+    return RandomMaclaurin(orders, 2 * rng.integers(0, 2, shape, dtype=np.int8) - 1, values, exact)
 
 
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
@@ -133,36 +139,60 @@ def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
     return max(0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)))
 
 
-def draw_variance(w: np.ndarray, x: np.ndarray, moment: float, exact: int = 0) -> float:
+def draw_variance(
+    w: np.ndarray, x: np.ndarray, moment: float | np.ndarray, exact: int = 0
+) -> float:
     """Variance of one draw, in closed form; that of the mean of D draws is this over D.
 
     With S(u) the sum over k >= exact of (u/2)^k / (k! (2k+1)) and V that of w and x:
-    V^2 S(moment) S(V^2/moment) / (2 pi), less the square of what the exact part leaves over.
+    V^2 S(moment) S(V^2/moment) / (2 pi), less the square of what the exact part leaves over. Of
+    many moments the largest takes the place of the one, and term k of the first sum is multiplied,
+    of the second divided, by the root mean of their shares of it to the power 2k + 2.
 
     Raises:
         ValueError: as for :func:`draw_random_maclaurin` and :func:`sign_moment`, or a V^2/moment
             beyond 600.
     """
-    moment, exact = _checked(moment, exact)
-    own = sign_moment(w, x)
+    values, exact = _checked(moment, exact)
+    own, largest = sign_moment(w, x), float(values.max())
     if own == 0:
         return 0.0
-    other = check_number("V^2/moment", own * (own / moment), most=MOST_MOMENT)
-    logs = 2 * math.log(own) + _log_sum(moment, exact) + _log_sum(other, exact)
+    other = check_number("V^2/moment", own * (own / largest), most=MOST_MOMENT)
+    k, terms = _log_terms(other, exact)
+    squares = logsumexp(_log_law(values, exact)[1]) + logsumexp(terms - _log_spread(values, k))
+    logs = 2 * math.log(own) + float(squares)
     z = float(np.dot(w, x))
     return math.exp(logs) / (2 * math.pi) - float(gelu(z) - taylor_gelu(z, exact)) ** 2
 
 
-def _checked(moment: float, exact: int) -> tuple[float, int]:
-    moment = check_number("moment", moment, above=0, most=MOST_MOMENT)
-    return moment, check_integer("exact", exact, 0, MOST_TERMS)
+def _checked(moment: float | np.ndarray, exact: int) -> tuple[np.ndarray, int]:
+    """The values of V, (n,), and the number of exact orders."""
+    values = np.atleast_1d(check_finite_array("moment", moment))
+    if values.ndim != 1:
+        raise ValueError(f"moment: expected a number or 1 axis, got shape {values.shape}")
+    largest = float(values.max()) if len(values) else 0.0
+    check_number("moment", largest, above=0, most=MOST_MOMENT)
+    check_number("moment", float(values.min()), least=0)
+    return values, check_integer("exact", exact, 0, MOST_TERMS)
+
+
+def _log_law(values: np.ndarray, exact: int) -> tuple[np.ndarray, np.ndarray]:
+    """Orders k from ``exact`` on, and the logarithms of their probabilities but for a constant."""
+    k, terms = _log_terms(float(values.max()), exact)
+    return k, terms + _log_spread(values, k)
+
+
+def _log_spread(values: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Half the logarithm of the mean of (V / max V)^(2k+2), for each order k: zero for one V."""
+    shares = (values / values.max()) ** 2
+    means, powers = [], np.ones_like(shares)
+    for _ in range(int(k.max()) + 1):
+        powers *= shares
+        means.append(powers.sum() / len(powers))
+    return np.log(means)[k] / 2
 
 
 def _log_terms(u: float, exact: int) -> tuple[np.ndarray, np.ndarray]:
     """Orders k from ``exact`` on, and the logarithms of (u/2)^k / (k! (2k+1))."""
     k = exact + np.arange(int(u / 2 + 20 * math.sqrt(u / 2) + 60))
     return k, xlogy(k, u / 2) - gammaln(k + 1) - np.log(2 * k + 1)
-
-
-def _log_sum(u: float, exact: int) -> float:
-    return float(logsumexp(_log_terms(u, exact)[1]))

@@ -149,6 +149,19 @@ def _eq5() -> Links:
                f"in {size} dimensions, {terms} even terms: lifted features give the polynomial",
                _a[0] * value + sp.Add(*(_a[k] * _lifted(w, x, 2 * k) for k in range(1, terms + 1))),
                _a[0] * value + sp.Add(*(_a[k] * value ** (2 * k) for k in range(1, terms + 1))))
+    p = sp.Symbol("p", integer=True, positive=True)
+    dot, power, one, two, lifted, other = sp.symbols("c P w_j x_j U_i V_i", real=True)
+    yield ("entry", "a Kronecker product of w and a vector U has the entries w_j U_i: times one of "
+           "x and V, each term is a factor of j times a factor of i",
+           (one * lifted) * (two * other), (one * two) * (lifted * other))
+    yield ("grows", "so the sum of all terms is w . x times U . V: one entry more makes "
+           "c + w_j x_j of c = w . x, or P + U_i V_i of P = U . V, and the product gains the new "
+           "terms, for any two lengths",
+           (dot + one * two) * (power + lifted * other),
+           dot * power + one * two * power + dot * lifted * other + one * lifted * two * other)
+    yield ("step", "so if the Kronecker powers p of w and x have the product (w . x)^p = c^p, the "
+           "powers p + 1 have c^(p+1); at p = 1 it is c: every power, in every dimension",
+           dot * dot**p, dot ** (p + 1))
     w, x = _rows(2)
     yield ("printed", "Phi_0 Psi_0 + Phi_1 Psi_1, as rows times columns",
            (_a[0] * w * x)[0] + _a[1] * _lifted(w, x, 2),
@@ -226,6 +239,23 @@ def _hermite() -> Links:
            _sigma**2 / (_ROOT * s))
     k = sp.Symbol("k", integer=True, nonnegative=True)
     term = (-(_mu**2) / (2 * (1 + _sigma**2))) ** k / sp.factorial(k)
+    yield ("linear", "and of g GELU(sigma g): sigma/2, the part z/2 alone being odd",
+           sp.integrate(t / _sigma * t / 2 * law, (t, -sp.oo, sp.oo)), _sigma / 2)
+    F, H = (sp.Function(name) for name in "FH")
+    normal = sp.exp(-(t**2) / 2) / _ROOT
+    yield ("rodrigues", "He_k times the density is (-1)^k times its derivative of order k: the "
+           "step from k to k + 1 is He_(k+1) = t He_k - He_k'",
+           -sp.diff(H(t) * normal, t), (t * H(t) - sp.diff(H(t), t)) * normal)
+    yield ("parts", "where F = f(sigma t) meets such a derivative, the product's own derivative "
+           "integrates to zero: each of k steps takes one derivative from the density to f and "
+           "leaves a factor sigma, so the mean of f(sigma g) He_k(g) is sigma^k times that of f's "
+           "derivative of order k",
+           sp.diff(F(_sigma * t) * H(t), t) - F(_sigma * t) * sp.diff(H(t), t),
+           _sigma * sp.Subs(sp.diff(F(_mu), _mu), _mu, _sigma * t) * H(t))
+    order = sp.Symbol("k", integer=True, positive=True)
+    yield ("norm", "with f = He_k, whose derivative of order k is that of t^k, the mean square is "
+           "k!, k at the first derivative, k - 1 at the next: c_k is sigma^k/k! times that mean",
+           sp.diff(t**order, t), order * t ** (order - 1))
     yield ("series", "the shifted density's series in mu",
            sp.summation(term, (k, 0, sp.oo)) / (_ROOT * s), shifted)
     yield ("derivative", "its coefficients times (2k)!: the mean of the density's derivative of "
@@ -236,6 +266,21 @@ def _hermite() -> Links:
            "2k + 1 from k to k + 1",
            2 * sp.expand_func(sp.gamma(k + sp.Rational(3, 2))) / sp.gamma(k + sp.Rational(1, 2)),
            2 * k + 1)
+    half = sp.Symbol("h", integer=True, positive=True)
+
+    def odd(j: sp.Expr) -> sp.Expr:
+        """(2j - 1)!!"""
+        return 2**j * sp.gamma(j + sp.Rational(1, 2)) / sp.sqrt(sp.pi)
+
+    def mean_derivative(j: sp.Expr) -> sp.Expr:
+        return (-1) ** j * odd(j) / (_ROOT * s ** (2 * j + 1))
+
+    yield ("assembled", "with k = 2h: sigma^k/k! times the means of the density's derivatives of "
+           "order k - 2, less that of order k, is c_k as the chapter has it, for every even k",
+           _sigma ** (2 * half) / sp.factorial(2 * half)
+           * (mean_derivative(half - 1) - mean_derivative(half)),
+           _sigma ** (2 * half) / (_ROOT * sp.factorial(2 * half)) * (-1) ** (half - 1)
+           * (odd(half - 1) / s ** (2 * half - 1) + odd(half) / s ** (2 * half + 1)))
 
 
 @paper.equation("xs-random-maclaurin", "ours",
@@ -260,6 +305,13 @@ def _random_maclaurin() -> Links:
     yield ("least", "b^2/p + c^2/(1-p) exceeds (b + c)^2 by a square: it is least for p "
            "proportional to b, and so order by order",
            b**2 / p + c**2 / (1 - p) - (b + c) ** 2, (b - p * (b + c)) ** 2 / (p * (1 - p)))
+    first, second = sp.symbols("b_1 b_2", positive=True)
+    low, high = sp.symbols("c_1 c_2", positive=True)
+    pair = [sp.sqrt((one**2 + two**2) / 2) for one, two in ((first, second), (low, high))]
+    yield ("spread", "over pairs with different V, two here, b and c are the roots of the mean "
+           "squares: |a_k| sqrt(E V^(2k+2)) in place of |a_k| V^(k+1)",
+           ((first**2 + second**2) / p + (low**2 + high**2) / (1 - p)) / 2 - sum(pair) ** 2,
+           (pair[0] - p * sum(pair)) ** 2 / (p * (1 - p)))
     yield ("law", "|a_k| V^(k+1) is proportional to (V/2)^k/(k! (2k+1))",
            a * (-1) ** k * V ** (k + 1), V / _ROOT * weight)
     yield ("whole", "whose sum, as the integral of exp(V u^2/2) over u from 0 to 1, is known",
