@@ -18,6 +18,7 @@ FILES = sorted((ROOT / "benchmarks").glob("*.py"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.slow
 def test_a_benchmark_starts(file: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(file), "--help"], capture_output=True, text=True, check=False

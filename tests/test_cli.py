@@ -53,6 +53,7 @@ def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> 
     )
 
 
+@pytest.mark.slow
 def test_parameters_are_literals_or_strings_and_stay_under_build(
     small_project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +116,7 @@ def sweep(*arguments: str) -> list[str]:
     return ["sweep", "--unit", "mlp,glu", "--widths", "2:4:2", "--seeds", "2", *arguments]
 
 
+@pytest.mark.slow
 def test_sweep_writes_a_row_per_trial_and_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -140,6 +142,7 @@ def test_sweep_writes_a_row_per_trial_and_resumes(
     pd.testing.assert_frame_equal(pd.read_parquet(out), table)
 
 
+@pytest.mark.slow
 def test_sweep_takes_a_problem_and_a_table_of_ones_own(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     frame = pd.DataFrame(draw.normal(size=(80, 2)), columns=["size", "age"])

@@ -253,6 +253,7 @@ def test_wall_times_on_record_stay_while_the_code_before_them_does(
     keep_timings(notebook, tmp_path / "02_other.ipynb")
 
 
+@pytest.mark.slow
 def test_executing_again_keeps_wall_times(small_project: Project) -> None:
     text = notebook_text("import time", "print(time.time_ns())")
     text = text.replace("ipython3\nprint", "ipython3\n:tags: [measures-time]\n\nprint")

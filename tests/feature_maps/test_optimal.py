@@ -136,6 +136,7 @@ def test_features_needed_is_the_number_at_which_the_error_is_reached() -> None:
         assert below > error
 
 
+@pytest.mark.slow
 def test_where_directions_are_rare_no_polynomial_overflows() -> None:
     shares = [level.share for level in levels(1024, left_over=1e-7)]
     assert 1 - 1e-7 < sum(shares) < 1 + 1e-9

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.slow
 def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
     study = STUDIES[name]
     assert check(study, study.sample) == []

@@ -71,6 +71,7 @@ def test_a_row_is_stored_once_but_a_lost_one_is_replaced(tmp_path: Path) -> None
     assert [row.status for row in store.results(SOURCES)] == ["failed"]
 
 
+@pytest.mark.slow
 def test_a_write_cut_short_by_a_kill_is_undone(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     rows = [result(trial) for trial in trials(3)]
@@ -154,6 +155,7 @@ def test_a_store_sees_what_others_append_and_a_file_put_in_its_place(tmp_path: P
     assert other.results(SOURCES) == [second]
 
 
+@pytest.mark.slow
 def test_processes_writing_at_once_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     context = multiprocessing.get_context("forkserver")

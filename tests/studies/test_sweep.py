@@ -139,6 +139,7 @@ def test_killed_at_ten_random_moments_it_ends_with_the_rows_of_an_uninterrupted_
     assert [r.values for r in killed.results] == [r.values for r in whole.results]
 
 
+@pytest.mark.slow
 def test_two_sweeps_with_one_store_share_the_work(tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     context = multiprocessing.get_context("forkserver")
@@ -163,6 +164,7 @@ def test_numerical_libraries_get_one_thread_and_then_theirs_back(tmp_path: Path)
         torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_rows(tmp_path: Path) -> None:
     """Also where the port of Dask's web server is taken, as by another sweep."""
     here = run_sweep(trials(6), measure, tmp_path / "here.sqlite", progress=False)
@@ -178,6 +180,7 @@ def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
     return [Attempt.of(run_trial, trial) for trial in wanted]
 
 
+@pytest.mark.slow
 def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path) -> None:
     """One that does so once, one that never does, and one that always does."""
     (tmp_path / "once").mkdir()
@@ -190,6 +193,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path) -> Non
     assert rows[always].message.startswith("its worker processes died, killed or out of memory")
 
 
+@pytest.mark.slow
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
     rows = on_workers(asked(wanted, wait_to_be_killed), 2)

@@ -116,6 +116,7 @@ def test_every_way_ends_with_a_network_or_names_what_is_missing(
 @pytest.mark.parametrize(
     ("start", "gates"), [("density", "trained"), ("equidistant", "trained"), ("density", "frozen")]
 )
+@pytest.mark.slow
 def test_a_glu_learns_the_square(n: int, start, gates: Gates) -> None:
     square = sampled(target("x**2"), 200)
     made = fit(square, "glu", n, solver=FreeKnots(start=start), gates=gates)
@@ -125,6 +126,7 @@ def test_a_glu_learns_the_square(n: int, start, gates: Gates) -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
 @pytest.mark.parametrize("start", ["density", "equidistant"])
+@pytest.mark.slow
 def test_a_gqu_learns_the_cube(n: int, start) -> None:
     made = fit(sampled(target("x**3"), 200), "gqu", n, solver=FreeKnots(start=start))
     assert made.train_rmse < 1e-10

@@ -99,6 +99,7 @@ def test_statuses_of_the_study_are_true() -> None:
         ("x**1000", (-1.0, 1.0)),
     ],
 )
+@pytest.mark.slow
 def test_no_network_is_worse_than_equal_cells(text: str, domain, n: int) -> None:
     f = target(text, domain)
     data = sampled(f, 2001)
@@ -116,6 +117,7 @@ def test_no_network_is_worse_than_equal_cells(text: str, domain, n: int) -> None
 
 
 @pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.slow
 def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(n: int) -> None:
     """The polynomial behind all gates rises everywhere, as no cubic with real roots does."""
     knots = np.linspace(-1, 1, n + 1)[1:-1]

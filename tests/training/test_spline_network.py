@@ -129,6 +129,7 @@ def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
 
 
 @pytest.mark.parametrize("way", list(SETTINGS))
+@pytest.mark.slow
 def test_a_cube_takes_two_gqus(way: str) -> None:
     f = target("x**3")
     assert error(SETTINGS[way].on_target(f, "gqu", 1).network, f) > 0.02
@@ -138,6 +139,7 @@ def test_a_cube_takes_two_gqus(way: str) -> None:
 
 @pytest.mark.parametrize("way", list(SETTINGS))
 @pytest.mark.parametrize("f", TARGETS, ids=lambda f: f.name)
+@pytest.mark.slow
 def test_gqu_neurons_have_real_roots(f, way: str) -> None:
     for n in (1, 4):
         network = SETTINGS[way].on_target(f, "gqu", n).network
@@ -149,6 +151,7 @@ def test_gqu_neurons_have_real_roots(f, way: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["abs(x)", "abs(x - 0.3) + x**2", "x**3 + 0.01*sin(3*x)"])
+@pytest.mark.slow
 def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
     """Where knots of cubics merge at a kink, and where one neuron's roots are complex."""
     f = target(text)
@@ -238,6 +241,7 @@ def test_the_door_judges_by_the_forward_pass() -> None:
     [("x/abs(x)", (-1.0, 1.03), 1e-4), ("atan(1/x)", (-1.0, 1.0), 5e-3),
      ("atan(1/x)", (0.0, 1.0), 1e-3), ("abs(x)**0.6", (-1.0, 1.0), 2e-2)],
 )  # fmt: skip
+@pytest.mark.slow
 def test_jumps_and_roots_are_trained(text, domain, most: float, unit: str) -> None:
     """At a jump knots of quadratics would merge until rounding is all: lines do not."""
     assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
