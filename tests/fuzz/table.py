@@ -1523,6 +1523,7 @@ EXEMPT = {
     r"cli\.build_parser": "takes no argument; its grammar is tried as cli.main",
     r"cli\.typed_value": "takes any text",
     r"plotting\.use_style": "takes no argument",
+    r"pictures\..*": "takes what matplotlib drew or a notebook holds",
     r"papers\.(gated_units|gelu_linearization)\..*": "takes no argument or a step of a proof",
     r"papers\.errata\.errata": "takes no argument",
     r"papers\.gated_units\..*|papers\.(gelu_linearization\.)?.*equations": "takes no argument",
