@@ -154,6 +154,7 @@ def test_a_dead_kernel_is_its_own_chapters_failure(small_project: Project) -> No
     assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
 
 
+@pytest.mark.slow
 def test_a_chapter_whose_process_dies_is_named(small_project: Project) -> None:
     bad = small_project.notebooks / "02_bad.md"
     bad.write_text(notebook_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"))
@@ -172,6 +173,7 @@ def gone(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process table to look into")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.slow
 def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: int) -> None:
     said = small_project.root / "pid"
     slow = f"import os, time, pathlib\npathlib.Path({str(said)!r}).write_text(str(os.getpid()))"
