@@ -51,6 +51,7 @@ def test_n_neurons_carry_the_spline(f, unit: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.slow
 def test_more_neurons_have_less_error(unit: str) -> None:
     errors = [
         error(FreeKnots().on_target(PAPER_TARGET, unit, n).network, PAPER_TARGET)
