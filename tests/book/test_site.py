@@ -99,7 +99,7 @@ def test_page_is_light_and_steady(visit: Visit, name: str) -> None:
     assert not any("fontawesome.js" in path for path in weight["requests"])
     assert len(weight["requests"]) <= (40 if sets else 25)
     # The page of the search loads the text of all others.
-    assert weight["bytes"] < (1_000_000 if sets else 600_000 if name == "search" else 450_000)
+    assert weight["bytes"] < (1_000_000 if sets else 500_000 if name == "search" else 450_000)
     assert weight["blocking"] < 200_000, "a second at 1.6 Mbit/s"
     assert found["shift"] < 0.1
     assert found["shift on a phone"] < 0.1
