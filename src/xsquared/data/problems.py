@@ -69,6 +69,7 @@ _PLANAR = {
 }
 _FRIEDMAN = {
     "friedman1": ("Friedman 1", 5),
+    "friedman1_10": ("Friedman 1 and five inputs without effect", 10),
     "friedman2": ("Friedman 2", 4),
     "friedman3": ("Friedman 3", 4),
 }
@@ -117,9 +118,9 @@ def _friedman(name: str) -> Generator:
     # Imported here: it takes as long as all else, and most processes draw no such points.
     from sklearn import datasets
 
-    # The first has ten features by default, five of them without effect.
-    features = {"n_features": 5} if name == "friedman1" else {}
-    make = functools.partial(getattr(datasets, f"make_{name}"), **features)
+    # Of the first one's features only five have an effect.
+    features = {"n_features": find_problem(name).dim} if name.startswith("friedman1") else {}
+    make = functools.partial(getattr(datasets, f"make_{name.partition('_')[0]}"), **features)
     return lambda count, seed: make(n_samples=count, random_state=seed)
 
 

@@ -71,7 +71,7 @@ class Growth:
 
     name: ClassVar[str] = "growth"
     candidates: int = 1024
-    screened: int = 128
+    screened: int = 512
     share: float = 0.2
     iterations: int = 15
     exchanges: int = 32
