@@ -44,20 +44,14 @@ def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator)
 
 
 def insertions(
-    unit: Unit,
-    points: Tensor,
-    y: Tensor,
-    rows: Rows,
-    pool: Rows,
-    count: int,
-    ridge: float,
-    screened: int,
+    unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
 ) -> list[int]:
     """Which neurons of a pool the orthogonal greedy algorithm inserts, in its order.
 
-    With C the columns of a candidate and r the residual, r'C (C'C + ridge)^-1 C'r screens the pool;
-    of what is left, the candidate is taken for which it is largest once C is orthogonalised against
-    the columns in use.
+    With C the columns of a candidate once they are orthogonalised against those in use, and r the
+    residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. All Gram
+    matrices C'C are kept up to date: the columns in use are taken out of them once, and after an
+    insertion only the new ones.
 
     Args:
         unit: of the standard formula.
@@ -67,31 +61,31 @@ def insertions(
         pool: candidates, at least as many as are to be inserted.
         count: how many.
         ridge: multiple of the weights' sum of squares added to the mean square error.
-        screened: how many candidates are left for each insertion.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
-    basis = _basis(_design(unit, points, rows))
-    residual = y - basis @ (basis.T @ y)
     neurons = hidden(unit, points, pool)
-    products = (right[:, :, None] * right[:, None, :]).flatten(1)
-    grams = (neurons.square().T @ products).unflatten(1, (k, k))
+    grams = (neurons.square().T @ _blocks(right, right)).unflatten(1, (k, k))
     sizes = grams.diagonal(dim1=1, dim2=2)
     sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
-    chosen: list[int] = []
-    while len(chosen) < count:
-        gain = _gains(grams, neurons.T @ (residual[:, None] * right))
-        gain[chosen] = -math.inf
-        left = gain.topk(min(screened, len(gain) - len(chosen))).indices
-        columns = (neurons[:, left, None] * right[:, None, :]).flatten(1)
-        explained = (basis.T @ columns).unflatten(1, (-1, k)).transpose(0, 1)
-        slopes = (residual @ columns).unflatten(0, (-1, k))
-        gain = _gains(grams[left] - explained.mT @ explained, slopes)
-        chosen.append(int(left[gain.argmax()]))
-        new = _basis(neurons[:, chosen[-1], None] * right, basis)
-        basis = torch.cat([basis, new], dim=1)
+    basis = new = _basis(_design(unit, points, rows))
+    residual, chosen = y, list[int]()
+    while True:
+        explained = (_blocks(new, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
+        grams -= explained.mT @ explained
         residual = residual - new @ (new.T @ residual)
-    return chosen
+        gain = _gains(grams, (_blocks(residual[:, None], right).T @ neurons).T)
+        gain[chosen] = -math.inf
+        chosen.append(int(gain.argmax()))
+        if len(chosen) == count:
+            return chosen
+        new = _basis(_blocks(neurons[:, chosen[-1:]], right), basis)
+        basis = torch.cat([basis, new], dim=1)
+
+
+def _blocks(columns: Tensor, right: Tensor) -> Tensor:
+    """Each column times all of what stands linearly behind a neuron, block after block."""
+    return (columns[:, :, None] * right[:, None, :]).flatten(1)
 
 
 def _gains(grams: Tensor, slopes: Tensor) -> Tensor:

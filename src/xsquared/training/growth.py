@@ -51,8 +51,7 @@ class Growth:
     """Orthogonal greedy insertion and joint refinement, from width to width.
 
     Attributes:
-        candidates: neurons drawn for each group of insertions.
-        screened: how many of them are tried against the network at each insertion.
+        candidates: neurons drawn for each group of insertions, of which the best are inserted.
         share: neurons inserted before the next refinement, as a share of those there.
         iterations: of a refinement on the way and after an exchange.
         exchanges: over the width, and at least 2, these are the attempts in a row to exchange
@@ -70,8 +69,7 @@ class Growth:
     """
 
     name: ClassVar[str] = "growth"
-    candidates: int = 1024
-    screened: int = 512
+    candidates: int = 2048
     share: float = 0.2
     iterations: int = 15
     exchanges: int = 32
@@ -83,7 +81,7 @@ class Growth:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "screened", "iterations", "max_iterations"):
+        for name in ("candidates", "iterations", "max_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_integer("exchanges", self.exchanges, 0)
         for name in ("share", "exchanged", "moved"):
@@ -156,9 +154,10 @@ class Growth:
         points, right = len(data.train), data.dim + 1 if unit.factors else 1
         check_room(self.name, unit, points, data.dim, n, trains=trains, ridge=True)
         pool = max(self.candidates, n)
-        # Candidates and their squares, those tried, the basis twice; Gram matrices three times.
-        columns = 2 * pool + (min(self.screened, pool) + 2 * n) * right + right**2
-        numbers = points * columns + 3 * pool * right**2
+        # Candidates and their squares, the basis times a point's coordinates;
+        # what the basis explains of candidates twice, and Gram matrices three times.
+        columns = 2 * pool + (n * right + 1) * (right + 2)
+        numbers = points * columns + pool * right**2 * (2 * n + 3)
         check_fit_size(f"{self.name} with {pool} candidates", n, points, numbers)
 
 
@@ -229,8 +228,7 @@ class _Task:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         wanted, ridge = max(self.solver.candidates, count), self.solver.ridges[-1]
         pool = candidates(self.unit, self.data.train.x, wanted, self.draw).to(self.solver.device)
-        tried = self.solver.screened
-        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge, tried)
+        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
     def exchanged(self, rows: Rows, at_random: bool) -> Rows:
