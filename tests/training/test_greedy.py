@@ -46,7 +46,7 @@ def test_each_insertion_lowers_the_loss_as_much_as_the_best_candidate(
 ) -> None:
     x, y = problem(2, 1)
     network, pool = rows(unit, x, 3, 2).taken(slice(used)), rows(unit, x, 12, 3)
-    chosen = insertions(unit, homogeneous(x), y, network, pool, 3, RIDGE, 12)
+    chosen = insertions(unit, homogeneous(x), y, network, pool, 3, RIDGE)
     assert len({*chosen}) == 3
     for place in chosen:
         reached = [
@@ -54,29 +54,6 @@ def test_each_insertion_lowers_the_loss_as_much_as_the_best_candidate(
         ]
         assert reached[place] <= min(reached) * (1 + 1e-3) + 1e-12
         network = network.joined(pool.taken(slice(place, place + 1)))
-
-
-def test_a_screened_candidate_is_best_by_its_own_columns() -> None:
-    """With one left for each insertion: what fits the residual best without the others' help."""
-    x, y = problem(3, 4)
-    glu = UNITS["glu"]
-    network, pool = rows(glu, x, 2, 5), rows(glu, x, 50, 6)
-    task = glu, homogeneous(x), y, network, pool
-    (alone,) = insertions(*task, 1, RIDGE, 1)
-    points = homogeneous(x).numpy()
-    open_parts = np.maximum(points @ network.gate.numpy().T, 0).T
-    columns = [part * column for part in open_parts for column in points.T]
-    design = np.column_stack([np.ones(len(x)), *columns])
-    residual = y.numpy() - design @ np.linalg.lstsq(design, y.numpy(), rcond=None)[0]
-    reached = [
-        least_loss(
-            glu, x, torch.from_numpy(residual - residual.mean()), pool.taken(slice(i, i + 1))
-        )
-        for i in range(50)
-    ]
-    assert reached[alone] <= min(reached) * (1 + 1e-2)
-    chosen = insertions(*task, 6, RIDGE, 1)
-    assert (chosen[0], len({*chosen})) == (alone, 6)
 
 
 @bent_record
@@ -87,7 +64,7 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
     dead = Rows(0 * other.gate, other.factors)
     dead.gate[:, -1] = -1e3
     pool = used.joined(dead).joined(other)
-    assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE, 3) == [2]
+    assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE) == [2]
 
 
 @pytest.mark.parametrize("name", ["mlp", "glu", "gqu"])
@@ -98,7 +75,7 @@ def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
     sizes = torch.logspace(-6, 6, 12, dtype=torch.float64)[:, None]
     scaled = Rows(pool.gate * sizes, pool.factors)
     task = unit, homogeneous(x), y, rows(unit, x, 2, 14)
-    assert insertions(*task, scaled, 4, 0.0, 12) == insertions(*task, pool, 4, 0.0, 12)
+    assert insertions(*task, scaled, 4, 0.0) == insertions(*task, pool, 4, 0.0)
 
 
 @bent_record

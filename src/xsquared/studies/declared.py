@@ -135,7 +135,7 @@ def curve_trials(seeds: int = SEEDS) -> tuple[Trial, ...]:
 
 def smooth_trials(
     gates: Sequence[str] = ("relu", "gelu", "silu"),
-    widths: Sequence[int] = (1, 2, 4, 8, 16, 32),
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
     seeds: int = SEEDS,
 ) -> tuple[Trial, ...]:
     """GLUs with several gates on a smooth target of the plane and on one with a kink."""
