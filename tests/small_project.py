@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from xsquared.book.execute import Execution, execute
 from xsquared.book.project import Project
 
 HEADER = dedent(
@@ -50,6 +51,14 @@ def small_project(tmp_path: Path) -> Project:
         notebook_text("print('n is', n)\nprint('squared', n**2)", "n + 1")
     )
     return Project(tmp_path)
+
+
+def execute_drawing(project: Project, draw: str) -> Execution:
+    """The good chapter executed with a cell that draws instead of its own."""
+    style = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\nuse_style()"
+    (project.notebooks / "01_good.md").write_text(notebook_text(f"{style}\n{draw}"))
+    (run,) = execute(project, jobs=1)
+    return run
 
 
 def git(project: Project, *arguments: str) -> None:

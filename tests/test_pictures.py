@@ -125,15 +125,21 @@ def test_the_numbers_are_those_that_were_plotted() -> None:
     left.plot(X, X / 3, label="a third")
     left.set_title("one")
     left.legend()
-    right.plot(X, X**2, label="_a square")
+    right.plot(X, X**2)
     right.plot(X, X / 7, "s:k")
+    right.plot(X, X / 9, label="_a ninth")
     rows = read(plotted_in(shown(fig)))
     assert rows[0].keys() == {"panel", "line", "x", "y"}
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in rows:
         lines.setdefault((row["panel"], row["line"]), []).append((float(row["x"]), float(row["y"])))
-    assert list(lines) == [("1 one", "a third"), ("2", "a third"), ("2", "2, #000000")]
-    for found, y in zip(lines.values(), (X / 3, X**2, X / 7), strict=True):
+    assert list(lines) == [
+        ("1 one", "a third"),
+        ("2", "a third"),
+        ("2", "2, #000000"),
+        ("2", "a ninth"),
+    ]
+    for found, y in zip(lines.values(), (X / 3, X**2, X / 7, X / 9), strict=True):
         assert np.allclose(found, np.column_stack([X, y]), rtol=5e-6)
     assert rows[1]["y"] == "0.0833333", "six significant digits"
 

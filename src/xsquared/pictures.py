@@ -117,9 +117,10 @@ def plotted(fig: Figure) -> str:
 
     Returns:
         Columns ``panel`` (its number, and its title), ``line``, ``x``, ``y`` and in space ``z``, at
-        six significant digits. A line is named by its label, or that of a line of the same look
-        in any panel's legend, or by its number in the panel and its colour. A coordinate that is
-        none of the axis, as the height of a vertical line across the panel, is empty.
+        six significant digits. A line is named by its label, less the underscore that keeps it
+        out of the legend; or by that of a line of the same look in any panel's legend; or by its
+        number in the panel and its colour. A coordinate that is none of the axis, as the height of
+        a vertical line across the panel, is empty.
     """
     labels = {
         _look(one): str(one.get_label())
@@ -134,8 +135,8 @@ def plotted(fig: Figure) -> str:
     for panel, ax in enumerate(fig.axes, start=1):
         title = f"{panel} {ax.get_title()}".strip()
         for number, one in enumerate(_drawn(ax), start=1):
-            name = str(one.get_label())
-            if name.startswith("_"):
+            name = str(one.get_label()).removeprefix("_")
+            if re.fullmatch(r"child\d+|nolegend_|", name):  # matplotlib's own, of what has none
                 name = labels.get(_look(one), f"{number}, {_look(one)[0]}")
             points = _points(one)
             wide = max(wide, points.shape[1])

@@ -67,7 +67,7 @@ def draw_knots(ax: Axes, knots: np.ndarray) -> None:
         ValueError: knots that are no vector of finite numbers.
     """
     for place in check_finite_array("knots", knots, ndim=1):
-        ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0)
+        ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots")
 
 
 def draw_hinges(
@@ -80,7 +80,8 @@ def draw_hinges(
     """
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end
-        ax.plot([x0, x1], [y0, y1], color="black", linewidth=1.4)
+        label = f"_hinge {hinge.neuron + 1}"
+        ax.plot([x0, x1], [y0, y1], color="black", linewidth=1.4, label=label)
     ax.set_xlim(*box[0])
     ax.set_ylim(*box[1])
     ax.set_aspect("equal")
@@ -98,7 +99,7 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
         label = f"{run.unit.upper()}, slope {run.slope.value:.2f}"
         ax.loglog(run.widths, run.errors, linestyle="none", label=label, **LOOK[run.unit])
         line = run.slope.coefficient * fitted**run.slope.value
-        ax.loglog(fitted, line, color=LOOK[run.unit]["color"], linewidth=1)
+        ax.loglog(fitted, line, color=LOOK[run.unit]["color"], linewidth=1, label=f"_{label}")
     for axis, label, form in ((ax.xaxis, "neurons", "{x:g}"), (ax.yaxis, "RMSE", "{x:.0e}")):
         axis.set_label_text(label)
         axis.set_major_formatter(form)

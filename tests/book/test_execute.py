@@ -17,7 +17,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from tests.small_project import notebook_text
+from tests.small_project import execute_drawing, notebook_text
 from xsquared.book.execute import execute, keep_timings, select, tidy
 from xsquared.book.project import BookError, Project, find_project
 from xsquared.pictures import SVG, plotted_in
@@ -54,10 +54,7 @@ def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
 def test_a_figure_is_shown_in_lines_with_its_numbers_and_the_same_every_time(
     small_project: Project,
 ) -> None:
-    draw = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\n"
-    draw += "use_style()\nfig, ax = plt.subplots()\n_ = ax.plot([n, 3], [1 / 3, 5], label='two')"
-    (small_project.notebooks / "01_good.md").write_text(notebook_text(draw))
-    (first,) = execute(small_project, jobs=1)
+    first = execute_drawing(small_project, "_ = plt.plot([n, 3], [1 / 3, 5], label='two')")
     committed = first.output.read_bytes()
     cells = nbformat.read(first.output, as_version=4).cells
     (output,) = cells[-1].outputs

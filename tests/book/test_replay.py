@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.small_project import notebook_text
+from tests.small_project import execute_drawing
 from xsquared.book.execute import execute
 from xsquared.book.project import Project
 from xsquared.pictures import SVG
@@ -44,10 +44,7 @@ def test_changed_digit_fails_and_names_the_cell(small_project: Project) -> None:
 def test_last_digits_of_a_figure_are_not_compared_but_that_it_is_there(
     small_project: Project,
 ) -> None:
-    draw = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\n"
-    draw += "use_style()\n_ = plt.plot([n, 3])"
-    (small_project.notebooks / "01_good.md").write_text(notebook_text(draw))
-    (run,) = execute(small_project, jobs=1)
+    run = execute_drawing(small_project, "_ = plt.plot([n, 3])")
     notebook = nbformat.read(run.output, as_version=4)
     (output,) = notebook.cells[-1].outputs
     drawn = output.data.pop(SVG)
