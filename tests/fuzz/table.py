@@ -1068,7 +1068,7 @@ for _solver, _counts, _scales in (
     ),
     (
         training.Growth,
-        ("candidates", "iterations", "max_iterations", "exchanges"),
+        ("candidates", "few", "iterations", "max_iterations", "exchanges"),
         ("share", "exchanged", "moved", "margin"),
     ),
     (

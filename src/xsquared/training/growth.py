@@ -52,6 +52,8 @@ class Growth:
 
     Attributes:
         candidates: neurons drawn for each group of insertions, of which the best are inserted.
+        few: as many where any neurons are exchanged: what the best of so few grows into is often
+            another minimum than what the best of many does.
         share: neurons inserted before the next refinement, as a share of those there.
         iterations: of a refinement on the way and after an exchange.
         exchanges: over the width, and at least 2, these are the attempts in a row to exchange
@@ -69,7 +71,8 @@ class Growth:
     """
 
     name: ClassVar[str] = "growth"
-    candidates: int = 2048
+    candidates: int = 1024
+    few: int = 64
     share: float = 0.2
     iterations: int = 15
     exchanges: int = 32
@@ -81,7 +84,7 @@ class Growth:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("candidates", "iterations", "max_iterations"):
+        for name in ("candidates", "few", "iterations", "max_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_integer("exchanges", self.exchanges, 0)
         for name in ("share", "exchanged", "moved"):
@@ -123,7 +126,8 @@ class Growth:
             before, made = fit, []
             while (have := len(fit.rows.gate)) < width:
                 count = min(max(round(self.share * have), 1), width - have)
-                made.append(task.refined(task.inserted(fit.rows, count), self.iterations)[0])
+                rows = task.inserted(fit.rows, count, self.candidates)
+                made.append(task.refined(rows, self.iterations)[0])
                 fit = made[-1]
             failed, most = 0, max(self.exchanges // width, 2) if task.trains else 0
             while failed < min(most, self.exchanges):
@@ -224,10 +228,10 @@ class _Task:
         network = to_network(fit, self.unit)
         return confined_rmse(network, points.x, points.y, seen, self.solver.margin)
 
-    def inserted(self, rows: Rows, count: int) -> Rows:
+    def inserted(self, rows: Rows, count: int, drawn: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
-        wanted, ridge = max(self.solver.candidates, count), self.solver.ridges[-1]
-        pool = candidates(self.unit, self.data.train.x, wanted, self.draw).to(self.solver.device)
+        drawn, ridge = max(drawn, count), self.solver.ridges[-1]
+        pool = candidates(self.unit, self.data.train.x, drawn, self.draw).to(self.solver.device)
         chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
@@ -239,4 +243,5 @@ class _Task:
         if not at_random:
             order = removal_losses(self.unit, self.points, self.y, rows, ridge).argsort()
         kept = order[count:].sort().values
-        return self.inserted(rows.taken(kept), count)
+        drawn = self.solver.few if at_random else self.solver.candidates
+        return self.inserted(rows.taken(kept), count, drawn)
