@@ -113,7 +113,7 @@ class TestInTheBrowser:
         text = note.inner_text()
         assert "table1, " in text
         assert "line, " in text
-        assert "seeds = 4" in text
+        assert "seeds = 10" in text
         assert "references" not in text
         assert reader.judge(["wcag2a", "wcag2aa", "wcag22aa"], "details.xs-made[open]") == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -88,7 +88,7 @@ def test_converged_means_that_twice_the_budget_changes_little() -> None:
 def test_the_measure_of_convergence_is_the_error_of_a_descent() -> None:
     """At 15, 30, 60, ... iterations; the first doubling that gains less than its share ends it."""
     task = module._Task(Growth(), WAVES, UNITS["glu"], True, np.random.default_rng(7))
-    rows = task.inserted(task.empty().rows, 8)
+    rows = task.inserted(task.empty().rows, 8, 200)
     x, y = torch.tensor(WAVES.train.x), torch.tensor(WAVES.train.y)
     for limit in (15, 30, 120):
         end, converged = task.refined(rows, limit)

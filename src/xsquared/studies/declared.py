@@ -229,7 +229,12 @@ def _declared() -> tuple[Study, ...]:
             "MLP, GLU and GQU of every width on the paper's target in one dimension",
             {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
             line,
-            tuple(trial for trial in line if (trial.n_hidden, trial.seed) == (5, 0)),
+            # Where a fit from random gates ends, processors don't agree upon.
+            tuple(
+                trial
+                for trial in line
+                if (trial.n_hidden, trial.seed) == (5, 0) and trial.protocol != "varpro"
+            ),
         ),
         Study(
             "table1",

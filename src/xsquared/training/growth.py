@@ -30,7 +30,7 @@ from torch import Tensor
 from xsquared.checks import check_fit_size, check_integer, check_integers, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.errors import confined_rmse
-from xsquared.training.greedy import candidates, insertions, removal_losses
+from xsquared.training.greedy import AT_ONCE, candidates, insertions, removal_losses
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
@@ -157,11 +157,13 @@ class Growth:
         """Refuse what the refinement or an insertion would need too much memory for."""
         points, right = len(data.train), data.dim + 1 if unit.factors else 1
         check_room(self.name, unit, points, data.dim, n, trains=trains, ridge=True)
-        pool = max(self.candidates, n)
-        # Candidates and their squares, the basis times a point's coordinates;
-        # what the basis explains of candidates twice, and Gram matrices three times.
-        columns = 2 * pool + (n * right + 1) * (right + 2)
-        numbers = points * columns + pool * right**2 * (2 * n + 3)
+        pool = max(self.candidates, self.few, n)
+        # Candidates and their squares, the basis three times, and products of coordinates; what is
+        # formed at once; what the basis explains of candidates twice, Gram matrices three times.
+        basis = n * right + 1
+        columns = 2 * pool + 3 * basis + right**2
+        numbers = points * columns + min(points * basis * right, AT_ONCE)
+        numbers += pool * right * (2 * basis + 3 * right)
         check_fit_size(f"{self.name} with {pool} candidates", n, points, numbers)
 
 
