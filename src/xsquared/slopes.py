@@ -35,7 +35,7 @@ class Slope:
     used: int
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        return f"{self.value:z.2f} [{self.low:z.2f}, {self.high:z.2f}]"
 
 
 def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:

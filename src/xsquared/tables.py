@@ -132,7 +132,8 @@ class Table:
 
     def _formatted(self, number: float, spec: str) -> str:
         try:
-            return format(number, spec)
+            # What rounds to zero has no sign.
+            return re.sub(r"^-(?=[0.]+$)", "", format(number, spec))
         except (TypeError, ValueError):
             raise ValueError(f"{self.name}: expected a number's format, got {spec!r}") from None
 
