@@ -30,6 +30,7 @@ FRIEDMAN = {
     "friedman2": lambda a, b, c, d: np.sqrt(a**2 + (b * c - 1 / (b * d)) ** 2),
     "friedman3": lambda a, b, c, d: np.arctan((b * c - 1 / (b * d)) / a),
 }
+FRIEDMAN["friedman1_10"] = lambda *x: FRIEDMAN["friedman1"](*x[:5])  # five without effect
 SYNTHETIC = PLANAR | FRIEDMAN
 
 
