@@ -67,6 +67,20 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
     assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE) == [2]
 
 
+@bent_record
+def test_what_is_explained_in_parts_is_chosen_as_at_once(
+    unit: Unit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And candidates whose columns are explained already end no insertion."""
+    x, y = problem(2, 15)
+    used, pool = rows(unit, x, 3, 16), rows(unit, x, 12, 17)
+    task = unit, homogeneous(x), y, used, pool.joined(used), 15, RIDGE
+    whole = insertions(*task)
+    assert sorted(whole) == list(range(15))
+    monkeypatch.setattr("xsquared.training.greedy.AT_ONCE", 1)
+    assert insertions(*task)[:4] == whole[:4]
+
+
 @pytest.mark.parametrize("name", ["mlp", "glu", "gqu"])
 def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
     """Without a ridge a neuron explains what its columns span, however large they are."""

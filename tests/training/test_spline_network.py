@@ -101,19 +101,22 @@ def test_no_network_is_below_the_splines_with_one_cell_more(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "domain", "unit", "n", "reached"),
+    ("text", "domain", "unit", "n", "reached", "most"),
     [
-        ("log(x)", (1e-6, 1.0), "gqu", 50, 1e-5),
-        ("tanh(2000*x)", (-1.0, 1.0), "gqu", 20, 2e-6),
-        ("x**1000", (-1.0, 1.0), "glu", 20, 2e-5),
+        ("log(x)", (1e-6, 1.0), "gqu", 50, 1e-5, 1.3),
+        # 1.5 times the spline's error on an AMD processor, less than 1.3 on others.
+        ("tanh(2000*x)", (-1.0, 1.0), "gqu", 20, 2e-6, 2.0),
+        ("x**1000", (-1.0, 1.0), "glu", 20, 2e-5, 1.3),
     ],
 )
-def test_steep_ends_need_not_cancel(text, domain, unit: str, n: int, reached: float) -> None:
+def test_steep_ends_need_not_cancel(
+    text: str, domain: tuple[float, float], unit: str, n: int, reached: float, most: float
+) -> None:
     """One-sided sums of splines as good once had forward passes of 9.8, 5.5 and 1.8e13 here."""
     f = target(text, domain)
     made = FreeKnots().on_target(f, unit, n)
     assert made.rmse < reached
-    assert made.rmse < 2 * made.spline.rmse  # 1.0 to 1.5 by the processor
+    assert made.rmse < most * made.spline.rmse
     assert math.isclose(error(made.network, f), made.rmse, rel_tol=1.0)
 
 
