@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -92,7 +92,8 @@ def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
 
     Arguments and errors as there.
     """
-    return sp.sqrt(sp.integrate(sp.expand(monospline(order, continuity) ** 2), (x, 0, 1)))
+    square = sp.Poly(monospline(order, continuity) ** 2, x).integrate()
+    return sp.sqrt(square.eval(1) - square.eval(0))
 
 
 def predicted_uniform(target: Target, order: int, n_cells: int, family: Family) -> float:
@@ -204,8 +205,13 @@ def segments(target: Target, order: int) -> Segments:
     Raises:
         ValueError: several variables, an order above 12, or a derivative that vanishes everywhere.
     """
-    a, b = interval_of(target)
-    check_integer("order", order, 1, 12)
+    interval_of(target)
+    return _segments(target, check_integer("order", order, 1, 12))
+
+
+@lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
+def _segments(target: Target, order: int) -> Segments:
+    a, b = target.domain[0]
     edges = np.linspace(a, b, _FINE + 1)
     values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
     if not values.any():
@@ -217,9 +223,11 @@ def segments(target: Target, order: int) -> Segments:
     change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
     places = np.array([0, *change, _FINE])
     at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
+    cut, masses = edges[places], np.diff(mass[places])
+    cut.flags.writeable = masses.flags.writeable = False
     return Segments(
-        edges[places],
-        np.diff(mass[places]),
+        cut,
+        masses,
         (bool(at_ends[0]), bool(at_ends[1])),
         lambda shares: np.interp(shares * mass[-1], mass, edges),
     )

@@ -79,9 +79,11 @@ def read(study: Study) -> dict[Trial, Result]:
     try:
         made = tomllib.loads(origin.read_text(encoding="utf-8"))
         frame = pd.read_csv(table).astype(object)
+        described = _described(study.trials[0])
+        measured = [name for name in frame if name not in described]
         # What the study no longer declares is nobody's row.
         found = {
-            known[row["key"]]: _result(known[row["key"]], row, made)
+            known[row["key"]]: _result(known[row["key"]], row, measured, made)
             for row in frame.to_dict("records")
             if row["key"] in known
         }
@@ -152,10 +154,14 @@ def compare(before: dict[Trial, Result], results: Iterable[Result]) -> list[str]
     return lines
 
 
-def _result(trial: Trial, row: dict[str, Any], made: dict[str, Any]) -> Result:
-    described = to_frame([Result(trial, "", "", "", 0.0, "", "", {})]).columns
-    own = {*described} - {"parameters", *_ERRORS}
-    values = {name: value for name, value in row.items() if name not in own and value == value}
+def _described(trial: Trial) -> set[str]:
+    """The columns of a table of results that say what was run, and how it went."""
+    empty = to_frame([Result(trial, "", "", "", 0.0, "", "", {})])
+    return {*empty.columns} - {"parameters", *_ERRORS}
+
+
+def _result(trial: Trial, row: dict[str, Any], measured: list[str], made: dict[str, Any]) -> Result:
+    values = {name: row[name] for name in measured if row[name] == row[name]}
     origin = (made["fingerprint"], row["status"], "", float(row["seconds"]), made["date"])
     return Result(trial, *origin, made["versions"], values)
 
