@@ -5,16 +5,21 @@ addEventListener("DOMContentLoaded", () => {
 });
 
 // What is wider than its place scrolls in its own box. Such a box is a tab stop, so that keys scroll it; no other is.
+// Until its end is reached it fades out there, as nothing else says that it goes on.
+const fade = (box) => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
 const scrolls = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const wide = target.scrollWidth > target.clientWidth + 1;
-    target.classList.toggle("scrolls", wide);
-    if (wide) target.tabIndex = 0;
+    if (wide && !target.matches(".xs-graph-box")) target.tabIndex = 0; // a graph's nodes are stops themselves
     else target.removeAttribute("tabindex");
+    fade(target);
   }
 });
 addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  const boxes = ".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container";
-  document.querySelectorAll(boxes).forEach((box) => scrolls.observe(box));
+  const boxes = ".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container, .xs-graph-box";
+  for (const box of document.querySelectorAll(boxes)) {
+    scrolls.observe(box);
+    box.addEventListener("scroll", () => fade(box), { passive: true });
+  }
 });

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.ext.napoleon import Config, GoogleDocstring
 
-from xsquared.book.api_pages import rooms, write_pages, write_rooms
+from xsquared.book.api_pages import (
+    hide_long_values,
+    keep_whole,
+    rooms,
+    write_pages,
+    write_rooms,
+)
 from xsquared.book.project import Project
 
 MODULES = [module for modules in rooms().values() for module in modules]
@@ -33,3 +42,21 @@ def test_an_index_says_what_each_module_is(small_project: Project, first: str, l
     assert len(lines) == sum(len(rooms()[room]) for room in chosen)
     assert all(line.partition("`: ")[2].strip() for line in lines)
     assert any("{doc}`xsquared.tables </api/xsquared.tables>`" in line for line in lines)
+
+
+@pytest.mark.parametrize("what", ["data", "attribute", "property"])
+def test_a_constants_text_with_a_colon_is_no_type(what: str) -> None:
+    lines = ["Widths: 1 to 50, as the paper has them."]
+    keep_whole(None, what, "name", None, None, lines)
+    told = GoogleDocstring(lines, Config(), what=what, name="name").lines()
+    assert [line for line in told if line] == ["Widths: 1 to 50, as the paper has them."]
+    keep_whole(None, "function", "name", None, None, lines := ["Fit: as said."])
+    assert lines == ["Fit: as said."]
+
+
+def test_long_values_are_hidden_and_short_ones_and_types_are_not() -> None:
+    shown = [" = 64", ": dict[str, " + 60 * "a" + "]", " = {" + 60 * "1" + "}"]
+    line = addnodes.desc_signature("", "", *(addnodes.desc_annotation(t, t) for t in shown))
+    document = nodes.section("", line)
+    hide_long_values(None, document)  # type: ignore[arg-type]
+    assert [part.astext() for part in line] == shown[:2]

@@ -32,15 +32,22 @@ def test_every_node_is_a_link_with_its_own_shape_and_words() -> None:
     assert links[0]["aria-label"] == 'a, equation: says "a"'
     for link in links:
         kind = KINDS[str(link["href"])[1:]]
-        assert [text.get_text() for text in link.find_all("text")][1] == kind
+        assert [text.get_text() for text in link.find_all("text")][-1] == kind
     shapes = {re.sub(r"\d", "", str(link.path["d"])) for link in links if link.path}
     assert len(shapes) == len(SHAPES)
+
+
+@pytest.mark.parametrize("key", ["gu-fig3-glu-slope-p", "plain", "a-b"])
+def test_a_key_takes_two_even_lines_and_stays_whole(key: str) -> None:
+    first, second, _ = Node(key, "holds", "", "").lines
+    assert first + second == key
+    assert second == "" or abs(len(first) - len(second)) < 4
 
 
 def test_boxes_do_not_overlap() -> None:
     places = re.findall(r"translate\((\d+) (\d+)\)", draw(NODES, RESTS, "t"))
     spots = sorted((int(x), int(y)) for x, y in places)
-    assert all(b[0] > a[0] or b[1] >= a[1] + 40 for a, b in pairwise(spots))
+    assert all(b[0] > a[0] or b[1] >= a[1] + 56 for a, b in pairwise(spots))
 
 
 def test_the_table_says_the_same() -> None:

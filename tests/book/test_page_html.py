@@ -12,6 +12,7 @@ from xsquared.book.page_html import (
     height_of,
     mark_long_tables,
     mend_body,
+    part_names,
     reserve_room,
     room_of,
     size_images,
@@ -65,12 +66,28 @@ def test_height_grows_with_rows_and_fractions() -> None:
 def test_pictures_have_their_size_and_later_ones_wait(tmp_path: Path) -> None:
     Image.new("RGB", (30, 20)).save(tmp_path / "a.png")
     body = '<img alt="One." src="../_images/a.png" />' * 2
-    first, second = size_images(body, {"a.png": tmp_path / "a.png"}).split("/>")[:2]
+    made = size_images(body, {"a.png": tmp_path / "a.png"})
+    first, second = made.split("</a>")[:2]
+    assert first.startswith('<a class="xs-enlarge" href="../_images/a.png"><img ')
     assert 'width="30" height="20"' in first
     assert "lazy" not in first
     assert 'width="30" height="20" loading="lazy"' in second
+    sphinxs = (
+        f'<a class="reference internal image-reference" href="../_images/a.png">{body[:41]}\n</a>'
+    )
+    assert size_images(sphinxs, {"a.png": tmp_path / "a.png"}).count("<a ") == 1
     with pytest.raises(KeyError):
         size_images(body, {})
+
+
+def test_names_in_code_part_between_their_words() -> None:
+    def code(text: str) -> str:
+        return f'<code class="literal"><span class="pre">{text}</span></code> a_name_in_the_text'
+
+    assert part_names(code("fit_free_knots(x)")) == code("fit_<wbr>free_<wbr>knots(<wbr>x)")
+    assert part_names(code("xsquared.units")) == code("xsquared.<wbr>units")
+    assert part_names(code("short_name")) == code("short_name")
+    assert part_names(code("__init__&lt;a_b")) == code("__init__&lt;a_b")
 
 
 def test_links_to_a_place_are_named_and_lists_are_lists() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
+from sphinx import addnodes
 
 from xsquared.book.search import entries, readable
 
@@ -19,6 +20,16 @@ from xsquared.book.search import entries, readable
 )
 def test_formulas_are_read_as_typed(tex: str, plain: str) -> None:
     assert readable(tex) == plain
+
+
+def test_a_functions_text_is_what_it_does() -> None:
+    name = addnodes.desc_signature("", "", addnodes.desc_name("", "tau"), ids=["a.tau"])
+    name["fullname"] = "tau"
+    content = addnodes.desc_content("", nodes.paragraph("", "The error of a cell."))
+    document = publish_doctree("")
+    document += addnodes.desc("", name, content)
+    (entry,) = entries(document, "api/a")
+    assert (entry["title"], entry["text"]) == ("tau", "The error of a cell.")
 
 
 def test_sections_hold_their_own_text_without_code() -> None:

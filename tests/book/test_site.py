@@ -178,6 +178,29 @@ def test_links_to_a_place_are_reached_by_keyboard(reader: Reader) -> None:
     assert link.get_attribute("aria-label")
 
 
+def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
+    page = reader.open(f"{CHAPTERS[4]}.html", 390)
+    box = page.locator(".pst-scrollable-table-container.goes-on").first
+    look = "box => getComputedStyle(box).maskImage"
+    assert "gradient" in box.evaluate(look)
+    handle = box.element_handle()
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    page.wait_for_function("box => !box.classList.contains('goes-on')", arg=handle)
+    assert handle.evaluate(look) == "none"
+
+
+@pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])
+def test_a_figure_leads_to_its_file_where_it_is_as_large_as_one_likes(
+    reader: Reader, site: Path, name: str
+) -> None:
+    figures = reader.open(f"{name}.html", 390).locator("article figure")
+    files = figures.locator("a.xs-enlarge > img").evaluate_all(
+        "all => all.map(image => [image.parentElement.pathname, new URL(image.src).pathname])"
+    )
+    assert len(files) == figures.count() > 0
+    assert all(link == shown and (site / link.lstrip("/")).is_file() for link, shown in files)
+
+
 def test_icons_are_drawn_from_a_local_font(reader: Reader) -> None:
     families = reader.open("index.html").evaluate(
         "async () => { await document.fonts.ready; return [...document.fonts]"

@@ -1,4 +1,7 @@
-"""The reference: a page for each module, and the short indices that lead to them."""
+"""The reference: a page for each module, and the short indices that lead to them.
+
+What autodoc writes on these pages is mended: :func:`keep_whole` and :func:`hide_long_values`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ import itertools
 import pkgutil
 import re
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
 
 import xsquared
 from xsquared.book.project import Project
@@ -59,3 +66,23 @@ def write_pages(project: Project) -> None:
         path = project.api / name
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+
+
+def keep_whole(
+    _app: object, what: str, _name: str, _obj: object, _options: object, lines: list[str]
+) -> None:
+    """Let a constant's text be text to napoleon, to which a first colon ends a type."""
+    if what in ("attribute", "data", "property") and lines:
+        lines[0] = f": {lines[0]}"
+
+
+def hide_long_values(_app: object, doctree: nodes.document) -> None:
+    """Show a constant's value where it says something at a glance, and no table or function."""
+
+    def long(node: Any) -> bool:
+        return isinstance(node, addnodes.desc_annotation) and (
+            len(text := node.astext()) > 60 and text.lstrip().startswith("=")
+        )
+
+    for value in list(doctree.findall(long)):
+        value.parent.remove(value)

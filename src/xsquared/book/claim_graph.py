@@ -10,14 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 #: Size of a box, gaps between columns and rows, and the width of a sign, in pixels.
-_HEIGHT, _GAP, _ROW, _SIGN = 40, 48, 54, 7.4
+_HEIGHT, _GAP, _ROW, _SIGN = 56, 36, 70, 7.4
 #: The outline of each kind for a box of width w: corners square, cut, round and pointed.
 SHAPES = {
-    "equation": "M0 0H{w}V40H0Z",
-    "amended form": "M10 0H{x}L{w} 10V30L{x} 40H10L0 30V10Z",
-    "holds": "M16 0H{y}Q{w} 0 {w} 20T{y} 40H16Q0 40 0 20T16 0Z",
-    "fails": "M16 0H{y}L{w} 20L{y} 40H16L0 20Z",
-    "not judged": "M0 0H{w}L{y} 40H16Z",
+    "equation": "M0 0H{w}V56H0Z",
+    "amended form": "M10 0H{x}L{w} 10V46L{x} 56H10L0 46V10Z",
+    "holds": "M16 0H{y}Q{w} 0 {w} 28T{y} 56H16Q0 56 0 28T16 0Z",
+    "fails": "M16 0H{y}L{w} 28L{y} 56H16L0 28Z",
+    "not judged": "M0 0H{w}L{y} 56H16Z",
 }
 
 
@@ -38,9 +38,17 @@ class Node:
     href: str
 
     @property
+    def lines(self) -> tuple[str, str, str]:
+        """Its text: the key, in two lines as short as its hyphens let them be, and the kind."""
+        whole = len(self.key)
+        ends = [place + 1 for place, sign in enumerate(self.key) if sign == "-"] or [whole]
+        end = min(ends, key=lambda place: max(place, whole - place))
+        return self.key[:end], self.key[end:], self.kind
+
+    @property
     def width(self) -> float:
         """Of its box, in pixels."""
-        return 32 + _SIGN * max(len(self.key), len(self.kind))
+        return 28 + _SIGN * max(map(len, self.lines))
 
 
 def columns(
@@ -103,11 +111,14 @@ def draw(nodes: Mapping[str, Node], rests: Mapping[str, Sequence[str]], title: s
                 lines.append(f"M{left + w:.0f} {y + _HEIGHT / 2:.0f}h{wide - w:.0f}")
             outline = SHAPES[node.kind].format(w=w, x=w - 10, y=w - 16)
             says = html.escape(f"{key}, {node.kind}: {node.says}")
+            texts = "".join(
+                f'<text x="{w / 2:.0f}" y="{at}">{line}</text>'
+                for line, at in zip(node.lines, (18, 32, 47), strict=True)
+            )
             boxes.append(
                 f'<a href="{node.href}" aria-label="{says}" class="{node.kind.replace(" ", "-")}" '
                 f'transform="translate({left:.0f} {y:.0f})"><title>{says}</title>'
-                f'<path d="{outline}"/><text x="{w / 2:.0f}" y="17">{key}</text>'
-                f'<text x="{w / 2:.0f}" y="33">{node.kind}</text></a>'
+                f'<path d="{outline}"/>{texts}</a>'
             )
             y += _ROW
         left, height = left + wide + _GAP, max(height, y)

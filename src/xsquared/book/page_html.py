@@ -91,7 +91,8 @@ def reserve_room(body: str) -> str:
 
 
 def size_images(body: str, files: dict[str, Path]) -> str:
-    """Say how large each picture is, and let all but the first wait until they are near.
+    """Say how large each picture is, let all but the first wait until they are near, and have each
+    lead to its file, where a phone shows it as large as one likes.
 
     Args:
         files: pictures by the name that the page has for them.
@@ -103,9 +104,22 @@ def size_images(body: str, files: dict[str, Path]) -> str:
         seen += 1
         width, height = imagesize.get(files[found["name"]])
         waits = ' loading="lazy" decoding="async"' if seen > 1 else ""
-        return f'<img width="{width:.0f}" height="{height:.0f}"{waits} {found["rest"]}'
+        shown = f'<img width="{width:.0f}" height="{height:.0f}"{waits} {found["rest"]}>'
+        return f'<a class="xs-enlarge" href="{found["path"]}">{shown}</a>'
 
-    return re.sub(r'<img (?P<rest>[^>]*src="[^"]*_images/(?P<name>[^"]+)")', sized, body)
+    # Sphinx does so where an image has a width.
+    body = re.sub(r'<a class="[^"]*\bimage-reference"[^>]*>(<img [^>]*>)\s*</a>', r"\1", body)
+    pattern = r'<img (?P<rest>[^>]*src="(?P<path>[^"]*_images/(?P<name>[^"]+))"[^>]*)>'
+    return re.sub(pattern, sized, body)
+
+
+def part_names(body: str) -> str:
+    """Let names in code be broken where their parts end, before they are broken anywhere else."""
+
+    def parted(found: re.Match[str]) -> str:
+        return re.sub(r"(?<=\w)([._/(=,]+)(?=\w)", r"\1<wbr>", found[0])
+
+    return re.sub(r'(?<=<span class="pre">)[^<&]{12,}(?=</span>)', parted, body)
 
 
 def mark_long_tables(body: str) -> str:
@@ -125,7 +139,7 @@ def mend_body(body: str, files: dict[str, Path]) -> str:
     body = body.replace(' aria-label="Toggle hidden content"', "")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = re.sub(r'(<a class="headerlink" [^>]*?)title=', r"\1aria-label=", body)
-    return size_images(reserve_room(mark_long_tables(body)), files)
+    return part_names(size_images(reserve_room(mark_long_tables(body)), files))
 
 
 def mend_page(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Classes of cells that open with a verdict's mark.
 _MARKS = {"✔": "holds", "✘": "fails"}
+#: A cell of numbers only, such as an interval, which no line break may part.
+_NUMBERS = re.compile(r"[\d.,()\[\]–±+e -]+")
 
 
 class PageTables:
@@ -51,6 +54,7 @@ class PageTables:
                 if claims and head == "Entry" != cell:
                     cell = f"{{ref}}`{cell} <claim-{cell}>`"
                 kind = "number" if number else _MARKS.get(cell[:1], "")
+                kind = kind or ("unbroken" if _NUMBERS.fullmatch(cell) else "")
                 entry = nodes.entry(classes=[kind] if kind else [])
                 made += entry
                 entry += parsed(nodes.paragraph(), cell)

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _NAMES = ("le", "ge", "approx", "to", "infty", "cdot", "times", "otimes", "sum", "int", "prod")
 _SIGNS = dict(zip(_NAMES, "≤≥≈→∞·×⊗∑∫∏", strict=True))
 _SIGNS |= {name: name for name in ("sqrt", "log", "exp", "min", "max")}
-_UNREAD = (nodes.literal_block, nodes.comment, nodes.raw, nodes.title, nodes.section, addnodes.desc)
+_UNREAD = (
+    *(nodes.literal_block, nodes.comment, nodes.raw, nodes.title, nodes.section),
+    *(addnodes.desc, addnodes.desc_signature),
+)
 
 
 def readable(tex: str) -> str:

@@ -26,7 +26,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.book import downloads, explore, metadata, search, verdicts
-from xsquared.book.api_pages import write_rooms
+from xsquared.book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared.book.how_made import HowMade
 from xsquared.book.page_html import mend_page
 from xsquared.book.page_tables import NameHiddenCode
@@ -156,6 +156,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_post_transform(NameHiddenCode)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("config-inited", metadata.set_addresses, priority=100)
+    app.setup_extension("sphinx.ext.autodoc")  # whose event follows
+    app.connect("autodoc-process-docstring", keep_whole, priority=100)  # before napoleon
+    app.connect("doctree-read", hide_long_values)
     app.connect("html-page-context", metadata.add_metadata)
     app.connect("html-page-context", mend_page, priority=900)
     app.connect("doctree-resolved", search.collect)

@@ -15,6 +15,7 @@ import nbformat
 from xsquared.book.claim_graph import Node, as_table, draw
 from xsquared.book.project import BookError, Project, records
 from xsquared.book.proofs import read_proofs
+from xsquared.book.search import readable
 from xsquared.checks import check_choice
 from xsquared.papers.coverage import places
 from xsquared.papers.errata import errata
@@ -238,7 +239,10 @@ def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
     def node(key: str) -> Node:
         if key in entries:
             kind = {"✔": "holds", "✘": "fails"}.get(entries[key].mark, "not judged")
-            return Node(key, kind, entries[key].claim.statement, f"#claim-{key}")
+            said = re.sub(
+                r"\$(.*?)\$", lambda found: readable(found[1]), entries[key].claim.statement
+            )
+            return Node(key, kind, said, f"#claim-{key}")
         if key in amended:
             return Node(key, "amended form", "see the errata", f"errata.html#erratum-{key}")
         marked = (f"chapters/{name}" for name, text in texts.items() if f"`{key}`" in text)
