@@ -20,6 +20,7 @@ from xsquared.pictures import (
     PLOTTED,
     PNG,
     SVG,
+    as_png,
     as_svg,
     bundle,
     picture_of,
@@ -110,6 +111,23 @@ def test_a_figure_that_asks_for_pixels_gets_twice_as_many() -> None:
     assert kind == PNG
     assert image.size[0] // 2 == bundle(fig)[1][PNG]["width"]
     assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_two_colour_maps_stay_smooth_in_256_colours() -> None:
+    fig, axes = plt.subplots(1, 2, width_ratios=[6, 1])
+    ramp = np.linspace(-1, 1, 200)
+    axes[0].imshow(np.outer(ramp, ramp), aspect="auto")
+    axes[1].imshow(ramp[:, None], cmap="RdBu", aspect="auto")
+    whole = io.BytesIO()
+    fig.savefig(whole, format="png", dpi=2 * fig.dpi, bbox_inches="tight")
+
+    def seen(file: bytes) -> np.ndarray:
+        """As the eye does, which takes some pixels together."""
+        image = Image.open(io.BytesIO(file)).convert("RGB")
+        return np.asarray(image.reduce(8), dtype=int)
+
+    apart = np.abs(seen(as_png(fig)) - seen(whole.getvalue())).max(axis=-1)
+    assert np.percentile(apart, 95) < 2, "undithered it is 3"
 
 
 def test_what_would_be_too_heavy_as_svg_is_shown_in_pixels() -> None:

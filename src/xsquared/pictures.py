@@ -76,7 +76,11 @@ def as_png(fig: Figure) -> bytes:
     """The figure in pixels, twice as many a side as it takes on the page, of 256 colours."""
     drawn, small = io.BytesIO(), io.BytesIO()
     fig.savefig(drawn, format="png", dpi=_SHARPNESS * fig.dpi, bbox_inches="tight")
-    image = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    image = Image.open(drawn).convert("RGB")
+    # Dithered, as colour maps have more colours: undithered they show bands.
+    image = image.quantize(palette=image.quantize(256))
+    colours, ground = image.getpalette() or [], 3 * cast(int, image.getpixel((0, 0)))
+    image.putpalette([*colours[:ground], 255, 255, 255, *colours[ground + 3 :]])
     image.save(small, "PNG", optimize=True)
     return small.getvalue()
 

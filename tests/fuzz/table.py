@@ -1526,7 +1526,6 @@ EXEMPT = {
     r"pictures\..*": "takes what matplotlib drew or a notebook holds",
     r"papers\.(gated_units|gelu_linearization)\..*": "takes no argument or a step of a proof",
     r"papers\.errata\.errata": "takes no argument",
-    r"papers\.gated_units\..*|papers\.(gelu_linearization\.)?.*equations": "takes no argument",
     r"book\..*": "called by the command line or Sphinx on the project's own files",
     r"data\.dataset\.from_generator": "what from_target and load come down to",
     r"training\.(first_order\.trained|newton\.\w+)": "solvers call it on what fit has checked",

@@ -48,6 +48,17 @@ def test_a_paper_keeps_its_equations_in_order_and_their_printed_links_apart() ->
 
     assert paper.equation("k", "1", "t")(links) is links
     paper.equation("j", "2", "u")(links)
-    first, second = paper.equations
+    assert paper.numbers == {"k": "1", "j": "2"}
+    first, second = paper.equations()
     assert (first.key, first.number, first.title, second.key) == ("k", "1", "t", "j")
     assert (first.steps, first.printed) == ((Step("one", "", a, a),), (Step("printed", "", a, b),))
+
+
+def test_only_what_is_asked_for_is_derived_and_that_once() -> None:
+    paper, asked = Paper(), []
+    for key in "jk":
+        paper.equation(key, "1", "t")(lambda key=key: asked.append(key) or [("one", "", a, a)])
+    assert paper.derive("k") is paper.derive("k")
+    assert asked == ["k"]
+    with pytest.raises(ValueError, match="unknown equation 'i'; known are j, k"):
+        paper.derive("i")

@@ -12,9 +12,9 @@ from xsquared.papers.equations import Equation, Step
 from xsquared.papers.errata import errata
 
 EQUATIONS = (
-    *gated_units.equations(),
-    *gelu_linearization.equations(),
-    *ours_splines.equations(),
+    *gated_units.paper.equations(),
+    *gelu_linearization.paper.equations(),
+    *ours_splines.paper.equations(),
 )
 LINKS = [
     pytest.param(step, id=f"{equation.key}-{step.name}", marks=pytest.mark.proves(equation.key))
@@ -66,12 +66,12 @@ def test_numeric_spot_check_of_every_link(equation: Equation) -> None:
 def test_no_link_goes_missing() -> None:
     """A proof that is no longer there fails no other test."""
     papers = gated_units, gelu_linearization, ours_splines
-    counts = [sum(len((*e.steps, *e.printed)) for e in paper.equations()) for paper in papers]
+    counts = [sum(len((*e.steps, *e.printed)) for e in of.paper.equations()) for of in papers]
     assert counts == [94, 70, 58]
 
 
 def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
-    equations = gated_units.equations()
+    equations = gated_units.paper.equations()
     numbers = [equation.number for equation in equations if equation.number.isdigit()]
     assert numbers == [*map(str, range(1, 18))]
     ours = [equation for equation in equations if equation.number == "ours"]
@@ -80,7 +80,7 @@ def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
 
 
 def test_the_gelu_papers_equations_come_first_and_in_order() -> None:
-    equations = gelu_linearization.equations()
+    equations = gelu_linearization.paper.equations()
     numbers = [equation.number for equation in equations if equation.printed]
     assert numbers == ["1", "Section 2.1.2", "2", "Section 2.1.4", *"3456", "Section 2.3.1"]
     assert all(equation.number == "ours" for equation in equations[len(numbers) :])

@@ -70,9 +70,8 @@ class ProofRole(SphinxRole):
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
-        sources = (gated_units, gelu_linearization, ours_splines)
-        equations = (equation for source in sources for equation in source.equations())
-        number = next((e.number for e in equations if e.key == self.text), "")
+        papers = (source.paper for source in (gated_units, gelu_linearization, ours_splines))
+        number = next((p.numbers[self.text] for p in papers if self.text in p.numbers), "")
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
         node += nodes.Text(f"Eq. {number} {words} · " if number[:1].isdigit() else f"{words} · ")
         node += nodes.literal("", proof.test_name)

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import sympy as sp
+
+from xsquared.checks import check_choice
 
 #: A link as it is written: name, sentence, the two sides. ``printed...`` is the paper's form.
 Link = tuple[str, str, sp.Expr, sp.Expr]
@@ -79,10 +80,16 @@ class Equation:
 
 
 class Paper:
-    """A paper's equations, in the order in which they are written down."""
+    """A paper's equations in the order of their writing, each derived when it is asked for.
+
+    Attributes:
+        numbers: each equation's number by its key, for which sympy has nothing to do.
+    """
 
     def __init__(self) -> None:
-        self._written: list[tuple[str, str, str, Callable[[], Links]]] = []
+        self.numbers: dict[str, str] = {}
+        self._written: dict[str, tuple[str, Callable[[], Links]]] = {}
+        self._derived: dict[str, Equation] = {}
 
     def equation(
         self, key: str, number: str, title: str
@@ -90,22 +97,26 @@ class Paper:
         """Decorate the function that yields an equation's links: see :class:`Equation`."""
 
         def keep(links: Callable[[], Links]) -> Callable[[], Links]:
-            self._written.append((key, number, title, links))
+            self.numbers[key] = number
+            self._written[key] = title, links
             return links
 
         return keep
 
-    def keys(self) -> list[str]:
-        """The equations' keys, for which sympy has nothing to do."""
-        return [key for key, *_ in self._written]
+    def derive(self, key: str) -> Equation:
+        """One equation; sympy works it out on the first call.
 
-    @cached_property
-    def equations(self) -> tuple[Equation, ...]:
-        """Every equation; sympy works them out on the first call."""
-        made = []
-        for key, number, title, links in self._written:
+        Raises:
+            ValueError: a key that the paper does not have.
+        """
+        title, links = self._written[check_choice("equation", key, self._written)]
+        if key not in self._derived:
             steps = tuple(Step(n, says, *map(sp.sympify, sides)) for n, says, *sides in links())
             printed = tuple(step for step in steps if step.name.startswith("printed"))
             others = tuple(step for step in steps if step not in printed)
-            made.append(Equation(key, number, title, others, printed))
-        return tuple(made)
+            self._derived[key] = Equation(key, self.numbers[key], title, others, printed)
+        return self._derived[key]
+
+    def equations(self) -> tuple[Equation, ...]:
+        """Every equation."""
+        return tuple(map(self.derive, self.numbers))

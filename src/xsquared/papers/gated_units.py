@@ -13,7 +13,7 @@ from functools import partial
 
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Links, Paper
+from xsquared.papers.equations import Links, Paper
 from xsquared.truncation import (
     PIECES,
     f,
@@ -29,6 +29,7 @@ from xsquared.truncation import (
     x,
 )
 
+#: The paper's equations in its own order, ours last.
 paper = Paper()
 D, U, u, G, g, d = sp.symbols("D U u G g d", real=True)
 _Di, _Ui, _ui = (sp.symbols(f"{letter}0:5", real=True) for letter in "DUu")
@@ -36,11 +37,6 @@ _F = sp.symbols("F0:6", real=True)  # values of the target at 0, h, 2h, ...
 _theta, _a, _b, _c, _P = sp.symbols("theta a b c P", positive=True)
 _i, _n = sp.symbols("i n", positive=True, integer=True)
 _Neuron = Callable[[int], sp.Expr]
-
-
-def equations() -> tuple[Equation, ...]:
-    """Every equation, the paper's in its own order, ours last."""
-    return paper.equations
 
 
 # fmt: off

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import product
 
 import sympy as sp
-from sympy.physics.quantum import TensorProduct
 
-from xsquared.papers.equations import Equation, Links, Paper
+from xsquared.papers.equations import Links, Paper
 
+#: The GELU paper's equations in their order, then ours; the tests prove every link.
 paper = Paper()
 z, t = sp.symbols("z t", real=True)
 n = sp.Symbol("n", integer=True, nonnegative=True)
@@ -25,11 +25,6 @@ gelu_tanh = z * (1 + sp.tanh(sp.sqrt(2 / sp.pi) * (z + sp.Rational(44715, 10**6)
 density_term = (-1) ** n * z ** (2 * n) / (2**n * sp.factorial(n))
 cdf_term = (-1) ** n * z ** (2 * n + 1) / (2**n * sp.factorial(n) * (2 * n + 1))
 gelu_term = (-1) ** n * z ** (2 * n + 2) / (2**n * sp.factorial(n) * (2 * n + 1))
-
-
-def equations() -> tuple[Equation, ...]:
-    """The GELU paper's equations in their order, then ours; the tests prove every link."""
-    return paper.equations
 
 
 def partial_sum(term: sp.Expr, count: int) -> sp.Expr:
@@ -50,7 +45,7 @@ def _rows(size: int) -> tuple[sp.Matrix, sp.Matrix]:
 
 def _lifted(w: sp.Matrix, x: sp.Matrix, times: int) -> sp.Expr:
     """The product of the Kronecker powers of w and x."""
-    return (TensorProduct(*[w] * times) * TensorProduct(*[x] * times))[0]
+    return (sp.kronecker_product(*[w] * times) * sp.kronecker_product(*[x] * times))[0]
 
 
 @paper.equation("gl-eq1", "1", "GELU as a product with the distribution function")

@@ -233,7 +233,7 @@ def _made(kind: type, word: str, name: str, row: Mapping[str, Any]) -> Any:
 
 def sources() -> set[str]:
     """Keys of all equations and errata that a claim can use."""
-    equations = {*gated_units.paper.keys(), *gelu_linearization.paper.keys()}
+    equations = {*gated_units.paper.numbers, *gelu_linearization.paper.numbers}
     return equations | {slip.key for slip in errata()}
 
 

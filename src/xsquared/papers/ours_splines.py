@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Links, Paper
+from xsquared.papers.equations import Links, Paper
 from xsquared.splines import equal_cells_constant, error_constant, monospline, x
 from xsquared.truncation import (
     f,
@@ -22,17 +22,13 @@ from xsquared.truncation import (
 )
 from xsquared.truncation import x as place
 
-_paper = Paper()
+#: Our equations on order and constants, in the chapter's order.
+paper = Paper()
 _s = sp.Symbol("s", real=True)
 
 
-def equations() -> tuple[Equation, ...]:
-    """Our equations on order and constants, in the chapter's order."""
-    return _paper.equations
-
-
 # fmt: off
-@_paper.equation("xs-every-order", "ours", "a spline of every order")
+@paper.equation("xs-every-order", "ours", "a spline of every order")
 def _increments() -> Links:
     """A knot's increment is one neuron: gate, p - 1 factors at the knot, one free factor."""
     t = sp.Symbol("t", real=True)
@@ -51,7 +47,7 @@ def _increments() -> Links:
            r1**2 + 4 * (big + r2) * (big - r0))
 
 
-@_paper.equation("xs-equal-cells", "ours", "best constants on equal cells")
+@paper.equation("xs-equal-cells", "ours", "best constants on equal cells")
 def _constants() -> Links:
     """What continuity costs."""
     for (k, r), number in {(2, 0): 720, (3, 0): 30240, (4, 0): 5040**2, (4, 1): 1209600}.items():
@@ -69,7 +65,7 @@ def _constants() -> Links:
                "norm", equal_cells_constant(k, -1) ** 2, error_constant(k, "discontinuous") ** 2)
 
 
-@_paper.equation("xs-equal-cells-gain", "ours", "constructions against the best")
+@paper.equation("xs-equal-cells-gain", "ours", "constructions against the best")
 def _optimal_constructions() -> Links:
     """The constructions' errors against the best, and the shift that closes the gap."""
     def best(k: int) -> sp.Expr:
@@ -94,7 +90,7 @@ def _optimal_constructions() -> Links:
            (line - h**2 / 16).subs(place, 0) / (line - h**2 / 16).subs(place, h / 2), -1)
 
 
-@_paper.equation("xs-complex-roots", "ours", "the best continuous cubics cannot be neurons")
+@paper.equation("xs-complex-roots", "ours", "the best continuous cubics cannot be neurons")
 def _complex_roots() -> Links:
     """The increment of the best continuous cubic spline has complex roots at every knot."""
     error = monospline(4, 0)
@@ -104,7 +100,7 @@ def _complex_roots() -> Links:
            equal_cells_constant(4, 1) / equal_cells_constant(4, 0), sp.sqrt(21))
 
 
-@_paper.equation("xs-lower-bound", "ours", "no piece does better")
+@paper.equation("xs-lower-bound", "ours", "no piece does better")
 def _legendre_bound() -> Links:
     """The projection on one Legendre polynomial is a mean of f^(k), for any f."""
     any_f = sp.Function("f")(place)
@@ -127,7 +123,7 @@ def _legendre_bound() -> Links:
                error_constant(k, "discontinuous") ** 2 * h ** (2 * k + 1))
 
 
-@_paper.equation("xs-offsets", "ours", "offsets of zeros and ends add")
+@paper.equation("xs-offsets", "ours", "offsets of zeros and ends add")
 def _shares() -> Links:
     """Optimal shares of cells, and why offsets add."""
     first, second, n, offset, m, e = sp.symbols("G1 G2 n K m e", positive=True)
