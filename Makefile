@@ -4,8 +4,9 @@ PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv/bin
 PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
-# One thread a process: two that spin for the same cores take many times as long.
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 2 --dist loadfile
+# One thread a process: two that spin for the same cores take many times as long. Three processes keep two cores at
+# work while some test waits, for a worker that was killed or a page that loads.
+PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 3 --dist loadfile
 REPLAY := --nbval --nbval-current-env
 
 .PHONY: book pdf test test-fast speedrun lab studies replay-old-cpu clean distclean
@@ -17,12 +18,12 @@ book: .venv/installed
 pdf: .venv/installed
 	$(VENV)/xsquared pdf
 
-# Chapters come first, as a long one at the end would keep one core waiting.
+# Long files come first, as one at the end would keep the other cores waiting.
 test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	$(PYTEST) book/chapters tests $(REPLAY) --no-loadscope-reorder
+	$(PYTEST) book/chapters tests/training tests $(REPLAY) --no-loadscope-reorder
 
 # What a change is tried with while it is made: no chapters, no network, no browser, nothing slow.
 test-fast: .venv/installed
