@@ -29,6 +29,7 @@ def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> None:
+    assert STUDIES[name].name == name
     found = read(STUDIES[name])
     assert set(found) == set(STUDIES[name].trials)
     # A forward pass that says it misses its spline has an error all the same.

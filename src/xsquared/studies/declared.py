@@ -6,9 +6,9 @@ A study's rows are committed in ``results/NAME.csv``, and chapters read them the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from functools import cache
 
 from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
@@ -205,17 +205,13 @@ def quality_trials() -> tuple[Trial, ...]:
     )
 
 
-def _declared() -> tuple[Study, ...]:
-    grown = {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
-    # Runs that end early, for the sample.
-    narrow = tuple(trial for trial in table1_trials(widths=(2,), seeds=2) if trial.unit == "glu")
-    narrow_smooth = smooth_trials(widths=(2,), seeds=2)
-    smooth_line = smooth_line_trials()
-    short = map_trials("short", (2,), (8,))
-    maps = (*map_trials(), *map_trials("optimal", features=(16, 64)))
-    quality = quality_trials()
+def _grown() -> dict[str, str]:
+    return {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
+
+
+def _line() -> Study:
     every = range(1, 51)
-    line = tuple(
+    trials = tuple(
         trial
         for protocol in LINE_PROTOCOLS
         for trial in (
@@ -223,74 +219,107 @@ def _declared() -> tuple[Study, ...]:
             *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
         )
     ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
-    return (
-        Study(
-            "line",
-            "MLP, GLU and GQU of every width on the paper's target in one dimension",
-            {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
-            line,
-            # Where wider fits from random gates end, processors don't agree upon.
-            tuple(
-                trial
-                for trial in line
-                if (trial.n_hidden, trial.seed) == (2 if trial.protocol == "varpro" else 5, 0)
-            ),
-        ),
-        Study(
-            "table1",
-            "MLP, GLU and GQU on problems of two to eight inputs",
-            grown,
-            (
-                *narrow,
-                *table1_trials(),
-                *table1_trials(OTHERS, seeds=FEWER_SEEDS),
-                *curve_trials(),
-            ),
-            tuple(trial for trial in narrow if trial.seed == 0),
-            run_scaling,
-        ),
-        Study(
-            "smooth_gates",
-            "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
-            {"held-out": grown["held-out"]},
-            (*narrow_smooth, *smooth_trials()),
-            tuple(trial for trial in narrow_smooth if trial.seed == 0),
-            run_scaling,
-        ),
-        Study(
-            "smooth_line",
-            "MLPs with GELU and SiLU gates on two analytic targets of one input",
-            {
-                "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable "
-                "projection with a ridge of 1e-14, once and with twice the iterations; and the "
-                "same starts frozen; judged on the 500 training points"
-            },
-            smooth_line,
-            # Linear least squares, which every processor solves alike.
-            tuple(t for t in smooth_line if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
-        ),
-        Study(
-            "learned_maps",
-            "Two networks whose product is fitted to GELU(W x), wide enough for their features",
-            MAP_PROTOCOLS,
-            (*short, *maps),
-            short,
-            run_map,
-        ),
-        Study(
-            "quality",
-            "MLP, GLU and GQU on targets of one variable of every kind",
-            {
-                "integral": "the integral of the squared error; integral_rmse is judged",
-                "equidistant": "400 equidistant points; integral_rmse is judged",
-            },
-            quality,
-            tuple(t for t in quality if (t.n_hidden, t.solver) == (5, "free_knots"))[::12],
+    return Study(
+        "line",
+        "MLP, GLU and GQU of every width on the paper's target in one dimension",
+        {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+        trials,
+        # Where wider fits from random gates end, processors don't agree upon.
+        tuple(
+            trial
+            for trial in trials
+            if (trial.n_hidden, trial.seed) == (2 if trial.protocol == "varpro" else 5, 0)
         ),
     )
+
+
+def _table1() -> Study:
+    # Runs that end early, for the sample.
+    narrow = tuple(trial for trial in table1_trials(widths=(2,), seeds=2) if trial.unit == "glu")
+    others = table1_trials(OTHERS, seeds=FEWER_SEEDS)
+    return Study(
+        "table1",
+        "MLP, GLU and GQU on problems of two to eight inputs",
+        _grown(),
+        (*narrow, *table1_trials(), *others, *curve_trials()),
+        tuple(trial for trial in narrow if trial.seed == 0),
+        run_scaling,
+    )
+
+
+def _smooth_gates() -> Study:
+    narrow = smooth_trials(widths=(2,), seeds=2)
+    return Study(
+        "smooth_gates",
+        "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
+        {"held-out": _grown()["held-out"]},
+        (*narrow, *smooth_trials()),
+        tuple(trial for trial in narrow if trial.seed == 0),
+        run_scaling,
+    )
+
+
+def _smooth_line() -> Study:
+    trials = smooth_line_trials()
+    return Study(
+        "smooth_line",
+        "MLPs with GELU and SiLU gates on two analytic targets of one input",
+        {
+            "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable "
+            "projection with a ridge of 1e-14, once and with twice the iterations; and the "
+            "same starts frozen; judged on the 500 training points"
+        },
+        trials,
+        # Linear least squares, which every processor solves alike.
+        tuple(t for t in trials if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
+    )
+
+
+def _learned_maps() -> Study:
+    short = map_trials("short", (2,), (8,))
+    return Study(
+        "learned_maps",
+        "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+        MAP_PROTOCOLS,
+        (*short, *map_trials(), *map_trials("optimal", features=(16, 64))),
+        short,
+        run_map,
+    )
+
+
+def _quality() -> Study:
+    trials = quality_trials()
+    return Study(
+        "quality",
+        "MLP, GLU and GQU on targets of one variable of every kind",
+        {
+            "integral": "the integral of the squared error; integral_rmse is judged",
+            "equidistant": "400 equidistant points; integral_rmse is judged",
+        },
+        trials,
+        tuple(t for t in trials if (t.n_hidden, t.solver) == (5, "free_knots"))[::12],
+    )
+
+
+class _Studies(Mapping[str, Study]):
+    """Each study is declared when it is asked for: some have more than a thousand trials."""
+
+    def __init__(self, *declare: Callable[[], Study]) -> None:
+        self._declare = {one.__name__.removeprefix("_"): cache(one) for one in declare}
+
+    def __getitem__(self, name: str) -> Study:
+        return self._declare[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declare)
+
+    def __len__(self) -> int:
+        return len(self._declare)
 
 
 #: Every study by name.
 #:
 #: :meta hide-value:
-STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _declared()})
+STUDIES: Mapping[str, Study] = _Studies(
+    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality
+)
