@@ -18,12 +18,12 @@ book: .venv/installed
 pdf: .venv/installed
 	$(VENV)/xsquared pdf
 
-# Long files come first, as one at the end would keep the other cores waiting.
+# In the order of tests/conftest.py, where long files come first.
 test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	$(PYTEST) book/chapters tests/training tests $(REPLAY) --no-loadscope-reorder
+	$(PYTEST) book/chapters tests $(REPLAY) --no-loadscope-reorder
 
 # What a change is tried with while it is made: no chapters, no network, no browser, nothing slow.
 test-fast: .venv/installed
