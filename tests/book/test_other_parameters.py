@@ -42,7 +42,7 @@ CASES: dict[str, dict[str, Any]] = {
     "06_gated_quadratic_unit": {
         "expression": "sin(5*x)",
         "domain": (0, 1.5),
-        "widths": [10, 11],
+        "widths": [4, 10, 11],
         "wide": [12, 14],
         "jobs": 1,
     },
