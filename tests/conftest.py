@@ -64,8 +64,9 @@ class Recorder:
         properties = dict(report.user_properties)
         if (key := properties.get("proves")) is None:
             return
-        row = proofs.setdefault(key, {"tests": {}, "as_printed": None})
+        row = proofs.setdefault(key, {"tests": {}, "checks": 0, "as_printed": None})
         row["tests"][report.nodeid] = report.outcome
+        row["checks"] += properties.get("checks", 1)
         if "as_printed" in properties:
             row["as_printed"] = properties["as_printed"]
 

@@ -75,5 +75,5 @@ def test_a_change_in_a_source_alone_is_noticed(
 def test_marks(
     passed: bool, as_printed: bool | None, in_errata: bool, words: str, kind: str
 ) -> None:
-    proof = Proof("k", ("tests/test_a.py::test_b[k]",), passed, as_printed)
+    proof = Proof("k", ("tests/test_a.py::test_b[k]",), 1, passed, as_printed)
     assert mark(proof, in_errata) == (words, kind)

@@ -22,12 +22,14 @@ class Proof:
     Attributes:
         key: of the equation or erratum.
         tests: ids of the tests that prove it.
+        checks: how many statements they prove.
         passed: whether all of them passed.
         as_printed: whether the paper's printed form holds; None where the question has no sense.
     """
 
     key: str
     tests: tuple[str, ...]
+    checks: int
     passed: bool
     as_printed: bool | None
 
@@ -43,8 +45,8 @@ class Proof:
 
     @property
     def counted(self) -> str:
-        """The number of tests in words, ``"1 check"`` or ``"3 checks"``."""
-        return f"{len(self.tests)} check{'' if len(self.tests) == 1 else 's'}"
+        """The number of checks in words, ``"1 check"`` or ``"3 checks"``."""
+        return f"{self.checks} check{'' if self.checks == 1 else 's'}"
 
 
 def run_proofs(project: Project) -> dict[str, Proof]:
@@ -78,7 +80,12 @@ def read_proofs(path: Path) -> dict[str, Proof]:
         raise BookError(f"{path} is missing: `xsquared book` runs the proofs that write it")
     record = json.loads(path.read_text(encoding="utf-8"))
     return {
-        key: Proof(key, tuple(sorted(tests)), {*tests.values()} <= {"passed"}, row["as_printed"])
+        key: Proof(
+            key,
+            tuple(sorted(row["tests"])),
+            row["checks"],
+            {*row["tests"].values()} <= {"passed"},
+            row["as_printed"],
+        )
         for key, row in record.items()
-        for tests in [row["tests"]]
     }
