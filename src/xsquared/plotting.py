@@ -12,13 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from xsquared.checks import check_choice, check_finite_array
-from xsquared.geometry import hinge_segments
 from xsquared.pictures import show_in_notebook
-from xsquared.units import GatedNetwork
 
 if TYPE_CHECKING:
-    # Not at run time: notebooks that only draw have no use for a speedrun's progress bar.
+    # Not at run time: who only draws need not wait for torch, or for a speedrun's progress bar.
     from xsquared.studies.speedrun import UnitRun
+    from xsquared.units import GatedNetwork
 
 #: Look of each unit's lines in every figure; colour, marker and dashes say the same. A unit of
 #: one's own gets its look by an entry of its own.
@@ -78,6 +77,8 @@ def draw_hinges(
     Raises:
         ValueError: as for :func:`xsquared.geometry.hinge_segments`.
     """
+    from xsquared.geometry import hinge_segments
+
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end
         label = f"_hinge {hinge.neuron + 1}"

@@ -353,5 +353,5 @@ def test_the_defaults_are_the_books() -> None:
         patience=3,
         armijo=1e-4,
         halvings=30,
-        elements=4_000_000,
+        elements=400_000,
     )

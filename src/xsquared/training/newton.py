@@ -49,7 +49,8 @@ class Newton:
         patience: sweeps without progress before a stage stops.
         armijo: share of the promised decrease that a backtracking step must bring.
         halvings: of a step, at most.
-        elements: numbers in the arrays of the Hessian columns computed at a time: bounds memory.
+        elements: numbers in the arrays of the Hessian columns computed at a time: few enough for a
+            processor's cache.
     """
 
     name: ClassVar[str] = "newton"
@@ -61,7 +62,7 @@ class Newton:
     patience: int = 3
     armijo: float = 1e-4
     halvings: int = 30
-    elements: int = 4_000_000
+    elements: int = 400_000
 
     def __post_init__(self) -> None:
         check_settings(self)
