@@ -9,7 +9,7 @@ PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 3 --dist loadfile
 REPLAY := --nbval --nbval-current-env
 
-.PHONY: book pdf test test-fast speedrun lab studies replay-old-cpu clean distclean
+.PHONY: book pdf test types replays-and-tests test-fast speedrun lab studies replay-old-cpu clean distclean
 
 book: .venv/installed
 	$(VENV)/xsquared book
@@ -18,11 +18,17 @@ book: .venv/installed
 pdf: .venv/installed
 	$(VENV)/xsquared pdf
 
-# In the order of tests/conftest.py, where long files come first.
+# The types are checked beside the tests, whose processes load for as long.
 test: .venv/installed
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs=2 types replays-and-tests
+
+types:
 	$(VENV)/mypy
+
+# In the order of tests/conftest.py, where long files come first.
+replays-and-tests:
 	$(PYTEST) book/chapters tests $(REPLAY) --no-loadscope-reorder
 
 # What a change is tried with while it is made: no chapters, no network, no browser, nothing slow.

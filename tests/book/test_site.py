@@ -28,6 +28,11 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 LOOKS = [("light", 1280, RULES), ("dark", 390, RULES)]
 #: What is neither colour nor width is judged by these two; the other two for what only they show.
 OTHERS = [("light", 390, COLOURS), ("dark", 1280, COLOURS)]
+#: What a page's width decides, in one question.
+LAYOUT = (
+    "({ clipped: probe.clipped(), orphans: probe.orphans(), "
+    "across: document.documentElement.scrollWidth })"
+)
 EXCEPTIONS = tomllib.loads((HERE / "axe" / "exceptions.toml").read_text()).get("exception", [])
 
 pytestmark = IN_BROWSER
@@ -41,18 +46,15 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
     def visit(name: str) -> dict[str, Any]:
         found = {"shift on a phone": 0.0}
         if name in CHAPTERS:  # where formulas are many
-            found["shift on a phone"] = reader.open(f"{name}.html", 390).evaluate("shift")
+            page = reader.open(f"{name}.html", 390)
+            found |= {"shift on a phone": page.evaluate("shift"), 390: page.evaluate(LAYOUT)}
         page = reader.open(f"{name}.html")
         found |= {"shift": page.evaluate("shift"), "weight": page.evaluate("probe.weight()")}
-        found["formulas"] = page.evaluate("probe.formulas()")
-        for width in (390, 1280):  # the wide one last, whose boxes have settled when it is judged
-            reader.look(width, "light")
+        found |= {"formulas": page.evaluate("probe.formulas()"), 1280: page.evaluate(LAYOUT)}
+        if 390 not in found:
+            reader.look(390, "light")
             page.evaluate("probe.ready()")
-            found[width] = {
-                "clipped": page.evaluate("probe.clipped()"),
-                "orphans": page.evaluate("probe.orphans()"),
-                "across": page.evaluate("document.documentElement.scrollWidth"),
-            }
+            found[390] = page.evaluate(LAYOUT)
         found["broken"] = page.evaluate("probe.pictures()")
         found["silent"] = page.evaluate(
             "[...document.images].filter(i => !i.alt.trim()).map(i => i.src)"
