@@ -58,6 +58,9 @@ def served(path: Path, kind: str) -> bytes:
 class Handler(SimpleHTTPRequestHandler):
     """Serves files as a host of pages does, text compressed; without a line per request."""
 
+    # One connection for many files: each has a port, and too many leave kernels none.
+    protocol_version = "HTTP/1.1"
+
     def log_message(self, *_: Any) -> None:
         pass
 

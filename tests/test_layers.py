@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,12 @@ def test_an_import_is_seen_however_it_is_written(statement: str) -> None:
 
 def test_other_packages_are_no_layers() -> None:
     assert imported_layers("from torch.nn import functional\nimport numpy", "xsquared") == set()
+
+
+def test_verdicts_and_drawings_do_not_wait_for_torch() -> None:
+    code = "import sys, xsquared.papers.claims, xsquared.plotting; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_the_readme_lists_every_room_in_the_order_of_imports() -> None:

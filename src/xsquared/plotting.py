@@ -77,7 +77,7 @@ def draw_hinges(
     Raises:
         ValueError: as for :func:`xsquared.geometry.hinge_segments`.
     """
-    from xsquared.geometry import hinge_segments
+    from xsquared.geometry import hinge_segments  # with torch, which no other drawing needs
 
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end

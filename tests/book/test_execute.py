@@ -152,6 +152,23 @@ def test_a_dead_kernel_is_its_own_chapters_failure(small_project: Project) -> No
 
 
 @pytest.mark.slow
+def test_a_kernel_that_does_not_start_is_started_once_more(
+    small_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does whose port another process has taken."""
+    before = tmp_path / "before"
+    before.mkdir()
+    code = "import os, sys\nfrom pathlib import Path\nstarts = Path(__file__).with_name('starts')\n"
+    code += "if any('ipykernel' in word for word in sys.orig_argv):\n"
+    code += "    starts.open('a').write('x')\n    starts.read_text() == 'x' and os._exit(1)\n"
+    (before / "sitecustomize.py").write_text(code)
+    monkeypatch.setenv("PYTHONPATH", str(before))
+    (run,) = execute(small_project, jobs=1)
+    assert "squared 4" in outputs(run.output)
+    assert (before / "starts").read_text() == "xx"
+
+
+@pytest.mark.slow
 def test_a_chapter_whose_process_dies_is_named(small_project: Project) -> None:
     bad = small_project.notebooks / "02_bad.md"
     bad.write_text(notebook_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"))

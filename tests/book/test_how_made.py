@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -78,12 +80,21 @@ def shown_data(name: str) -> dict[str, list[list[str]]]:
     return found
 
 
+@pytest.fixture(scope="module")
+def still(browser: Any) -> Iterator[Any]:
+    """A tab where no script of a page runs: notes need none."""
+    context = browser.new_context(java_script_enabled=False)
+    yield context.new_page()
+    context.close()
+
+
 class TestInTheBrowser:
     pytestmark = IN_BROWSER
 
     @pytest.mark.parametrize("name", CHAPTERS)
-    def test_every_figure_and_table_has_its_note(self, reader: Reader, name: str) -> None:
-        page = reader.open(f"chapters/{name}.html")
+    def test_every_figure_and_table_has_its_note(self, still: Any, address: str, name: str) -> None:
+        page = still
+        page.goto(f"{address}/chapters/{name}.html")
         shown = page.locator(".cell :is(figure, table)[id]")
         notes = page.locator("details.xs-made")
         assert notes.count() == shown.count() > 2

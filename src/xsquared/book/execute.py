@@ -19,6 +19,7 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, cast
@@ -199,17 +200,25 @@ def _execute_one(
     nbformat.write(read_source(source), plain)
     failure = ""
     start = time.perf_counter()
+    run = partial(
+        papermill.execute_notebook,
+        str(plain),
+        str(output),
+        parameters=parameters,
+        kernel_name="python3",
+        cwd=str(kernel_folder),  # where nbval replays them
+        progress_bar=False,
+        # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
+        extra_arguments=["--log-level=CRITICAL"],
+    )
     try:
-        papermill.execute_notebook(
-            str(plain),
-            str(output),
-            parameters=parameters,
-            kernel_name="python3",
-            cwd=str(kernel_folder),  # where nbval replays them
-            progress_bar=False,
-            # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
-            extra_arguments=["--log-level=CRITICAL"],
-        )
+        try:
+            run()
+        except RuntimeError as error:
+            # Ports are chosen, and when the kernel takes them another process may have been faster.
+            if "died before replying" not in str(error):
+                raise
+            run()
     except PapermillExecutionError as error:
         failure = (
             f"{source.name}, cell {error.cell_index} (In [{error.exec_count}]): "
