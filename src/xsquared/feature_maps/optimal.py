@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count as count_from
-from itertools import islice, tee
+from itertools import islice
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
@@ -110,41 +109,25 @@ def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Leve
     radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
     linear = Level(1, 0, scale / 2, d, d * scale**2 / 4 / whole, 1.0, radius / math.sqrt(d))
     found, rest = [(math.log(scale / 2), linear)], 1 - linear.share
-    for of_degree, carried in copy(_even_levels(d, scale)):
-        higher = (level.multiplicity for log_value, level in found if log_value >= of_degree[0][0])
-        enough = features > 0 and features <= sum(higher)
-        found += of_degree
-        rest -= carried
-        if rest < left_over or carried < left_over / 1000 or enough:
-            break
-    # Rounding must not decide between two levels.
-    return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
-
-
-@cache
-def _even_levels(d: int, scale: float) -> Iterator[tuple[list[tuple[float, Level]], float]]:
-    """Of each even degree the levels, behind logarithms of their values, and what they carry.
-
-    A copy yields them all, and computes none that another copy has.
-    """
-    return tee(_computed_levels(d, scale), 1)[0]
-
-
-def _computed_levels(d: int, scale: float) -> Iterator[tuple[list[tuple[float, Level]], float]]:
-    whole, basis = second_moment(d, scale), _rule(d)[2]
     for degree, matrix in _radial_operators(d, scale):
         count = harmonics(d, degree)
         values, vectors = np.linalg.eigh(matrix)
         order = np.argsort(-np.abs(values))
         kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
         logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-        of_degree = []
+        higher = (level.multiplicity for log_value, level in found if log_value >= logs[0])
+        enough = features > 0 and features <= sum(higher)
         for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
             value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
             sign = math.copysign(1.0, values[i])
             level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
-            of_degree.append((float(log_value), level))
-        yield of_degree, float(np.sum(values[kept] ** 2) / whole)
+            found.append((float(log_value), level))
+        carried = float(np.sum(values[kept] ** 2) / whole)
+        rest -= carried
+        if rest < left_over or carried < left_over / 1000 or enough:
+            break
+    # Rounding must not decide between two levels.
+    return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
 
 
 def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
