@@ -163,7 +163,7 @@ def test_gqu_neurons_have_real_roots(f, way: str) -> None:
 def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
     """Where knots of cubics merge at a kink, and where one neuron's roots are complex."""
     f = target(text)
-    for n in (1, 3, 6):
+    for n in (1, 4):
         gqu, glu = (error(found(f, unit, n).network, f) for unit in ("gqu", "glu"))
         assert gqu <= glu * (1 + 1e-6) + 1e-12
 
