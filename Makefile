@@ -4,9 +4,10 @@ PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv/bin
 PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
-# One thread a process: two that spin for the same cores take many times as long. Three processes keep two cores at
-# work while some test waits, for a worker that was killed or a page that loads.
-PYTEST := OMP_NUM_THREADS=1 $(VENV)/python -m pytest -n 3 --dist loadfile
+# One thread a process: two that spin for the same cores take many times as long. Memory as chapters have it when they
+# are executed. Three processes keep two cores at work while some test waits, for a worker that was killed or a page.
+KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
+PYTEST := $(KERNELS) $(VENV)/python -m pytest -n 3 --dist loadfile
 REPLAY := --nbval --nbval-current-env
 
 .PHONY: book pdf test types replays-and-tests test-fast speedrun lab studies replay-old-cpu clean distclean

@@ -1,9 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 The package is layered: every module imports only from those named before it here.
-``checks`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` → ``geometry`` → ``errors`` →
-``truncation`` → ``data`` → ``constructions`` → ``splines`` → ``feature_maps`` → ``training`` →
-``studies`` → ``tables`` → ``papers`` → ``pictures`` → ``plotting`` → ``book`` → ``cli``.
+``checks`` → ``processes`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` →
+``geometry`` → ``errors`` → ``truncation`` → ``data`` → ``constructions`` → ``splines`` →
+``feature_maps`` → ``training`` → ``studies`` → ``tables`` → ``papers`` → ``pictures`` →
+``plotting`` → ``book`` → ``cli``.
 Numerics never import tables, pictures, plotting, papers or the book's machinery.
 
 What a reader needs for data of one's own can be imported from here::

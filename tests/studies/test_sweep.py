@@ -41,6 +41,7 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
+from xsquared.processes import ENVIRONMENT
 from xsquared.studies import Store, Trial, export, fingerprint, run_sweep, to_frame
 from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
 
@@ -196,8 +197,12 @@ def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("branching_workers")
-def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path) -> None:
+def test_a_trial_that_kills_its_worker_is_tried_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that does so once, one that never does, and one that always does."""
+    for name in ENVIRONMENT:
+        monkeypatch.delenv(name, raising=False)
     (tmp_path / "once").mkdir()
     (once,) = trials(1, folder=str(tmp_path / "once"), once=True)
     always, never = trials(2, folder=str(tmp_path), once=False)
@@ -205,6 +210,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(tmp_path: Path) -> Non
     rows = {row.trial: row for row in on_workers(asked(wanted, die_on_seed_0), 1)}
     assert [rows[trial].status for trial in wanted] == ["completed", "completed", "lost"]
     assert len(rows) == 3
+    assert rows[never].values["memory"] == ENVIRONMENT["MALLOC_TRIM_THRESHOLD_"]
     assert rows[always].message.startswith("its worker processes died, killed or out of memory")
 
 

@@ -32,12 +32,10 @@ from tqdm import tqdm
 
 from xsquared.book.parameters import fitting_value, parameter_defaults
 from xsquared.book.project import BookError, Project, busy, read_source, records
+from xsquared.processes import ENVIRONMENT
 
 _Task = tuple[Path, Path, Path, dict[str, Any]]
-# One thread per kernel: two chapters run side by side, and sums keep the same order of addition
-# whatever the machine's number of cores.
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-KERNEL_ENVIRONMENT = dict.fromkeys((*_THREADS, "PYDEVD_DISABLE_FILE_VALIDATION"), "1")
+KERNEL_ENVIRONMENT = ENVIRONMENT | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
 
 
 @dataclass(frozen=True)

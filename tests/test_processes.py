@@ -1,0 +1,33 @@
+"""The environment that processes of numerics start with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from xsquared.processes import ENVIRONMENT
+
+FREED_AGAIN_AND_AGAIN = """
+import resource
+import numpy as np
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(200):
+    arrays = [np.ones(2**18) for _ in range(4)]  # of two megabytes
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def page_faults(environment: dict[str, str]) -> int:
+    """How often a loop that makes and drops the same arrays gets memory from the system."""
+    command = [sys.executable, "-c", FREED_AGAIN_AND_AGAIN]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="another allocator, which does not read this")
+def test_what_arrays_leave_is_used_again() -> None:
+    plain = {name: value for name, value in os.environ.items() if name not in ENVIRONMENT}
+    assert page_faults(plain | ENVIRONMENT) < page_faults(plain) / 4
