@@ -172,6 +172,21 @@ def test_theme_button_changes_the_theme_and_keeps_the_focus(reader: Reader) -> N
     page.evaluate("localStorage.clear()")
 
 
+def test_nothing_moves_for_who_wants_no_motion(reader: Reader) -> None:
+    page = reader.open("architecture.html", 390)
+    # The theme would slide its sidebar in, and the text beside it would change its width with it.
+    page.set_viewport_size({"width": 1280, "height": 844})
+    moving = (
+        "() => new Promise(done => requestAnimationFrame(() => "
+        "requestAnimationFrame(() => done(document.getAnimations().length))))"
+    )
+    assert page.evaluate(moving) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size({"width": 1280, "height": 844})
+    assert page.evaluate(moving) > 0, "the theme no longer moves: the rule can go"
+
+
 def test_links_to_a_place_are_reached_by_keyboard(reader: Reader) -> None:
     page = reader.open(f"{CHAPTERS[1]}.html")
     link = page.locator("h2 a.headerlink").first
