@@ -56,6 +56,7 @@ def test_no_link_goes_missing() -> None:
     """A proof that is no longer there fails no other test."""
     counts = [sum(len((*e.steps, *e.printed)) for e in paper.equations()) for paper in PAPERS]
     assert counts == [94, 70, 58]
+    assert len(KEYS) == sum(len(paper.numbers) for paper in PAPERS), "a key that two papers use"
 
 
 def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
