@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +27,14 @@ def page_faults(environment: dict[str, str]) -> int:
     command = [sys.executable, "-c", FREED_AGAIN_AND_AGAIN]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return int(done.stdout)
+
+
+def test_tests_and_replays_start_with_it() -> None:
+    makefile = (Path(__file__).parents[1] / "Makefile").read_text(encoding="utf-8")
+    given = re.search(r"^KERNELS := (.+)$", makefile, re.MULTILINE)
+    assert given
+    assert {*given[1].split()} <= {f"{name}={value}" for name, value in ENVIRONMENT.items()}
+    assert sum(name in given[1] for name in ENVIRONMENT if name.startswith("MALLOC")) == 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another allocator, which does not read this")
