@@ -14,7 +14,7 @@ import platform
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
@@ -217,6 +217,9 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
             )
         with local, Client(local, set_as_default=False) as client:
             yield client
+            # One that died is being started again, and Dask cannot end what has not begun.
+            with suppress(TimeoutError):
+                client.wait_for_workers(jobs, timeout=_PATIENCE)
         return
 
     async def answers() -> None:
