@@ -193,9 +193,11 @@ def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: 
     assert seconds[0] == 0
     assert (np.diff(seconds) > 0).all()
     assert (run.network is network, run.iterations) == (True, len(seconds) - 1)
-    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal already.
-    moves = train_gates and unit != "bilinear"
-    assert torch.equal(network.G, gates) is not moves
+    moved = float((network.G.detach() - gates).abs().max())
+    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal already,
+    # and only rounding, which is another on other machines, can say that a step would help.
+    assert (moved > 1e-9) is (train_gates and unit != "bilinear")
+    assert train_gates or moved == 0
 
 
 def test_all_parameters_can_be_one_layer() -> None:
