@@ -168,6 +168,14 @@ def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
         assert gqu <= glu * (1 + 1e-6) + 1e-12
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_narrow_gqus_whose_slope_jumps_compete(n: int) -> None:
+    """Up to the width that ``jumps`` names, although one factor less does not come closer."""
+    f = target("sin(4*x)")
+    smooth = FreeKnots(jumps=n - 1).on_target(f, "gqu", n)
+    assert found(f, "gqu", n).rmse < 0.9 * smooth.rmse
+
+
 @pytest.mark.parametrize("unit", UNITS)
 def test_seeds_change_the_jittered_start_only(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     starts = recorded(monkeypatch)
