@@ -152,8 +152,11 @@ def test_planted_violations_are_found(reader: Reader) -> None:
     "name", ["index", CHAPTERS[1], CHAPTERS[7], "verdicts", "search", "explore", REFERENCE[0]]
 )
 def test_focus_is_seen_on_every_control(reader: Reader, name: str) -> None:
+    page = reader.open(f"{name}.html")
     for theme in ("light", "dark"):
-        page = reader.open(f"{name}.html", theme=theme)
+        reader.look(1280, theme)
+        page.evaluate("probe.ready()")
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
         assert page.evaluate("probe.unfocused()") == []
 
 

@@ -104,25 +104,17 @@ def levels(
 
 @cache
 def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Level, ...]:
-    whole = second_moment(d, scale)
     _, roots, basis = _rule(d)
     radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
-    linear = Level(1, 0, scale / 2, d, d * scale**2 / 4 / whole, 1.0, radius / math.sqrt(d))
+    share = d * scale**2 / 4 / second_moment(d, scale)
+    linear = Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))
     found, rest = [(math.log(scale / 2), linear)], 1 - linear.share
-    for degree, matrix in _radial_operators(d, scale):
-        count = harmonics(d, degree)
-        values, vectors = np.linalg.eigh(matrix)
-        order = np.argsort(-np.abs(values))
-        kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
-        logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-        higher = (level.multiplicity for log_value, level in found if log_value >= logs[0])
+    for own in _by_degree(d, scale):
+        largest, _ = own[0]
+        higher = (level.multiplicity for log_value, level in found if log_value >= largest)
         enough = features > 0 and features <= sum(higher)
-        for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
-            value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
-            sign = math.copysign(1.0, values[i])
-            level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
-            found.append((float(log_value), level))
-        carried = float(np.sum(values[kept] ** 2) / whole)
+        found += own
+        carried = sum(level.share for _, level in own)
         rest -= carried
         if rest < left_over or carried < left_over / 1000 or enough:
             break
@@ -130,26 +122,69 @@ def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Leve
     return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
 
 
-def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
+def _by_degree(d: int, scale: float) -> Iterator[tuple[tuple[float, Level], ...]]:
+    """The levels of each even degree, the largest first, with the logarithms of their values.
+
+    What was found for one call serves the next, which may ask for more degrees.
+    """
+    known, whole, more = _known_degrees(d, scale), second_moment(d, scale), None
+    for degree in range(0, MOST_DEGREE, 2):
+        while degree not in known:
+            more = more or _radial_operators(d, scale, degree)
+            known.update((n, _degree_levels(d, n, matrix, whole)) for n, matrix in next(more))
+        yield known[degree]
+
+
+@cache
+def _known_degrees(d: int, scale: float) -> dict[int, tuple[tuple[float, Level], ...]]:
+    """What :func:`_by_degree` has found of a law so far; it adds to it."""
+    del d, scale
+    return {}
+
+
+def _degree_levels(
+    d: int, degree: int, matrix: np.ndarray, whole: float
+) -> tuple[tuple[float, Level], ...]:
+    """What :func:`_by_degree` gives for one degree, from its radial operator."""
+    count = harmonics(d, degree)
+    values, vectors = np.linalg.eigh(matrix)
+    order = np.argsort(-np.abs(values))
+    kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
+    logs = np.log(np.abs(values[kept])) - math.log(count) / 2
+    basis, found = _rule(d)[2], []
+    for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
+        value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
+        sign = math.copysign(1.0, values[i])
+        level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
+        found.append((float(log_value), level))
+    return tuple(found)
+
+
+def _radial_operators(d: int, scale: float, first: int) -> Iterator[list[tuple[int, np.ndarray]]]:
     """For even degrees, the radial kernel times the root of their number of harmonics, at nodes.
 
-    Each matrix has the roots of the weights on both sides.
+    Each matrix has the roots of the weights on both sides. They come in groups, the first of them
+    that which begins with degree ``first``.
     """
     length, roots, _ = _rule(d)
     rows, columns = np.tril_indices(len(length))
     products = scale * length[rows] * length[columns]
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
+        if first >= most:
+            continue
         t, weights = _angles(d, nodes)
         even = gelu_even(np.outer(products, t))
         # Where directions are rare polynomials overflow, and their products with weights do not.
-        polynomials = _gegenbauer(d, t, weights)
-        wanted = ((n, p) for n, p in islice(polynomials, most) if n >= least and n % 2 == 0)
+        polynomials = islice(_gegenbauer(d, t, weights), most)
+        wanted = ((n, p) for n, p in polynomials if n >= max(least, first) and n % 2 == 0)
         while group := list(islice(wanted, _AT_ONCE)):
             entries = even @ np.column_stack([polynomial for _, polynomial in group])
+            made = []
             for (degree, _), column in zip(group, entries.T, strict=True):
                 matrix = np.empty((len(length), len(length)))
                 matrix[rows, columns] = matrix[columns, rows] = column
-                yield degree, roots[:, None] * matrix * roots
+                made.append((degree, roots[:, None] * matrix * roots))
+            yield made
 
 
 def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
