@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
@@ -141,8 +142,17 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
 
     That is the law of w . x for standard normal x and a row w of length sigma. Errors as above.
     """
-    by_power = hermite_e.herme2poly(hermite_coefficients(degree, sigma))
+    by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
     return by_power / sigma ** np.arange(len(by_power))
+
+
+@cache
+def _hermite_polynomials(degree: int) -> np.ndarray:
+    """He_0 to He_degree, a row each, by power."""
+    rows = np.zeros((degree + 1, degree + 1))
+    for k, row in enumerate(rows):
+        row[: k + 1] = hermite_e.herme2poly([0] * k + [1])
+    return rows
 
 
 def max_error(coefficients: np.ndarray, radius: float) -> float:
