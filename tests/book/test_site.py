@@ -61,6 +61,7 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
         )
         if name != "notation":  # MathJax makes all formulas alike: judged on one page
             page.evaluate("probe.all('mjx-container').forEach(f => f.replaceChildren())")
+        page.evaluate("probe.thin()")
         found["violations"] = []
         looks = [
             *LOOKS,
@@ -145,6 +146,15 @@ def test_planted_violations_are_found(reader: Reader) -> None:
         '\'<p style="color:#aaa;background:#fff">Pale.</p><button style="padding:2rem"></button>\')'
     )
     assert {what[0] for what in reader.judge(RULES)} == {"color-contrast", "button-name"}
+    assert {what[0] for what in reader.judge(COLOURS)} == {"color-contrast"}
+
+
+def test_a_pale_kind_of_word_is_found_though_most_words_are_left_out(reader: Reader) -> None:
+    page = reader.open("architecture.html")
+    page.add_style_tag(content="pre span.kn { color: #ccc !important }")
+    assert page.locator("pre span.kn").count() > 1
+    page.evaluate("probe.thin()")
+    assert page.locator("pre span.kn").count() == 1
     assert {what[0] for what in reader.judge(COLOURS)} == {"color-contrast"}
 
 
