@@ -12,11 +12,14 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from multiprocessing import forkserver
 from pathlib import Path
 
+import dask
 import pandas as pd
 import pyarrow
 import pytest
@@ -177,11 +180,23 @@ def test_processes_give_the_same_rows(tmp_path: Path) -> None:
     assert not there.failures
 
 
+@pytest.fixture
+def branching_workers() -> Iterator[None]:
+    """Dask's workers branch off a process that has loaded what they need, as Dask can do it too."""
+    import distributed  # noqa: F401  (it brings the settings of which one is changed)
+
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["tests.studies.trainers"])
+    forkserver.ensure_running()  # before Dask names what it would load
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        yield
+
+
 def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
     return [Attempt.of(run_trial, trial) for trial in wanted]
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("branching_workers")
 def test_a_trial_that_kills_its_worker_is_tried_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +215,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("branching_workers")
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
     rows = on_workers(asked(wanted, wait_to_be_killed), 2)
