@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from xsquared.studies import run_sweep
+from xsquared_studies import run_sweep
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # worker processes inherit it
 from tests.studies.test_cluster import Cluster

@@ -26,8 +26,9 @@ import torch
 from xsquared.data import sampled
 from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import fit_slope
+from xsquared.splines.free_knots import fit_free_knots
 from xsquared.training import FreeKnots, Newton, fit
-from xsquared.training.free_knots import fit_free_knots
+from xsquared.units import space
 
 UNITS = ("mlp", "glu", "gqu")
 ITERATION_WIDTHS = (25, 50, 100, 200, 400, 800)
@@ -80,11 +81,11 @@ def cost_per_iteration() -> None:
     for unit in UNITS:
         row = []
         for n in ITERATION_WIDTHS:
-            fit_free_knots(PAPER_TARGET, unit, equal_cells(n), 2)
+            fit_free_knots(PAPER_TARGET, space(unit), equal_cells(n), 2)
             best = np.inf
             for _ in range(3):
                 start = time.perf_counter()
-                done = fit_free_knots(PAPER_TARGET, unit, equal_cells(n), 15)
+                done = fit_free_knots(PAPER_TARGET, space(unit), equal_cells(n), 15)
                 best = min(best, (time.perf_counter() - start) / max(done.iterations, 1))
             row.append(best)
         slope = fit_slope(ITERATION_WIDTHS[2:], row[2:])

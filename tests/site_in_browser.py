@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from xsquared.book.project import Project
-from xsquared.book.proofs import run_proofs
-from xsquared.book.render import render
+from xsquared_book.project import Project
+from xsquared_book.proofs import run_proofs
+from xsquared_book.render import render
 
 PROJECT = Project(Path(__file__).parents[1])
 HERE = Path(__file__).parent / "book"

@@ -8,8 +8,8 @@ from textwrap import dedent
 
 import pytest
 
-from xsquared.book.execute import Execution, execute
-from xsquared.book.project import Project
+from xsquared_book.execute import Execution, execute
+from xsquared_book.project import Project
 
 HEADER = dedent(
     """\
@@ -55,7 +55,9 @@ def small_project(tmp_path: Path) -> Project:
 
 def execute_drawing(project: Project, draw: str) -> Execution:
     """The good chapter executed with a cell that draws instead of its own."""
-    style = "import matplotlib.pyplot as plt\nfrom xsquared.plotting import use_style\nuse_style()"
+    style = (
+        "import matplotlib.pyplot as plt\nfrom xsquared_book.plotting import use_style\nuse_style()"
+    )
     (project.notebooks / "01_good.md").write_text(notebook_text(f"{style}\n{draw}"))
     (run,) = execute(project, jobs=1)
     return run

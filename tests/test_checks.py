@@ -27,7 +27,7 @@ from xsquared.checks import (
     check_size,
     quoted,
 )
-from xsquared.training.levenberg_marquardt import DAMPING, Damping
+from xsquared.levenberg_marquardt import DAMPING, Damping
 
 
 def test_a_known_name_passes() -> None:

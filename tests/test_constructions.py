@@ -15,7 +15,6 @@ from scipy.stats import qmc
 
 from xsquared.constructions import (
     CONSTRUCTIONS,
-    combination,
     construction,
     fewest_bilinear,
     hermite_gqu,
@@ -30,6 +29,7 @@ from xsquared.errors import measured_rmse, rmse, sampled_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
 from xsquared.slopes import fit_slope
+from xsquared.splines.spaces import combination
 from xsquared.truncation import h as width
 from xsquared.truncation import leading_constant, leading_term
 from xsquared.truncation import x as place

@@ -11,12 +11,17 @@ import pytest
 import xsquared
 from xsquared.units import PAPER_UNITS
 
-PACKAGE = Path(xsquared.__file__).parent
+PACKAGE = Path(xsquared.__file__).parents[1]
 #: Where the names are given: the records, and what the papers, figures and studies are about.
-NAMING = ("units.py", "plotting.py", "papers/", "book/", "studies/declared", "studies/speedrun")
+NAMING = (
+    "xsquared/units.py",
+    "xsquared_book/",
+    "xsquared_studies/declared",
+    "xsquared_studies/speedrun",
+)
 MODULES = [
     path
-    for path in sorted(PACKAGE.rglob("*.py"))
+    for path in sorted(PACKAGE.glob("xsquared*/**/*.py"))
     if not path.relative_to(PACKAGE).as_posix().startswith(NAMING)
 ]
 

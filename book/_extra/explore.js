@@ -1,5 +1,5 @@
 // Least-squares splines on knots that a reader moves. The same spaces, basis and quadrature as
-// xsquared.training.free_knots: a browser test holds the two together.
+// xsquared.splines.free_knots: a browser test holds the two together.
 (() => {
   "use strict";
   const at = (id) => document.getElementById(id);

@@ -1,11 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
-The package is layered: every module imports only from those named before it here.
-``checks`` → ``processes`` → ``functions`` → ``quadrature`` → ``slopes`` → ``units`` →
-``geometry`` → ``errors`` → ``truncation`` → ``data`` → ``constructions`` → ``splines`` →
-``feature_maps`` → ``training`` → ``studies`` → ``tables`` → ``papers`` → ``pictures`` →
-``plotting`` → ``book`` → ``cli``.
-Numerics never import tables, pictures, plotting, papers or the book's machinery.
+These are the numerics; :mod:`xsquared_studies` runs for hours, :mod:`xsquared_book` makes a book of
+both, and neither is imported here. Every room imports only from those named before it:
+``checks`` → ``processes`` → ``functions`` → ``quadrature`` → ``slopes`` →
+``levenberg_marquardt`` → ``splines`` → ``units`` → ``geometry`` → ``errors`` → ``truncation`` →
+``constructions`` → ``data`` → ``feature_maps`` → ``training``.
 
 What a reader needs for data of one's own can be imported from here::
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
+from xsquared.splines.spaces import combination, increments, shifted
 from xsquared.truncation import PIECES, leading_constant
 from xsquared.units import GatedNetwork, Unit, build, check_network, find_unit, set_parameters
 
@@ -272,38 +273,6 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
     factors = {"G": one[:, :-1], "g": one[:, -1], "U": two[:, :-1], "u": two[:, -1]}
     bias = np.array([constant - centre**2 @ values])
     set_parameters(made, D=np.ones((1, len(one))), d=bias, **factors)
-    return made
-
-
-def combination(directions: np.ndarray) -> np.ndarray:
-    """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
-
-    It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
-
-    Args:
-        directions: (n - 1,) of the gates at the knots inside, 1 to the right and -1 to the left.
-
-    Returns:
-        (n,), one for each cell.
-    """
-    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
-    return -np.diff(left)
-
-
-def increments(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """What each piece has more than the one on its left continued, (n - 1, degree + 1).
-
-    Arguments as for :func:`network_from_pieces`; coefficients in powers of x - t_k, k > 0.
-    """
-    return np.subtract(pieces[1:], shifted(pieces[:-1], np.diff(knots)[:-1]))
-
-
-def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
-    made = np.zeros_like(pieces)
-    for i in range(pieces.shape[1]):
-        for j in range(i, pieces.shape[1]):
-            made[:, i] += math.comb(j, i) * pieces[:, j] * distance ** (j - i)
     return made
 
 

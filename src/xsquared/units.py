@@ -32,6 +32,7 @@ from xsquared.checks import (
     check_size,
     quoted,
 )
+from xsquared.splines.spaces import Space
 
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
 _ROWS = 1024
@@ -227,6 +228,21 @@ def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
         return unit
     find_gate(activation)
     return replace(unit, activation=activation)
+
+
+def space(unit: str | Unit) -> Space:
+    """The spline space of a unit with a ReLU gate: the degree and continuity of its record.
+
+    Raises:
+        ValueError: an unknown unit, another gate, or more than two factors.
+    """
+    record = find_unit(unit)
+    if record.gate.name != "relu" or len(record.factors) > 2:
+        raise ValueError(
+            "free_knots fits relu gates with up to two factors, "
+            f"got unit {record.name!r} with gate {record.gate.name!r}"
+        )
+    return Space(record.degree, record.continuity)
 
 
 def build(

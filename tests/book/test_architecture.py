@@ -9,10 +9,10 @@ from pathlib import Path
 
 import nbformat
 
-from xsquared.book.api_pages import rooms
-from xsquared.book.execute import execute
-from xsquared.book.project import Project
-from xsquared.tables import TABLE_MIME
+from xsquared_book.api_pages import rooms
+from xsquared_book.execute import execute
+from xsquared_book.project import Project
+from xsquared_book.tables import TABLE_MIME
 
 PAGE = (Path(__file__).parents[2] / "book" / "architecture.md").read_text(encoding="utf-8")
 CHECKS = """
@@ -60,4 +60,5 @@ def test_the_page_names_every_room_in_order() -> None:
     named = [
         name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])
     ]
-    assert named == [room.removeprefix("xsquared.") for room in rooms()]
+    numerics = [room.partition(".")[2] for room in rooms() if room.startswith("xsquared.")]
+    assert named == numerics

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from bs4 import BeautifulSoup
 
-from xsquared.book.claim_graph import SHAPES, Node, as_table, columns, draw
+from xsquared_book.claim_graph import SHAPES, Node, as_table, columns, draw
 
 RESTS = {"b": ("a",), "c": ("b",), "d": ("a", "c"), "e": ("a", "elsewhere")}
 KINDS = dict(zip("abcde", SHAPES, strict=True))

@@ -15,13 +15,13 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import commit, git
-from xsquared.book.compare import compare
-from xsquared.book.project import BookError, Project
-from xsquared.cli import main
-from xsquared.papers import VERDICT_MIME
-from xsquared.papers.claims import judge
-from xsquared.papers.ledger import ledger
-from xsquared.tables import TABLE_MIME
+from xsquared_book.cli import main
+from xsquared_book.compare import compare
+from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.papers.claims import judge
+from xsquared_book.papers.ledger import ledger
+from xsquared_book.project import BookError, Project
+from xsquared_book.tables import TABLE_MIME
 
 NAME = "03_constructions"
 RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]

@@ -10,8 +10,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from xsquared.book.downloads import glued, in_words, install_line, write_downloads
-from xsquared.book.project import Project
+from xsquared_book.downloads import glued, in_words, install_line, write_downloads
+from xsquared_book.project import Project
 
 PROJECT = Project(Path(__file__).parents[2])
 

@@ -18,9 +18,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tests.small_project import execute_drawing, notebook_text
-from xsquared.book.execute import execute, keep_timings, select, tidy
-from xsquared.book.project import BookError, Project, find_project
-from xsquared.pictures import SVG, plotted_in
+from xsquared_book.execute import execute, keep_timings, select, tidy
+from xsquared_book.pictures import SVG, plotted_in
+from xsquared_book.project import BookError, Project, find_project
 
 
 def outputs(path: Path) -> str:
@@ -33,7 +33,7 @@ def outputs(path: Path) -> str:
 def test_a_chapters_process_starts_without_what_only_its_kernel_needs() -> None:
     """Each imports the module once more; with sympy and torch that took seconds a chapter."""
     heavy = {"torch", "sympy", "scipy"}
-    code = f"import sys, xsquared.book.execute; print(*{heavy} & set(sys.modules))"
+    code = f"import sys, xsquared_book.execute; print(*{heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
@@ -121,7 +121,7 @@ def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
     small_project: Project,
 ) -> None:
     source = small_project.notebooks / "03_claim.md"
-    settle = "from xsquared.papers.claims import settle\nsettle({'gu-eq9-rate': float(-n)})"
+    settle = "from xsquared_book.papers.claims import settle\nsettle({'gu-eq9-rate': float(-n)})"
     source.write_text(notebook_text(settle))
     (run,) = execute(small_project, only=["03_claim"], jobs=1)
     assert "✔ holds" in outputs(run.output)
@@ -218,7 +218,7 @@ def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
 
 
 def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None:
-    code = "import sys; from pathlib import Path; from xsquared.book.project import *\n"
+    code = "import sys; from pathlib import Path; from xsquared_book.project import *\n"
     code += "with busy(Project(Path(sys.argv[1]))): print('held', flush=True); sys.stdin.read()"
     other = subprocess.Popen(
         [sys.executable, "-c", code, small_project.root],

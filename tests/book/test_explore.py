@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.site_in_browser import PROJECT
-from xsquared.book import explore
-from xsquared.book.explore import TARGETS, law, optimum, read_optima, spline
-from xsquared.book.project import Project
 from xsquared.units import PAPER_UNITS, find_unit
+from xsquared_book import explore
+from xsquared_book.explore import TARGETS, law, optimum, read_optima, spline
+from xsquared_book.project import Project
 
 SCRIPT = PROJECT.book / "_extra" / "explore.js"
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from tests.site_in_browser import IN_BROWSER, PROJECT
-from xsquared.book.explore import STEP, TARGETS, page_data, read_optima
-from xsquared.splines import least_squares_spline_rmse
+from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.units import PAPER_UNITS, find_unit
+from xsquared_book.explore import STEP, TARGETS, page_data, read_optima
 
 pytestmark = IN_BROWSER
 LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]

@@ -12,11 +12,11 @@ import nbformat
 import pytest
 
 from tests.site_in_browser import IN_BROWSER, PROJECT, Reader
-from xsquared.book.how_made import rests_on, write_environment, write_study
-from xsquared.book.metadata import revision
-from xsquared.book.project import Project
-from xsquared.pictures import plotted_in
-from xsquared.tables import TABLE_MIME
+from xsquared_book.how_made import rests_on, write_environment, write_study
+from xsquared_book.metadata import revision
+from xsquared_book.pictures import plotted_in
+from xsquared_book.project import Project
+from xsquared_book.tables import TABLE_MIME
 
 CHAPTERS = [source.stem for source in PROJECT.sources()]
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from xsquared.book.metadata import citation, how_to_cite, pages_of, revision, set_addresses
-from xsquared.book.project import Project
+from xsquared_book.metadata import citation, how_to_cite, pages_of, revision, set_addresses
+from xsquared_book.project import Project
 
 PROJECT = Project(Path(__file__).parents[2])
 SAID = citation(PROJECT)

@@ -15,10 +15,10 @@ from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
 
 from tests.small_project import commit, git
-from xsquared.book.compare import compare
-from xsquared.book.execute import KERNEL_ENVIRONMENT, execute
-from xsquared.book.parameters import fitting_value, parameter_defaults
-from xsquared.book.project import Project, find_project, read_source
+from xsquared_book.compare import compare
+from xsquared_book.execute import KERNEL_ENVIRONMENT, execute
+from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.project import Project, find_project, read_source
 
 #: The points of a picture; optimisers that run their thousands of steps whatever is set; widths and
 #: seeds that 07 has too, where they would take most of a minute.

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from xsquared.book.page_html import (
+from xsquared_book.page_html import (
     SCREEN,
     height_of,
     mark_long_tables,

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from xsquared.book.page_html import mend_body
-from xsquared.papers.claims import settle
-from xsquared.tables import Table
+from xsquared_book.page_html import mend_body
+from xsquared_book.papers.claims import settle
+from xsquared_book.tables import Table
 
 TABLE = Table(
     pd.DataFrame({"unit": ["MLP", "GLU"], "error $e$": [0.25, 0.125]}),
@@ -24,7 +24,7 @@ TABLE = Table(
     ".3f",
 )
 CONF = """
-extensions = ["myst_nb", "xsquared.book.sphinx_ext"]
+extensions = ["myst_nb", "xsquared_book.sphinx_ext"]
 nb_execution_mode = "off"
 myst_enable_extensions = ["dollarmath"]
 numfig = True

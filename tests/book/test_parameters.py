@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.small_project import notebook_text
-from xsquared.book.parameters import fitting_value, parameter_defaults
-from xsquared.book.project import BookError
+from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.project import BookError
 
 
 def test_the_parameters_cell_is_read_as_python(tmp_path: Path) -> None:

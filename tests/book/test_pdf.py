@@ -10,8 +10,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.site_in_browser import CHROMIUM, PROJECT
-from xsquared.book import pdf
-from xsquared.book.project import BookError, Project
+from xsquared_book import pdf
+from xsquared_book.project import BookError, Project
 
 PAGE = """<html><head><link rel="stylesheet" href="_static/a.css"/></head><body>
 <article class="bd-article"><section id="top">

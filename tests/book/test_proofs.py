@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from xsquared.book.project import BookError, Project
-from xsquared.book.proofs import Proof, read_proofs, run_proofs
+from xsquared_book.project import BookError, Project
+from xsquared_book.proofs import Proof, read_proofs, run_proofs
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from xsquared.book import readme
-from xsquared.book.project import BookError, Project
+from xsquared_book import readme
+from xsquared_book.project import BookError, Project
 
 PIXEL = base64.b64encode(b"a picture").decode()
 

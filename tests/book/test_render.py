@@ -6,10 +6,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_output
 
-from xsquared.book.project import BookError, Project, read_source
-from xsquared.book.proofs import Proof
-from xsquared.book.render import check_chapters, render
-from xsquared.book.sphinx_ext import mark
+from xsquared_book.project import BookError, Project, read_source
+from xsquared_book.proofs import Proof
+from xsquared_book.render import check_chapters, render
+from xsquared_book.sphinx_ext import mark
 
 STREAM = new_output("stream", name="stdout", text="4\n")
 TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])

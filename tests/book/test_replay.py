@@ -11,9 +11,9 @@ import nbformat
 import pytest
 
 from tests.small_project import execute_drawing
-from xsquared.book.execute import execute
-from xsquared.book.project import Project
-from xsquared.pictures import SVG
+from xsquared_book.execute import execute
+from xsquared_book.pictures import SVG
+from xsquared_book.project import Project
 
 ROOT = Path(__file__).parents[2]
 

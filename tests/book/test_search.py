@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from sphinx import addnodes
 
-from xsquared.book.search import entries, readable
+from xsquared_book.search import entries, readable
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.site_in_browser import HERE, IN_BROWSER, PROJECT, Reader
-from xsquared.book.api_pages import rooms
+from xsquared_book.api_pages import rooms
 
 CHAPTERS = [f"chapters/{source.stem}" for source in PROJECT.sources()]
 PAGES = [path.stem for path in sorted(PROJECT.book.glob("*.md"))]

@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from xsquared.book import verdicts
-from xsquared.book.project import BookError, Project
-from xsquared.papers import VERDICT_MIME
-from xsquared.papers.claims import judge
-from xsquared.papers.coverage import places
-from xsquared.papers.ledger import Claim, Protocol, ledger
+from xsquared_book import verdicts
+from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.papers.claims import judge
+from xsquared_book.papers.coverage import places
+from xsquared_book.papers.ledger import Claim, Protocol, ledger
+from xsquared_book.project import BookError, Project
 
 GU = ("gated-units", "Eq. 1")
 CLAIMS = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.site_in_browser import IN_BROWSER, PROJECT, Reader
-from xsquared.book.verdicts import Entry, collect
+from xsquared_book.verdicts import Entry, collect
 
 pytestmark = IN_BROWSER
 CLAIMS = "details.xs-verdict"

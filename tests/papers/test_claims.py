@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xsquared.book.project import read_source
-from xsquared.papers import VERDICT_MIME
-from xsquared.papers.claims import Verdict, judge, settle
-from xsquared.papers.ledger import Claim, ClaimError, ledger
+from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.papers.claims import Verdict, judge, settle
+from xsquared_book.papers.ledger import Claim, ClaimError, ledger
+from xsquared_book.project import read_source
 
 SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.md"))
 FIELDS = ("gu-n", "gated-units", "Eq. 1", "s & <t>", "01_a")

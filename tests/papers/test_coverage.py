@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from xsquared.papers import gated_units, gelu_linearization
-from xsquared.papers.coverage import Place, places
-from xsquared.papers.errata import errata
-from xsquared.papers.ledger import ClaimError, ledger
+from xsquared_book.papers import gated_units, gelu_linearization
+from xsquared_book.papers.coverage import Place, places
+from xsquared_book.papers.errata import errata
+from xsquared_book.papers.ledger import ClaimError, ledger
 
 #: What the papers number, and their sections: read off the papers, not off the table.
 NUMBERED = {

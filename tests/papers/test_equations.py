@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sympy as sp
 
-from xsquared.papers.equations import Equation, Links, Paper, Step
+from xsquared_book.papers.equations import Equation, Links, Paper, Step
 
 a, b = sp.symbols("a b", real=True)
 TRUE = Step("square", "the binomial formula", (a + b) ** 2, a**2 + 2 * a * b + b**2)

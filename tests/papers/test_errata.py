@@ -20,13 +20,13 @@ from xsquared.feature_maps.series import gelu, gelu_tanh, largest_error, series_
 from xsquared.feature_maps.tensor import feature_dimension
 from xsquared.functions import target
 from xsquared.geometry import neuron_polynomials, spline_gates
-from xsquared.papers import errata as module
-from xsquared.papers import gated_units, gelu_linearization
-from xsquared.papers.errata import errata
-from xsquared.papers.figures import paper_points
 from xsquared.slopes import fit_slope
 from xsquared.truncation import leading_term
 from xsquared.units import GatedNetwork, build, parameter_count, predict, set_parameters
+from xsquared_book.papers import errata as module
+from xsquared_book.papers import gated_units, gelu_linearization
+from xsquared_book.papers.errata import errata
+from xsquared_book.papers.figures import paper_points
 
 x, h = sp.symbols("x h", positive=True)
 

@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from xsquared.papers.figures import paper_points
-from xsquared.papers.ledger import ledger
-from xsquared.papers.table1 import table1_slopes
 from xsquared.slopes import Slope, fit_slope
-from xsquared.studies.scaling import Scaling
 from xsquared.units import parameter_count
+from xsquared_book.papers.figures import paper_points
+from xsquared_book.papers.ledger import ledger
+from xsquared_book.papers.table1 import table1_slopes
+from xsquared_studies.scaling import Scaling
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from xsquared.papers.errata import errata
-from xsquared.papers.ledger import (
+from xsquared_book.papers.errata import errata
+from xsquared_book.papers.ledger import (
     Claim,
     ClaimError,
     foundations,

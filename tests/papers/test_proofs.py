@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import sympy as sp
 
-from xsquared.papers import gated_units, gelu_linearization, ours_splines
-from xsquared.papers.errata import errata
+from xsquared_book.papers import gated_units, gelu_linearization, ours_splines
+from xsquared_book.papers.errata import errata
 
 PAPERS = gated_units.paper, gelu_linearization.paper, ours_splines.paper
 # By key: sympy derives an equation in the process that tests it, not in each that reads this file.

@@ -29,9 +29,9 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.studies import Store, StoreError, executors, fingerprint, run_sweep
-from xsquared.studies.trial import Scalar, Trial
 from xsquared.units import Gate, Unit, build, predict, register
+from xsquared_studies import Store, StoreError, executors, fingerprint, run_sweep
+from xsquared_studies.trial import Scalar, Trial
 
 ROOT = Path(__file__).parents[2]
 
@@ -241,7 +241,7 @@ def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
 def test_a_scheduler_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    monkeypatch.setattr("xsquared_studies.executors._PATIENCE", 0.5)
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
@@ -256,7 +256,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(
 def test_a_port_that_says_nothing_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xsquared.studies.executors._PATIENCE", 0.5)
+    monkeypatch.setattr("xsquared_studies.executors._PATIENCE", 0.5)
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen()

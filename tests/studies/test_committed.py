@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 from tests.small_project import commit, git
-from xsquared.book.project import Project
-from xsquared.cli import main
-from xsquared.studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
-from xsquared.studies.committed import TOLERANCE, check, compare, drawn, read, run
-from xsquared.studies.executors import RunTrial
-from xsquared.studies.experiment import run_trial
+from xsquared_book.cli import main
+from xsquared_book.project import Project
+from xsquared_studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
+from xsquared_studies.committed import TOLERANCE, check, compare, drawn, read, run
+from xsquared_studies.executors import RunTrial
+from xsquared_studies.experiment import run_trial
 
 ROOT = Path(__file__).parents[2]
 
@@ -136,7 +136,7 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
         return run_trial(trial)
 
     counted.__module__, counted.__qualname__ = run_trial.__module__, "run_trial"
-    monkeypatch.setattr("xsquared.studies.experiment.run_trial", counted)
+    monkeypatch.setattr("xsquared_studies.experiment.run_trial", counted)
     monkeypatch.setattr(committed, "STUDIES", {"small": replace(small, run=counted)})
     wider = replace(small.trials[0], n_hidden=3)
     found = rows("small", [wider, small.trials[4]])

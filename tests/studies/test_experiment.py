@@ -13,10 +13,10 @@ import torch
 
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
-from xsquared.studies import Trial, experiment
-from xsquared.studies.executors import Attempt, attempt
-from xsquared.studies.experiment import dataset, run_trial
 from xsquared.training import FreeKnots, Growth, fit
+from xsquared_studies import Trial, experiment
+from xsquared_studies.executors import Attempt, attempt
+from xsquared_studies.experiment import dataset, run_trial
 
 
 def trial(**changes: object) -> Trial:
@@ -124,7 +124,7 @@ def test_every_way_to_run_out_of_memory_is_tried_again(
         raise error
 
     asked = Attempt.of(run_trial, trial(solver="adamw"))
-    for where in ("xsquared.training.first_order.AdamW.train", "xsquared.studies.experiment.fit"):
+    for where in ("xsquared.training.first_order.AdamW.train", "xsquared_studies.experiment.fit"):
         monkeypatch.setattr(where, run_out)
         row = attempt(asked)
         assert (row.status, str(error) in row.message) == (status, True)

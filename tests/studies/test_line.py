@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from xsquared.functions import target
-from xsquared.studies import STUDIES
-from xsquared.studies.experiment import dataset, run_trial
-from xsquared.studies.line import LINE_PROTOCOLS, line_trials
+from xsquared_studies import STUDIES
+from xsquared_studies.experiment import dataset, run_trial
+from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 
 
 @pytest.mark.parametrize("protocol", LINE_PROTOCOLS)

@@ -11,16 +11,16 @@ from scipy.stats import ttest_1samp
 
 from xsquared.data import load
 from xsquared.errors import rmse
-from xsquared.studies import Result, Trial
-from xsquared.studies.scaling import (
+from xsquared.training import Growth, Newton, fit, grow
+from xsquared.units import PAPER_UNITS, parameter_count
+from xsquared_studies import Result, Trial
+from xsquared_studies.scaling import (
     Scaling,
     error_ratio,
     run_scaling,
     scaling_trials,
     scalings,
 )
-from xsquared.training import Growth, Newton, fit, grow
-from xsquared.units import PAPER_UNITS, parameter_count
 
 
 def row(trial: Trial, status: str = "converged", **values: float) -> Result:

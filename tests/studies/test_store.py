@@ -29,7 +29,7 @@ from tests.studies.trainers import (
     result,
     trials,
 )
-from xsquared.studies import Result, Store, StoreError, fingerprint, run_sweep
+from xsquared_studies import Result, Store, StoreError, fingerprint, run_sweep
 
 
 def stored(path: Path) -> list[int]:

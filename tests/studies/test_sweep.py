@@ -42,8 +42,8 @@ from tests.studies.trainers import (
 )
 from tests.waiting import wait_until
 from xsquared.processes import ENVIRONMENT
-from xsquared.studies import Store, Trial, export, fingerprint, run_sweep, to_frame
-from xsquared.studies.executors import Attempt, RunTrial, attempt, on_workers
+from xsquared_studies import Store, Trial, export, fingerprint, run_sweep, to_frame
+from xsquared_studies.executors import Attempt, RunTrial, attempt, on_workers
 
 
 def threads(_: Trial) -> dict:

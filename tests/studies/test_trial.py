@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.studies.trainers import result, trials
-from xsquared.studies import Result, Trial
-from xsquared.studies.trial import checked_values
+from xsquared_studies import Result, Trial
+from xsquared_studies.trial import checked_values
 
 GOOD: dict[str, Any] = {
     "unit": "glu",

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from xsquared.studies import Store, Trial, run_sweep
-from xsquared.studies.trial import Result, Scalar
+from xsquared_studies import Store, Trial, run_sweep
+from xsquared_studies.trial import Result, Scalar
 
 SOURCES = "0123456789abcdef"
 RUNS: list[Trial] = []

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
+from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.free_knots import fit_free_knots
 from xsquared.training.conversion import real_factors, spline_network
-from xsquared.training.free_knots import fit_free_knots
-from xsquared.training.knot_density import equidistributed_knots
+from xsquared.units import space
 
 
 def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
     """A steep left end: gates open to the left there, so that nothing has to cancel far away."""
     f = target("exp(-20*x)", (0.0, 1.0))
-    spline = fit_free_knots(f, "glu", equidistributed_knots(f, "glu", 12))
+    spline = fit_free_knots(f, space("glu"), equidistributed_knots(f, space("glu"), 12))
     network = spline_network("glu", spline, 12)
     assert network is not None
     opened = network.G[1:, 0].detach().numpy()
@@ -74,8 +75,8 @@ def test_the_gate_at_the_end_of_a_short_cell_opens_to_the_left() -> None:
 def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     """x^3 from -1 on is 3 s - 3 s^2 + s^3 and a constant: two cells take one neuron more."""
     f = target("x**3")
-    spline = fit_free_knots(f, "gqu", np.linspace(-1, 1, 2))
+    spline = fit_free_knots(f, space("gqu"), np.linspace(-1, 1, 2))
     assert spline_network("gqu", spline, 1) is None
-    two = spline_network("gqu", fit_free_knots(f, "gqu", np.array([-1, 1.0])), 2)
+    two = spline_network("gqu", fit_free_knots(f, space("gqu"), np.array([-1, 1.0])), 2)
     assert two is not None
     assert measured_rmse(two, f) < 1e-13

@@ -8,21 +8,22 @@ import numpy as np
 import pytest
 
 from xsquared.functions import PAPER_TARGET
+from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.free_knots import fit_free_knots
 from xsquared.training.directions import alternations, best_directions
-from xsquared.training.free_knots import fit_free_knots
-from xsquared.training.knot_density import equidistributed_knots
 from xsquared.units import PAPER_UNITS as UNITS
+from xsquared.units import space
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_best_directions_are_those_of_a_search_through_all(unit: str) -> None:
-    knots = equidistributed_knots(PAPER_TARGET, unit, 6)
+    knots = equidistributed_knots(PAPER_TARGET, space(unit), 6)
     found = best_directions(PAPER_TARGET, unit, knots, 4)
     errors = sorted(
-        fit_free_knots(PAPER_TARGET, unit, knots, 0, list(ways)).rmse
+        fit_free_knots(PAPER_TARGET, space(unit), knots, 0, list(ways)).rmse
         for ways in itertools.product([-1, 1], repeat=5)
     )
-    reached = [fit_free_knots(PAPER_TARGET, unit, knots, 0, ways).rmse for ways in found]
+    reached = [fit_free_knots(PAPER_TARGET, space(unit), knots, 0, ways).rmse for ways in found]
     np.testing.assert_allclose(sorted(reached)[:3], errors[:3], rtol=1e-6)
     # The first is the best of those that open away from one cell.
     assert (np.diff(found[0]) >= 0).all()

@@ -16,6 +16,7 @@ from xsquared.data.dataset import Dataset, Points, from_target, sampled
 from xsquared.errors import confined_rmse, rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots, neuron_polynomials
+from xsquared.levenberg_marquardt import Damping
 from xsquared.training import (
     LBFGS,
     SOLVERS,
@@ -32,7 +33,6 @@ from xsquared.training import (
     fit,
     solver_from,
 )
-from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
 from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build

@@ -11,17 +11,17 @@ import itertools
 import numpy as np
 import pytest
 
-from xsquared.constructions import combination
 from xsquared.data.dataset import sampled
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
-from xsquared.splines import least_squares_spline_rmse
-from xsquared.studies import STUDIES
-from xsquared.studies.committed import read
-from xsquared.studies.trial import Trial
+from xsquared.splines.constants import least_squares_spline_rmse
+from xsquared.splines.spaces import combination
 from xsquared.training.fit import fit
 from xsquared.training.spline_network import FreeKnots
 from xsquared.units import find_unit
+from xsquared_studies import STUDIES
+from xsquared_studies.committed import read
+from xsquared_studies.trial import Trial
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of the values.
 TOLERANCE, ROUNDING = 1e-3, 1e-10

@@ -7,8 +7,8 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
+from xsquared.splines.free_knots import FreeKnotSpline
 from xsquared.training import Newton
-from xsquared.training.free_knots import FreeKnotSpline
 from xsquared.training.result import STATUSES, Fit, Trained
 from xsquared.training.variable_projection import ProjectedFit
 from xsquared.units import build

@@ -15,11 +15,11 @@ from scipy.integrate import simpson
 from xsquared.data.dataset import from_target, sampled
 from xsquared.functions import PAPER_TARGET, Target, target
 from xsquared.geometry import knots, neuron_polynomials
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.training import spline_network as module
 from xsquared.training.fit import fit
-from xsquared.training.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.training.spline_network import FreeKnots, SplineNetwork
-from xsquared.units import GatedNetwork, Unit, predict
+from xsquared.units import GatedNetwork, Unit, predict, space
 
 UNITS = ["mlp", "glu", "gqu"]
 TARGETS = [PAPER_TARGET, target("exp(2*x)", (0.0, 1.5)), target("x**3")]
@@ -100,7 +100,9 @@ def test_no_network_is_below_the_splines_with_one_cell_more(unit: str) -> None:
         made = found(PAPER_TARGET, unit, n)
         spline = FreeKnots().spline(PAPER_TARGET, unit, n + 1)
         knots_of = made.spline.knots if made.spline is not None else spline.knots
-        free = min(spline, fit_free_knots(PAPER_TARGET, unit, knots_of), key=lambda fit: fit.rmse)
+        free = min(
+            spline, fit_free_knots(PAPER_TARGET, space(unit), knots_of), key=lambda fit: fit.rmse
+        )
         assert free.rmse * (1 - 1e-9) <= made.rmse <= most * free.rmse
 
 
@@ -193,9 +195,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     """The knots from which fits start, none of which moves."""
     starts: list[np.ndarray] = []
 
-    def record(f, unit, knots, _, directions, __) -> FreeKnotSpline:
+    def record(f, shape, knots, _, directions, __) -> FreeKnotSpline:
         starts.append(np.array(knots))
-        return fit_free_knots(f, unit, knots, 0, directions)
+        return fit_free_knots(f, shape, knots, 0, directions)
 
     monkeypatch.setattr(module, "fit_free_knots", record)
     return starts
@@ -218,7 +220,9 @@ def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyP
     assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
     np.testing.assert_array_equal(starts[:3], starts[3:6])
     assert all((knots[0], knots[-1]) == (-1.0, 1.0) for knots in starts)
-    assert made[0].rmse == min(fit_free_knots(PAPER_TARGET, "glu", k, 0).rmse for k in starts[:3])
+    assert made[0].rmse == min(
+        fit_free_knots(PAPER_TARGET, space("glu"), k, 0).rmse for k in starts[:3]
+    )
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -239,7 +243,7 @@ def test_the_best_of_all_starts_is_kept(unit: str) -> None:
 
 def test_the_knot_that_is_least_useful_moves_into_the_worst_cell() -> None:
     knots = np.array([-1.0, -0.99, -0.98, 0.0, 0.5, 1.0])
-    spline = fit_free_knots(target("exp(3*x)"), "mlp", knots, max_iterations=0)
+    spline = fit_free_knots(target("exp(3*x)"), space("mlp"), knots, max_iterations=0)
     moved = module._with_a_knot_moved(target("exp(3*x)"), spline)
     np.testing.assert_allclose(moved, [-1.0, -0.98, 0.0, 0.5, 0.75, 1.0])
 

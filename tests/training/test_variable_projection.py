@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from xsquared.data.dataset import from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
+from xsquared.levenberg_marquardt import Damping
 from xsquared.training import variable_projection as module
-from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,

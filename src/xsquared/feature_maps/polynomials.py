@@ -115,8 +115,7 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
     """Coefficients of GELU(sigma g) in the Hermite polynomials He_k(g), g standard normal.
 
     From GELU'' = phi - phi'' and E phi^(j)(sigma g) = (-1)^(j/2) (j-1)!!/(sqrt(2 pi) s^(j+1)) for
-    even j, with s^2 = 1 + sigma^2; :mod:`xsquared.papers.gelu_linearization` proves both under the
-    key ``xs-hermite-coefficients``.
+    even j, with s^2 = 1 + sigma^2; the book proves both under the key ``xs-hermite-coefficients``.
 
     Returns:
         Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.

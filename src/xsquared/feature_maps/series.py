@@ -7,7 +7,7 @@ GELU-linearization paper) has the terms z/2 and, for n = 0, 1, 2, ...,
 
 and converges everywhere. "N terms" means N of the even terms, beside z/2, which is how the paper
 counts. What the first N terms leave over is never larger than the first term left out, whatever z
-is; :mod:`xsquared.papers.gelu_linearization` proves it under the key ``xs-gelu-remainder``.
+is; :mod:`xsquared_book.papers.gelu_linearization` proves it under the key ``xs-gelu-remainder``.
 """
 
 from __future__ import annotations

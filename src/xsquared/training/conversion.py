@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from xsquared.constructions import network_from_pieces, shifted
+from xsquared.constructions import network_from_pieces
+from xsquared.splines.free_knots import FreeKnotSpline
+from xsquared.splines.spaces import shifted
 from xsquared.training.directions import alternations, directions_of, neuron_sizes
-from xsquared.training.free_knots import FreeKnotSpline
 from xsquared.units import GatedNetwork, Unit
 
 

@@ -14,18 +14,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xsquared.constructions import increments
 from xsquared.functions import Target
-from xsquared.training.free_knots import Model
-from xsquared.training.spline_space import (
+from xsquared.splines.free_knots import Model
+from xsquared.splines.spaces import (
     behind_gates,
+    increments,
     local_basis,
     projection,
     solve_banded,
-    space,
     to_powers,
 )
-from xsquared.units import Unit
+from xsquared.units import Unit, space
 
 #: Combinations of directions that are compared at most.
 _COMBINATIONS = 25_000

@@ -29,15 +29,14 @@ from xsquared.checks import check_choice, check_integer, check_number, check_set
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
+from xsquared.levenberg_marquardt import Damping
 from xsquared.quadrature import on_cells
+from xsquared.splines.density import equidistributed_knots, proportioned_knots
+from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
-from xsquared.training.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
 from xsquared.training.frozen_gates import fit_frozen
-from xsquared.training.knot_density import equidistributed_knots, proportioned_knots
-from xsquared.training.levenberg_marquardt import Damping
 from xsquared.training.result import Gates, Trained
-from xsquared.training.spline_space import space
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
@@ -47,7 +46,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
-from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
+from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: A move must lower the error by this share to be worth another.
 _WORTH = 1e-6
@@ -188,7 +187,7 @@ class FreeKnots:
         kinked = n_hidden <= self.jumps
         if order > 3 and not kinked and best is not None:
             fewer = replace(record, factors=record.factors[:-1])
-            knots = equidistributed_knots(target, fewer, n_hidden + 1)
+            knots = equidistributed_knots(target, space(fewer), n_hidden + 1)
             kinked = self._fit(target, fewer, knots).rmse < best.rmse
         if (kinked and order > 3) or (record.factors and not (best and best.holds)):
             for other in self._with_free_roots(target, record, n_hidden, seed):
@@ -208,7 +207,7 @@ class FreeKnots:
         narrow = n_hidden <= self.narrow
         places = [(free.knots, self.directions) for free in optima[: None if narrow else 1]]
         if narrow:
-            width = np.diff(equidistributed_knots(target, unit, n_hidden + 1))
+            width = np.diff(equidistributed_knots(target, space(unit), n_hidden + 1))
             draw = np.random.default_rng((seed, n_hidden, 1))
             places += [
                 (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
@@ -222,7 +221,7 @@ class FreeKnots:
         spent = 0
         for limit, kept in self._rounds(narrow):
             fits = [
-                fit_free_knots(target, unit, knots, limit, directions, self.damping)
+                fit_free_knots(target, space(unit), knots, limit, directions, self.damping)
                 for knots, directions in tries
             ]
             spent += sum(one.iterations for one in fits)
@@ -292,8 +291,8 @@ class FreeKnots:
 
         Raises:
             ValueError: as for
-                :func:`xsquared.training.knot_density.equidistributed_knots`, or a unit
-                that :func:`xsquared.training.spline_space.space` refuses.
+                :func:`xsquared.splines.density.equidistributed_knots`, or a unit
+                that :func:`xsquared.units.space` refuses.
         """
         fits = self._optima(target, unit, n_cells, seed)
         best = min(fits, key=lambda fit: fit.rmse)
@@ -328,13 +327,15 @@ class FreeKnots:
         knots: np.ndarray,
         directions: np.ndarray | None = None,
     ) -> FreeKnotSpline:
-        return fit_free_knots(target, unit, knots, self.max_iterations, directions, self.damping)
+        return fit_free_knots(
+            target, space(unit), knots, self.max_iterations, directions, self.damping
+        )
 
     def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
         """The starts, each (n_cells + 1,)."""
         check_integer("seed", seed, 0)
         a, b = target.domain[0]
-        plain = equidistributed_knots(target, unit, n_cells)
+        plain = equidistributed_knots(target, space(unit), n_cells)
         if self.start == "equidistant":
             plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))

@@ -42,8 +42,8 @@ from xsquared.checks import (
     check_settings,
 )
 from xsquared.data.dataset import Dataset
+from xsquared.levenberg_marquardt import DAMPING, Damping, descend
 from xsquared.training.least_squares import Solution, solve, solve_ridge
-from xsquared.training.levenberg_marquardt import DAMPING, Damping, descend
 from xsquared.training.result import Gates, Trained
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
@@ -87,7 +87,7 @@ class ProjectedFit:
         linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
         rmse: root of the (weighted) mean square error on the training points; no ridge in it.
         iterations: Levenberg-Marquardt iterations.
-        status: as of :func:`xsquared.training.levenberg_marquardt.descend`.
+        status: as of :func:`xsquared.levenberg_marquardt.descend`.
     """
 
     rows: Rows
@@ -254,7 +254,7 @@ def iterates(
         damping: as there.
 
     Yields:
-        As :func:`xsquared.training.levenberg_marquardt.descend`.
+        As :func:`xsquared.levenberg_marquardt.descend`.
 
     Raises:
         ValueError: a unit with a formula of its own, or rows that do not fit.

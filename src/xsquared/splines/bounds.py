@@ -1,0 +1,229 @@
+"""What no spline can do better: lower bounds of the error of n pieces with free breaks.
+
+Between the zeros of f^(k), optimal cells have equal shares of the integral of abs(f^(k))^s with
+s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` bounds from
+below what any pieces reach that need not meet, whatever their breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from xsquared.checks import check_finite_array, check_integer, check_size, quoted
+from xsquared.functions import Target, interval_of
+from xsquared.quadrature import gauss_legendre
+
+#: Points of the midpoint rule that finds zeros of f^(k) and masses between them.
+_FINE = 200_000
+#: Legendre polynomials beyond the first one that the pieces lack, in a lower bound's projection.
+_MORE_DEGREES = 3
+
+
+@dataclass(frozen=True)
+class Segments:
+    """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
+
+    Attributes:
+        edges: (s + 1,) the interval's ends and the simple zeros between them.
+        masses: (s,) integrals of abs(f^(k))^(1/(k + 1/2)) between neighbouring edges.
+        zero_at_end: whether f^(k) vanishes at the left end, and at the right one.
+        knots: maps shares of the whole mass to places.
+    """
+
+    edges: np.ndarray
+    masses: np.ndarray
+    zero_at_end: tuple[bool, bool]
+    knots: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def zeros(self) -> int:
+        """How many zeros lie inside the interval."""
+        return len(self.masses) - 1
+
+    def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
+        """Cells per segment that make the sum of mass^(2k+1) (cells + extra)^(-2k) least.
+
+        A cell with a zero in its middle counts half for either side. The sum is convex in every
+        segment, so that giving one cell after another where it helps most is optimal.
+
+        Args:
+            order: k.
+            n_cells: of all segments together.
+            extra: (s,) what each segment has beyond its cells.
+
+        Returns:
+            (s,) numbers of cells; None where there are fewer cells than zeros.
+        """
+        if n_cells < self.zeros:
+            return None
+        halves = np.ones(len(self.masses))
+        halves[[0, -1]] = 0.5 if self.zeros else 0.0
+        cells = halves + extra
+        power = -2 * order
+        for _ in range(n_cells - self.zeros):
+            with np.errstate(divide="ignore"):
+                gain = self.masses ** (1 - power) * (cells**power - (cells + 1) ** power)
+            cells[np.argmax(gain)] += 1
+        return cells - extra
+
+
+def segments(target: Target, order: int) -> Segments:
+    """Cut a target's interval at the zeros of its derivative of that order.
+
+    Raises:
+        ValueError: several variables, an order above 12, or a derivative that vanishes everywhere.
+    """
+    interval_of(target)
+    return _segments(target, check_integer("order", order, 1, 12))
+
+
+@lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
+def _segments(target: Target, order: int) -> Segments:
+    a, b = target.domain[0]
+    edges = np.linspace(a, b, _FINE + 1)
+    values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
+    if not values.any():
+        raise ValueError(
+            f"expected a derivative of order {order} that does not vanish, {target.name} has none"
+        )
+    mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
+    mass *= (b - a) / _FINE
+    change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
+    places = np.array([0, *change, _FINE])
+    at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
+    cut, masses = edges[places], np.diff(mass[places])
+    cut.flags.writeable = masses.flags.writeable = False
+    return Segments(
+        cut,
+        masses,
+        (bool(at_ends[0]), bool(at_ends[1])),
+        lambda shares: np.interp(shares * mass[-1], mass, edges),
+    )
+
+
+def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
+    """Lower bounds of the squared error of one polynomial on every interval between grid points.
+
+    By Bessel's inequality, the projections on the Legendre polynomials of degrees k to k + 3 bound
+    the squared error from below. Intervals of more than ``longest`` grid cells get what holds for
+    any interval: the error is no less than the sum over two halves.
+
+    Args:
+        target: a function of one variable.
+        order: k; the polynomial has degree k - 1.
+        grid: (m + 1,) ascending points.
+        longest: grid cells of the longest interval that is projected.
+
+    Returns:
+        (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
+
+    Raises:
+        ValueError: several variables, a number out of bounds, or a grid that does not ascend.
+    """
+    interval_of(target)
+    check_integer("longest", longest, 1)
+    grid = check_finite_array("grid", grid, ndim=1)
+    m, top = len(grid) - 1, check_integer("order", order, 1, 12) + _MORE_DEGREES
+    if m < 1 or not (np.diff(grid) > 0).all():
+        raise ValueError(f"grid: expected at least 2 ascending points, got {quoted(grid)}")
+    check_size("bounds", m + 1, m + 1)
+    # Exact for what must cancel: a polynomial of degree k - 1 times the Legendre polynomials.
+    count = -(-(order + top) // 2)
+    xi, weights = gauss_legendre(count)
+    h = np.diff(grid)[:, None]
+    points = (grid[:-1, None] + h * xi).ravel()
+    values = target(points) * (h * weights).ravel()
+    bounds = np.zeros((m + 1, m + 1))
+    for cells in range(1, m + 1):
+        first = np.arange(m + 1 - cells)
+        middle = first + cells // 2
+        below = bounds[first, middle] + bounds[middle, first + cells]
+        if cells <= longest:
+            places, products = (
+                np.lib.stride_tricks.sliding_window_view(array, cells * count)[::count]
+                for array in (points, values)
+            )
+            width = (grid[cells:] - grid[:-cells])[:, None]
+            z = 2 * (places - grid[first, None]) / width - 1
+            lower, upper = np.ones_like(z), z
+            square = np.zeros(len(first))
+            for j in range(1, top + 1):
+                if j >= order:
+                    projection = np.einsum("ij,ij->i", upper, products)
+                    square += (2 * j + 1) * projection**2 / width[:, 0]
+                lower, upper = upper, ((2 * j + 1) * z * upper - j * lower) / (j + 1)
+            below = np.maximum(below, square)
+        bounds[first, first + cells] = below
+    return bounds
+
+
+def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Lower bounds of the squared error of n pieces with free breaks, for n = 1 to ``most``.
+
+    Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error, and
+    the pieces that remain begin and end at grid points: the least sum over all choices of the
+    cells left out, by dynamic programming, is no more than any spline's squared error.
+
+    Args:
+        bounds: (m + 1, m + 1) of :func:`least_errors`.
+        most: pieces, fewer than m.
+
+    Returns:
+        (most,) bounds, and for every n the (n - 1,) indices of the cells left out.
+
+    Raises:
+        ValueError: bounds that are no square, or a number of pieces out of bounds.
+    """
+    bounds = check_finite_array("bounds", bounds, ndim=2)
+    m = len(bounds) - 1
+    if m < 1 or bounds.shape[1] != m + 1:
+        raise ValueError(f"bounds: expected shape (m + 1, m + 1), got {bounds.shape}")
+    check_integer("most", most, 1, m - 1)
+    # A piece that begins behind the cell j and ends at the grid point i.
+    piece = np.where(np.arange(m)[:, None] < np.arange(m + 1), bounds[1:], np.inf)
+    best, found, chosen = bounds[0], [bounds[0, m]], []
+    for _ in range(most - 1):
+        sums = best[:m, None] + piece
+        chosen.append(sums.argmin(axis=0))
+        best = sums.min(axis=0)
+        found.append(best[m])
+    breaks = []
+    for n in range(most):
+        place, skipped = m, []
+        for choice in reversed(chosen[:n]):
+            place = choice[place]
+            skipped.append(place)
+        breaks.append(np.array(skipped[::-1], dtype=int))
+    return np.array(found), breaks
+
+
+def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
+    """Certified lower bounds of the RMSE of 1 to ``most`` pieces that need not meet.
+
+    The larger one of two grids counts: a coarse one, on which the longest pieces are projected as
+    well, for up to 20 pieces, and one with twelve cells a piece. Both are fine where optimal knots
+    are dense.
+
+    Args:
+        target: a function of one variable.
+        order: k; the pieces have degree k - 1.
+        most: pieces, at most 200.
+
+    Returns:
+        (most,) bounds, by quadrature and in floating point.
+
+    Raises:
+        ValueError: several variables, or a number out of bounds.
+    """
+    cut, length = segments(target, order), float(np.ptp(interval_of(target)))
+    found = np.zeros(check_integer("most", most, 1, 200))
+    for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
+        grid = cut.knots(np.linspace(0, 1, cells + 1))
+        grid[[0, -1]] = interval_of(target)
+        squares, _ = certified_lower_bounds(least_errors(target, order, grid, longest), last)
+        found[:last] = np.maximum(found[:last], np.sqrt(squares / length))
+    return found

@@ -1,0 +1,88 @@
+"""The asymptotically optimal density of knots, from which fits with free knots start.
+
+Of the target its values are asked for, no derivative: a kink or an infinite slope is no obstacle.
+
+References:
+    Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xsquared.checks import check_integer
+from xsquared.functions import Target, interval_of
+from xsquared.quadrature import gauss_legendre
+from xsquared.splines.spaces import EXTRA_NODES, Space
+
+#: Cells of the mesh on which the density of knots is estimated.
+_MESH = 400
+#: A fit of so many cells takes a gibibyte.
+_MOST_CELLS = 20_000
+
+
+def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndarray:
+    """Knots of the asymptotically optimal density, ``abs(f^(k))^s`` with s = 1/(k + 1/2).
+
+    No derivative is taken. On a small cell the error of the best polynomial of degree k - 1 is a
+    multiple of h^(1/s) abs(f^(k)), so its power s is the density's integral there. Cells that hold
+    too much of what there was at first are halved until none does; at a kink, where f^(k) is no
+    function, what they hold vanishes with them.
+
+    Args:
+        target: a function of one variable.
+        shape: the space, of order k.
+        n_cells: number of cells, at least 1.
+
+    Returns:
+        (n_cells + 1,) knots. Where the target is a polynomial of the space's degree they are
+        equidistant.
+
+    Raises:
+        ValueError: several variables, or fewer than one cell.
+            A target whose square has no integral: what narrow cells hold of it only grows.
+        FloatingPointError: values whose squares are not finite.
+    """
+    check_integer("n_cells", n_cells, 1, _MOST_CELLS)
+    a, b = interval_of(target)
+    degree = shape.degree
+    xi, weights = gauss_legendre(degree + EXTRA_NODES)
+    basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
+    basis = np.linalg.qr(basis)[0]
+    edges = np.linspace(a, b, _MESH // 4 + 1)
+    first = 0.0
+    while True:
+        width = np.diff(edges)
+        values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
+        rest = values - values @ basis @ basis.T
+        error = np.sqrt(width * np.sum(rest**2, axis=1))
+        size = np.sqrt(width * np.sum(values**2, axis=1))
+        if not np.isfinite(size).all():
+            raise FloatingPointError(f"the loss is {size.max()}: the target's squares overflow")
+        # What rounding leaves of a polynomial is nothing.
+        error[error < 1e-14 * size] = 0.0
+        mass = error ** (1 / (degree + 1.5))
+        first = first or float(mass.sum())
+        heavy = (mass > 2 / _MESH * first) & (width > 1e-14 * (b - a))
+        if not heavy.any() or len(edges) > 20 * _MESH:
+            break
+        edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
+    narrow = width < 1e-7 * (b - a)
+    if np.sum(size[narrow] ** 2) > 0.5 * np.sum(size**2):
+        pole = edges[:-1][narrow][np.argmax(size[narrow])]
+        raise ValueError(
+            f"expected a target whose square has an integral on ({a:g}, {b:g}), {target.name} "
+            f"grows without bound near {pole:.6g}"
+        )
+    # A floor keeps a share of the knots where the derivative happens to vanish.
+    mass = mass + 0.05 * first * width / (b - a) if first else width
+    share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
+    knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
+    # At a jump all cells would fall together.
+    return proportioned_knots(target, np.maximum(np.diff(knots), 1e-9 * (b - a)))
+
+
+def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
+    """Knots (n + 1,) of cells that fill a target's interval, their widths in proportion to (n,)."""
+    (a, b), share = interval_of(target), np.cumsum(widths)
+    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])

@@ -1,0 +1,291 @@
+"""Splines with free knots in the limit of infinite data: variable projection in one dimension.
+
+A ReLU network of one input is a spline whose knots are its gates. This module fits splines of the
+spaces of :mod:`xsquared.splines.spaces` to a target. The loss is the integral of the squared
+error, taken by Gauss-Legendre nodes that move with the cells. On such nodes the error is a smooth
+function of the knots, whereas on a fixed grid it has a kink whenever a knot passes a point.
+
+Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
+banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
+damped until its matrix is definite. The second derivatives are exact and cost nothing more: a
+piece's derivatives by its knots, at a fixed point, are polynomials of its own degree, so that they
+need the moments of the error and nothing else of the target. An iteration costs time proportional
+to n.
+
+Where the directions of the gates are given, the polynomial behind all gates has to be constant
+(:mod:`xsquared.training.directions`). That is a linear condition on the coefficients of a few
+cells, and one multiplier per power eliminates it from the banded system. Multiplied by them, the
+condition's second derivatives belong to Newton's matrix: those of the same polynomials.
+
+References:
+    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from xsquared.checks import check_finite_array, check_integer
+from xsquared.functions import Target, interval_of
+from xsquared.levenberg_marquardt import Damping, descend
+from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
+from xsquared.splines.spaces import (
+    EXTRA_NODES,
+    Space,
+    assembled,
+    behind_gates,
+    combination,
+    local_basis,
+    local_derivatives,
+    projection,
+    solve_conditioned,
+    spread_rows,
+    to_powers,
+    unknowns_of,
+)
+
+#: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
+_MAX_SHRINK = 0.5
+#: No step makes a cell narrower, in shares of the interval: at a jump of the target they would
+#: shrink until rounding ends it.
+_LEAST_WIDTH = 1e-10
+#: How the damping moves in a fit of knots.
+DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
+
+
+@cache
+def _rule(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Nodes (q,), weights (q,), powers (q, d + 1) there, and what extrapolates to both ends."""
+    xi, weights = gauss_legendre(count)
+    least = min(count, 10)
+    legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
+    to_ends = np.polynomial.legendre.legvander(np.array([-1.0, 1.0]), least - 1)
+    norms = 2 * np.arange(least) + 1
+    ends = (legendre * weights[:, None] * norms) @ to_ends.T
+    return xi, weights, xi[:, None] ** np.arange(degree + 1), ends
+
+
+@dataclass(frozen=True)
+class FreeKnotSpline:
+    """A fitted spline and how the fit went.
+
+    Attributes:
+        knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
+        pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
+        rmse: root mean square error over the interval, by quadrature.
+        iterations: Levenberg-Marquardt iterations, over all starts.
+        status: ``"converged"``, or ``"iterations"`` where the limit came first.
+        directions: (n - 1,) in which gates at the knots inside open so that no other neuron is
+            needed, 1 to the right and -1 to the left; None where the spline is any of its space.
+    """
+
+    knots: np.ndarray
+    pieces: np.ndarray
+    rmse: float
+    iterations: int
+    status: Literal["converged", "iterations"]
+    directions: np.ndarray | None = None
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The spline's values at points of the interval."""
+        last = len(self.pieces) - 1
+        cell = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, last)
+        s = x - self.knots[cell]
+        return sum(self.pieces[cell, j] * s**j for j in range(self.pieces.shape[1]))
+
+
+def fit_free_knots(
+    target: Target,
+    shape: Space,
+    knots: np.ndarray,
+    max_iterations: int = 300,
+    directions: np.ndarray | None = None,
+    damping: Damping = DAMPING,
+) -> FreeKnotSpline:
+    """Fit a spline by variable projection from the given knots.
+
+    Args:
+        target: a function of one variable.
+        shape: the space to fit.
+        knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
+        max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
+        directions: of the gates at the knots inside, if no other neurons are to be needed.
+        damping: how the damping moves, and when the fit ends.
+
+    Raises:
+        ValueError: a target of several variables, knots that are not such, a negative number of
+            iterations, or directions that are not 1 and -1.
+        FloatingPointError: the loss is not finite at the start, or the coefficients at the end.
+    """
+    t = _checked_knots(target, knots)
+    check_integer("max_iterations", max_iterations, 0)
+    signs = None
+    if directions is not None:
+        if np.shape(directions) != (len(t) - 2,) or not (np.abs(directions) == 1).all():
+            raise ValueError(f"expected {len(t) - 2} directions 1 or -1, got {directions}")
+        signs = combination(directions)
+    model = Model(target, shape, signs)
+    state = model.project(t)
+    if not np.isfinite(state.loss):
+        raise FloatingPointError(f"the loss is {state.loss} at the start")
+    limit = max_iterations if len(t) > 2 else 0
+    *_, (state, iterations, status) = descend(state, model.linearise, limit, damping)
+    pieces = to_powers(shape, np.diff(state.knots), state.local)
+    if not np.isfinite(pieces).all():
+        raise FloatingPointError("the spline's coefficients are not finite")
+    return FreeKnotSpline(
+        state.knots,
+        pieces,
+        math.sqrt(state.loss),
+        iterations,
+        status,
+        directions,
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """A projected point: knots, the best coefficients for them, what is left of the target.
+
+    Attributes:
+        knots: (n + 1,).
+        local: (n, m) coefficients of the cells.
+        moments: (n, d + 1) integrals of the error times powers of xi over the cells.
+        jumps: (n - 1,) the error at the knots inside times the jump of the slope.
+        multipliers: (d,) of the condition, if there is one.
+        behind: what the condition's cells hold behind all gates, (cells, d, d + 1).
+        loss: mean square error.
+    """
+
+    knots: np.ndarray
+    local: np.ndarray
+    moments: np.ndarray
+    jumps: np.ndarray
+    multipliers: np.ndarray
+    behind: np.ndarray
+    loss: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """The separable problem; with signs, that combination of the cells has to be constant."""
+
+    target: Target
+    shape: Space
+    signs: np.ndarray | None
+
+    def project(self, t: np.ndarray) -> State:
+        """The best coefficients for fixed knots."""
+        shape, width = self.shape, t[1:] - t[:-1]
+        basis = local_basis(shape.degree)
+        count = max(shape.degree + EXTRA_NODES, -(-LEAST_NODES // len(width)))
+        xi, weights, powers, ends = _rule(shape.degree, count)
+        values = self.target(t[:-1, None] + xi * width[:, None])
+        banded, right, scale = projection(shape, width, (values * weights) @ powers)
+        behind, condition = np.empty(0), None
+        if self.signs is not None:
+            cells = np.flatnonzero(self.signs)
+            behind = behind_gates(shape, t, cells) * self.signs[cells, None, None]
+            rows = behind @ (scale[cells, :, None] * basis.powers).mT
+            condition = spread_rows(rows, cells, shape.block - 1, len(width))
+        solution, multipliers = solve_conditioned(banded, right, condition)
+        local = solution[unknowns_of(len(width), shape.block - 1, shape.size - 2)]
+        pieces = (local * scale) @ basis.powers
+        error = pieces @ powers.T - values
+        loss = float(width @ (error**2 @ weights)) / (t[-1] - t[0])
+        jumps = np.zeros(len(width) - 1)
+        if not shape.smoothness:
+            at = error @ ends
+            jump = (
+                pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
+            )
+            jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
+        moments = (error * weights) @ powers * width[:, None]
+        return State(t, local, moments, jumps, multipliers, behind, loss)
+
+    def linearise(self, state: State) -> Callable[[float], State | None]:
+        """Newton steps of the knots inside."""
+        shape, t = self.shape, state.knots
+        width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
+        basis, derivatives, scale = local_derivatives(shape, width, state.local)
+        root = (derivatives.reshape(-1, shape.degree + 1) @ basis.root).reshape(derivatives.shape)
+        hessian = (width[:, None, None] * root) @ root.mT
+        gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
+        functional, condition = state.moments, None
+        if self.signs is not None:
+            cells = np.flatnonzero(self.signs)
+            rows = state.behind @ derivatives[cells].mT
+            # In these cells also what the multipliers make of a polynomial.
+            functional = state.moments.copy()
+            functional[cells] += state.multipliers @ state.behind
+        over = scale / width[:, None]
+        columns = shape.columns
+        by_left, by_right = over * (functional @ basis.left.T), over * (functional @ basis.right.T)
+        hessian[:, 0, columns] += by_left
+        hessian[:, columns, 0] += by_left
+        hessian[:, block, columns] += by_right
+        hessian[:, columns, block] += by_right
+        twice = np.einsum("kj,pji,ki->kp", state.local * scale, basis.second, functional)
+        twice /= width[:, None] ** 2
+        hessian[:, 0, 0] += twice[:, 0]
+        hessian[:, block, 0] += twice[:, 1]
+        hessian[:, 0, block] += twice[:, 1]
+        hessian[:, block, block] += twice[:, 2]
+        hessian[1:, 0, 0] += state.jumps
+        for cell, knot in ((0, 0), (-1, block)):
+            hessian[cell, knot] = hessian[cell, :, knot] = 0.0
+            hessian[cell, knot, knot], gradient[cell, knot] = 1.0, 0.0
+        if self.signs is not None:
+            rows[cells == 0, :, 0] = 0.0
+            rows[cells == n - 1, :, block] = 0.0
+            condition = spread_rows(rows, cells, block, n)
+        banded, total = assembled(hessian, gradient, block)
+        places = np.arange(n + 1) * block
+        inner = places[1:-1]
+        # Damping in units of the cells' widths, as if log widths were the variables, and no less
+        # than a multiple of the largest entry: directions that the projection has emptied stay
+        # bounded.
+        room = np.minimum(width[:-1], width[1:])
+        size = np.max(np.abs(banded[0, inner]) * room**2) / room**2
+
+        def attempt(damping: float) -> State | None:
+            damped = banded.copy()
+            damped[0, inner] += damping * size
+            try:
+                step = solve_conditioned(damped, -total, condition)[0][places]
+                moved = _limited(t, step)
+                narrow = float((moved[1:] - moved[:-1]).min()) < _LEAST_WIDTH * (t[-1] - t[0])
+                return None if narrow else self.project(moved)
+            except LinAlgError:
+                return None
+
+        return attempt
+
+
+def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Knots after the step, shortened so that no cell shrinks by more than a fixed share."""
+    shrink = (step[:-1] - step[1:]) / (knots[1:] - knots[:-1])
+    return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))
+
+
+def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
+    """Integral of the squared error over each cell, (n,)."""
+    x, weights = on_cells(spline.knots)
+    return np.sum(weights * (spline(x) - target(x)) ** 2, axis=1)
+
+
+def _checked_knots(target: Target, knots: np.ndarray) -> np.ndarray:
+    a, b = interval_of(target)
+    t = check_finite_array("knots", knots)
+    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
+        raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
+    if (t[0], t[-1]) != (a, b):
+        raise ValueError(f"knots: expected them to span ({a:g}, {b:g}), got ({t[0]:g}, {t[-1]:g})")
+    return t

@@ -1,0 +1,268 @@
+"""Splines with free knots at their optimum: Newton's method on the error itself, from f^(k) alone.
+
+On a cell [t, t + h] the error of a piece of degree k - 1 is fixed by f^(k) there and by the error's
+values (and slopes, where the spline has continuous ones) at both ends: what is left of the piece is
+eliminated, and the squared error is a quadratic form with constant matrices. Nothing of size one is
+subtracted from anything of size one, so that errors far below the rounding of f are exact to many
+digits; :mod:`xsquared.splines.free_knots`, which asks for the target's values alone, ends there.
+The sum over cells is minimised over knots and end values together, with the exact Hessian of every
+cell. The target needs two derivatives more than the order; what is found are the smallest errors,
+with which theory is compared, not networks.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.polynomial import legendre
+from scipy.linalg import LinAlgError, solveh_banded
+
+from xsquared.checks import check_finite_array, check_integer, quoted
+from xsquared.functions import Target, interval_of
+from xsquared.quadrature import gauss_legendre
+from xsquared.splines.bounds import segments
+from xsquared.splines.spaces import assembled, unknowns_of
+
+#: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
+_NODES, _ALL_NODES = 10, 160
+#: Cells that a zero of f^(k) saves, roughly: enough to place the first knots.
+_NEAR_A_ZERO = 0.5
+#: A relative decrease of the squared error below this ends the iteration.
+_CONVERGED = 1e-13
+
+
+@dataclass(frozen=True)
+class OptimalKnots:
+    """A stationary spline with free knots.
+
+    Attributes:
+        knots: (n + 1,) ends of the cells.
+        rmse: root mean square error over the interval.
+        iterations: Newton's.
+        converged: whether no step lowered the error any more before the iterations ended.
+    """
+
+    knots: np.ndarray
+    rmse: float
+    iterations: int
+    converged: bool
+
+
+@cache
+def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
+
+    y are the values of f^(k) at the nodes, then the error's values (and slopes) at the left end,
+    then those at the right one.
+    """
+    nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) / 2
+    points, weights = gauss_legendre(count + order)
+    root = np.sqrt(weights)[:, None]
+    # The error caused by each node's Lagrange polynomial: its k-fold integral, up to a piece.
+    vandermonde = legendre.legvander(2 * nodes - 1, count - 1)
+    lagrange = np.linalg.inv(vandermonde)
+    integrals = legendre.legint(lagrange, order, lbnd=-1) / 2**order
+    caused = root * legendre.legval(2 * points - 1, integrals).T
+    pieces = root * legendre.legvander(2 * points - 1, order - 1)
+    # Remove from the pieces what the conditions at the ends fix.
+    ends = []
+    for end in (-1.0, 1.0):
+        for j in range(continuity + 1):
+            row = [legendre.legder(series, j) * 2.0**j for series in np.eye(order)]
+            by_piece = [legendre.legval(end, series) for series in row]
+            by_node = legendre.legval(end, legendre.legder(integrals, j)) * 2.0**j
+            ends.append((by_piece, by_node))
+    if ends:
+        at_piece = np.array([piece for piece, _ in ends])
+        at_node = np.array([node for _, node in ends])
+        to_piece = np.linalg.pinv(at_piece)
+        caused = caused - pieces @ to_piece @ at_node
+        forced = pieces @ to_piece
+        _, _, rows = np.linalg.svd(at_piece)
+        pieces = pieces @ rows[len(ends) :].T
+    else:
+        forced = np.zeros((len(points), 0))
+    if pieces.shape[1]:
+        basis, _ = np.linalg.qr(pieces)
+        caused = caused - basis @ (basis.T @ caused)
+        forced = forced - basis @ (basis.T @ forced)
+    both = np.concatenate([caused, forced], axis=1)
+    return nodes, both.T @ both
+
+
+class _Cells:
+    """Squared errors of cells and their derivatives by (t, values, slopes) at both ends."""
+
+    def __init__(self, target: Target, order: int, continuity: int, n_cells: int) -> None:
+        self.nodes, self.form = _form(order, continuity, max(_NODES, -(-_ALL_NODES // n_cells)))
+        self.f = [target.numpy(order + j) for j in range(3)]
+        self.order = order
+        self.shared = continuity + 1
+
+    def _scaled(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Widths (n, 1), and y, (n, nodes + 2 shared): h^k f^(k), then the ends' h^j e^(j)."""
+        block = 1 + self.shared
+        h = local[:, block, None] - local[:, :1]
+        ends = np.concatenate([local[:, 1:block], local[:, block + 1 :]], axis=1)
+        powers = np.tile(np.arange(self.shared), 2)
+        return h, np.concatenate(
+            [h**self.order * self.f[0](local[:, :1] + h * self.nodes), ends * h**powers], axis=1
+        )
+
+    def errors(self, local: np.ndarray) -> np.ndarray:
+        """(n,) squared errors."""
+        h, y = self._scaled(local)
+        return h[:, 0] * np.einsum("ni,ij,nj->n", y, self.form, y)
+
+    def derivatives(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives, (n, c) and (n, c, c)."""
+        h, y = self._scaled(local)
+        k, block, xi = self.order, 1 + self.shared, self.nodes
+        n, c, m = len(h), 2 * (1 + self.shared), len(xi)
+        place = local[:, :1] + h * xi
+        f0, f1, f2 = (f(place) for f in self.f)
+        # By the left knot, then by the right one: h changes by sign, a node's place by move.
+        sides = ((0, -1.0, 1 - xi), (block, 1.0, xi))
+        first, second = np.zeros((n, c, y.shape[1])), np.zeros((n, c, c, y.shape[1]))
+        rise = np.zeros(c)
+        powers = np.arange(self.shared)
+        for i, sign, move in sides:
+            rise[i] = sign
+            first[:, i, :m] = k * h ** (k - 1) * sign * f0 + h**k * move * f1
+            for j, other, moved in sides:
+                second[:, i, j, :m] = (
+                    k * (k - 1) * h ** max(k - 2, 0) * sign * other * f0
+                    + k * h ** (k - 1) * (sign * moved + other * move) * f1
+                    + h**k * move * moved * f2
+                )
+        for side, start in enumerate((1, block + 1)):
+            for power in powers:
+                column, row = start + power, m + side * self.shared + power
+                value = local[:, column]
+                first[:, column, row] = h[:, 0] ** power
+                for i, sign, _ in sides:
+                    slope = power * h[:, 0] ** max(power - 1, 0) * sign
+                    first[:, i, row] = slope * value
+                    second[:, i, column, row] = second[:, column, i, row] = slope
+                    for j, other, _ in sides:
+                        bend = power * (power - 1) * h[:, 0] ** max(power - 2, 0)
+                        second[:, i, j, row] = bend * sign * other * value
+        weighted = y @ self.form
+        square = np.einsum("ni,ni->n", weighted, y)
+        along = 2 * np.einsum("ni,nai->na", weighted, first)
+        slopes = rise * square[:, None] + h * along
+        curvature = (
+            h[..., None]
+            * 2
+            * (
+                np.einsum("nai,ij,nbj->nab", first, self.form, first, optimize=True)
+                + np.einsum("ni,nabi->nab", weighted, second)
+            )
+        )
+        crossed = rise[:, None] * along[:, None, :]
+        return slopes, curvature + crossed + crossed.transpose(0, 2, 1)
+
+
+def optimal_knots(
+    target: Target,
+    order: int,
+    n_cells: int,
+    continuity: int = -1,
+    start: np.ndarray | None = None,
+    max_iterations: int = 200,
+) -> OptimalKnots:
+    """The spline with free knots to which Newton's method leads from the optimal density.
+
+    Args:
+        target: a function of one variable with ``order`` + 2 derivatives, bar isolated points.
+        order: k; the pieces have degree k - 1.
+        n_cells: at least 1.
+        continuity: continuous derivatives r at the knots, -1 where pieces need not meet; 2 (r + 1)
+            is at most the order.
+        start: (n_cells + 1,) ascending knots, the interval's ends among them; where None, equal
+            shares of the optimal density with the zeros of f^(k) in the middles of cells.
+        max_iterations: at least 1.
+
+    Raises:
+        ValueError: several variables, a number out of its range, or a target whose derivative of
+            that order vanishes everywhere.
+    """
+    a, b = interval_of(target)
+    check_integer("order", order, 1, 8)
+    check_integer("n_cells", n_cells, 1, 10**5)
+    check_integer("max_iterations", max_iterations, 1)
+    check_integer("continuity", continuity, -1, order // 2 - 1)
+    cells = _Cells(target, order, continuity, n_cells)
+    block = 2 + continuity
+    columns = unknowns_of(n_cells, block, 2 * block)
+    unknowns = np.zeros((n_cells + 1) * block)
+    if start is not None:
+        start = check_finite_array("start", start)
+        if start.shape != (n_cells + 1,) or not (np.diff(start) > 0).all():
+            raise ValueError(f"start: expected {n_cells + 1} ascending knots, got {quoted(start)}")
+    unknowns[::block] = _start(target, order, n_cells) if start is None else start
+    free = np.ones(len(unknowns), dtype=bool)
+    free[[0, -block]] = False
+    # First the ends' values alone, for which the error is quadratic, then everything.
+    held = free.copy()
+    held[::block] = False
+    if held.any():
+        unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
+    loss = float(cells.errors(unknowns[columns]).sum())
+    damping, iterations, converged = 1e-2, 0, n_cells == 1
+    while iterations < max_iterations and not converged:
+        iterations += 1
+        step = _step(*cells.derivatives(unknowns[columns]), free, damping)
+        trial = unknowns + step
+        width = np.diff(trial[::block])
+        lower = math.inf
+        if np.isfinite(step).all() and (width > 0).all():
+            lower = float(cells.errors(trial[columns]).sum())
+        if not lower < loss:
+            damping = max(4 * damping, 1e-12)
+            converged = damping > 1e8 or abs(lower - loss) < _CONVERGED * loss
+            continue
+        converged = loss - lower < _CONVERGED * loss and damping < 1e-6
+        unknowns, loss, damping = trial, lower, damping / 10
+    return OptimalKnots(unknowns[::block].copy(), math.sqrt(loss / (b - a)), iterations, converged)
+
+
+def _step(
+    slopes: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
+) -> np.ndarray:
+    """A damped Newton step of the free unknowns; NaN where the damped Hessian is not definite."""
+    size, total = slopes.shape[1], len(free)
+    banded, gradient = assembled(curvature, slopes, size // 2)
+    knots = np.arange(0, total, size // 2)
+    banded[0, knots] += damping * np.abs(banded[0, knots])
+    fixed = np.flatnonzero(~free)
+    banded[:, fixed] = 0.0
+    for distance in range(1, size):
+        banded[distance, fixed[fixed >= distance] - distance] = 0.0
+    banded[0, fixed], gradient[fixed] = 1.0, 0.0
+    scale = 1 / np.sqrt(np.abs(banded[0]).clip(1e-300))
+    scaled = banded * scale
+    for distance in range(size):
+        scaled[distance, : total - distance] *= scale[distance:]
+    try:
+        return -scale * solveh_banded(scaled, scale * gradient, lower=True, check_finite=False)
+    except (LinAlgError, ValueError):
+        return np.full(total, np.nan)
+
+
+def _start(target: Target, order: int, n_cells: int) -> np.ndarray:
+    """Knots of equal shares of the mass, with the zeros of f^(k) in the middles of cells."""
+    cut = segments(target, order)
+    extra = np.full(len(cut.masses), _NEAR_A_ZERO)
+    extra[[0, -1]] = _NEAR_A_ZERO / 2 if cut.zeros else 0.0
+    cells = cut.allocate(order, n_cells, extra)
+    shares = np.linspace(0, 1, n_cells + 1)
+    if cells is not None:
+        cumulated = np.concatenate([[0.0], np.cumsum(cut.masses)]) / cut.masses.sum()
+        shares = np.interp(shares * n_cells, np.concatenate([[0.0], np.cumsum(cells)]), cumulated)
+    knots = cut.knots(shares)
+    knots[[0, -1]] = target.domain[0]
+    return knots

@@ -1,0 +1,255 @@
+"""Local bases of piecewise polynomials, and the banded systems that fits with them lead to.
+
+Piecewise polynomials on n cells, of degree 1 (MLP) or 2 (GLU) and continuous, or of degree 3 with a
+continuous slope (GQU). The local basis (values, slopes, bubbles) is well conditioned, unlike the
+one-sided powers of the network, whose weights are computed from the fitted cells afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpbsv
+from scipy.special import comb
+
+#: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
+EXTRA_NODES = 6
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space of piecewise polynomials.
+
+    Attributes:
+        degree: degree of the pieces.
+        smoothness: derivatives that are continuous at the knots: 0 or 1.
+    """
+
+    degree: int
+    smoothness: int
+
+    @cached_property
+    def shared(self) -> int:
+        """Coefficients per knot: the value, and the slope where it is continuous."""
+        return self.smoothness + 1
+
+    @cached_property
+    def inner(self) -> int:
+        """Coefficients per cell that no other cell shares: the bubble of the quadratic."""
+        return self.degree + 1 - 2 * self.shared
+
+    @cached_property
+    def block(self) -> int:
+        """Unknowns from one knot to the next, its place included."""
+        return 1 + self.shared + self.inner
+
+    @cached_property
+    def size(self) -> int:
+        """Unknowns of one cell: those of its left knot, its own, those of its right knot."""
+        return self.block + 1 + self.shared
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """Which unknowns of a cell are coefficients, not knots."""
+        return np.array([*range(1, self.block), *range(self.block + 1, self.size)])
+
+
+@dataclass(frozen=True)
+class Basis:
+    """A cell's local basis in powers of xi, the share of the cell that lies to the left of a point.
+
+    Local coefficients are those of the left knot, the bubble, those of the right knot. Each, times
+    the width to its exponent, multiplies a polynomial of the reference cell; what a knot's shift
+    does to that product at a fixed point is another such polynomial, over the width.
+
+    Attributes:
+        exponents: (m,) of the width: 1 for a slope.
+        powers: (m, d + 1) coefficients.
+        left, right: (m, d + 1) derivatives by the left knot and by the right one.
+        second: (3, m, d + 1) derivatives of these by the left knot, mixed, by the right one.
+        root: (d + 1, d + 1) whose product with its transpose holds the integrals of products.
+    """
+
+    exponents: np.ndarray
+    powers: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    second: np.ndarray
+    root: np.ndarray
+
+
+@cache
+def local_basis(degree: int) -> Basis:
+    """The basis of a degree from 1 to 3."""
+    powers = np.array(
+        {
+            1: [[1, -1], [0, 1]],
+            2: [[1, -1, 0], [0, 4, -4], [0, 1, 0]],
+            3: [[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]],
+        }[degree],
+        dtype=float,
+    )
+    exponents = np.array([0, 1, 0, 1]) if degree == 3 else np.zeros(len(powers), dtype=int)
+    i = np.arange(degree + 1)
+
+    def by_right(c: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        return (exponent[:, None] - i) * c
+
+    def by_left(c: np.ndarray, exponent: np.ndarray) -> np.ndarray:
+        falling = np.pad(i[1:] * c[:, 1:], ((0, 0), (0, 1)))
+        return -by_right(c, exponent) - falling
+
+    left, right = by_left(powers, exponents), by_right(powers, exponents)
+    less = exponents - 1
+    second = np.stack([by_left(left, less), by_right(left, less), by_right(right, less)])
+    root = np.linalg.cholesky(1 / (1 + i[:, None] + i))
+    return Basis(exponents, powers, left, right, second, root)
+
+
+def local_derivatives(
+    shape: Space, width: np.ndarray, local: np.ndarray
+) -> tuple[Basis, np.ndarray, np.ndarray]:
+    """The basis, derivatives (n, size, d + 1) of cells' polynomials by their unknowns, scales."""
+    basis = local_basis(shape.degree)
+    scale = width[:, None] ** basis.exponents
+    made = np.empty((len(width), shape.size, shape.degree + 1))
+    made[:, shape.columns] = scale[:, :, None] * basis.powers
+    scaled = local * scale / width[:, None]
+    made[:, 0] = scaled @ basis.left
+    made[:, shape.block] = scaled @ basis.right
+    return basis, made, scale
+
+
+def projection(
+    shape: Space, width: np.ndarray, moments: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The banded system for the coefficients, its right-hand side, and the scales of the basis."""
+    basis = local_basis(shape.degree)
+    scale = width[:, None] ** basis.exponents
+    root = basis.powers @ basis.root
+    weighted = width[:, None] * scale
+    gram = (weighted[:, :, None] * scale[:, None, :]) * (root @ root.T)
+    return *assembled(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
+
+
+def behind_gates(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Matrices (cells, d, d + 1): of a cell's polynomial in xi, the coefficients but the constant.
+
+    Those are in powers of the share of the interval.
+    """
+    binomials, i, lower = _binomials(shape.degree)
+    left, length = t[cells, None, None], t[-1] - t[0]
+    width = t[cells + 1, None, None] - left
+    return binomials * ((t[0] - left) / length) ** lower * (length / width) ** i
+
+
+@cache
+def _binomials(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers i over r (d, d + 1), the i, and i - r where it is not negative."""
+    i, r = np.meshgrid(np.arange(degree + 1), np.arange(1, degree + 1))
+    return comb(i, r), i, np.maximum(i - r, 0)
+
+
+def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
+    """Sum of rows (cells, d, size) over cells, each at its unknowns of all, (d, unknowns)."""
+    size = rows.shape[2]
+    made = np.zeros((rows.shape[1], (n - 1) * block + size))
+    for cell, row in zip(cells.tolist(), rows, strict=True):
+        made[:, cell * block : cell * block + size] += row
+    return made
+
+
+def assembled(
+    matrices: np.ndarray, vectors: np.ndarray, block: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The cells' symmetric matrices in lower banded form, and their vectors, added up."""
+    n, size = vectors.shape
+    total = (n - 1) * block + size
+    lower, in_band, in_vector = _places(size, block, n)
+    flat = matrices.reshape(n, -1)[:, lower].ravel()
+    banded = np.bincount(in_band, flat, minlength=size * total)
+    return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel(), minlength=total)
+
+
+@cache
+def _places(size: int, block: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower halves of cells' matrices, where they go in the band, where vectors go."""
+    i, j = np.tril_indices(size)
+    total = (n - 1) * block + size
+    first = np.arange(n)[:, None] * block
+    return i * size + j, ((i - j) * total + first + j).ravel(), unknowns_of(n, block, size).ravel()
+
+
+@cache
+def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
+    """The unknowns of every cell, (n, size)."""
+    return np.arange(n)[:, None] * block + np.arange(size)
+
+
+def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve the symmetric banded system for columns (total, m).
+
+    Raises:
+        numpy.linalg.LinAlgError: it is not positive definite.
+    """
+    _, solved, failed = dpbsv(banded, right, lower=1)
+    if failed or not np.isfinite(solved).all():
+        raise LinAlgError("the banded system is singular")
+    return solved
+
+
+def solve_conditioned(
+    banded: np.ndarray, right: np.ndarray, condition: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The solution for which the condition's rows vanish, and a multiplier for each."""
+    if condition is None:
+        return solve_banded(banded, right[:, None])[:, 0], np.empty(0)
+    solved = solve_banded(banded, np.column_stack([right, condition.T]))
+    free, by_row = solved[:, 0], solved[:, 1:]
+    both = condition @ solved
+    scale = 1 / np.sqrt(np.diagonal(both[:, 1:]) + 1e-300)
+    matrix = both[:, 1:] * np.outer(scale, scale)
+    multipliers = scale * np.linalg.lstsq(matrix, scale * both[:, 0], rcond=1e-14)[0]
+    return free - by_row @ multipliers, multipliers
+
+
+def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
+    """Coefficients in powers of x - t_k."""
+    basis, h = local_basis(shape.degree), width[:, None]
+    return (local * h**basis.exponents) @ basis.powers / h ** np.arange(shape.degree + 1)
+
+
+def combination(directions: np.ndarray) -> np.ndarray:
+    """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
+
+    It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
+
+    Args:
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right and -1 to the left.
+
+    Returns:
+        (n,), one for each cell.
+    """
+    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
+    return -np.diff(left)
+
+
+def increments(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """What each piece has more than the one on its left continued, (n - 1, degree + 1).
+
+    Arguments: knots (n + 1,), pieces (n, degree + 1); coefficients in powers of x - t_k, k > 0.
+    """
+    return np.subtract(pieces[1:], shifted(pieces[:-1], np.diff(knots)[:-1]))
+
+
+def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
+    """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
+    made = np.zeros_like(pieces)
+    for i in range(pieces.shape[1]):
+        for j in range(i, pieces.shape[1]):
+            made[:, i] += math.comb(j, i) * pieces[:, j] * distance ** (j - i)
+    return made

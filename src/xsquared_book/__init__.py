@@ -1,0 +1,13 @@
+"""What makes a book of numerics and studies: claims, tables, pictures, and the way to a site.
+
+A chapter's notebook imports ``tables``, ``papers`` and ``plotting``. The rest is machinery:
+``project`` holds every path; ``parameters`` knows what a chapter lets its readers set; ``execute``
+runs the chapters; ``proofs`` runs the tests that prove the numbered equations; ``verdicts`` reads
+what the chapters settled; ``render`` calls Jupyter Book, whose extension is ``sphinx_ext``.
+
+Modules import :mod:`xsquared`, :mod:`xsquared_studies` and, of this package, those named before:
+``tables`` → ``papers`` → ``pictures`` → ``plotting`` → ``project`` → ``parameters`` → ``search`` →
+``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` → ``page_tables`` →
+``how_made`` → ``page_html`` → ``metadata`` → ``downloads`` → ``explore`` → ``compare`` →
+``api_pages`` → ``sphinx_ext`` → ``render`` → ``pdf`` → ``cli``.
+"""

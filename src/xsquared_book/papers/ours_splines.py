@@ -1,0 +1,138 @@
+"""Our own theory of order and constants in one dimension, as links that sympy checks.
+
+What the chapter on order and constants states of every function rests on these identities, and on
+the smoothness and the limits that the chapter spells out.
+"""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from xsquared.splines.constants import equal_cells_constant, error_constant, monospline, x
+from xsquared.truncation import (
+    f,
+    h,
+    hermite_piece,
+    leading_constant,
+    linear_piece,
+    quadratic_piece,
+    target,
+    terms_up_to,
+)
+from xsquared.truncation import x as place
+from xsquared_book.papers.equations import Links, Paper
+
+#: Our equations on order and constants, in the chapter's order.
+paper = Paper()
+_s = sp.Symbol("s", real=True)
+
+
+# fmt: off
+@paper.equation("xs-every-order", "ours", "a spline of every order")
+def _increments() -> Links:
+    """A knot's increment is one neuron: gate, p - 1 factors at the knot, one free factor."""
+    t = sp.Symbol("t", real=True)
+    for p in range(1, 5):
+        left = sp.symbols(f"l0:{p + 2}", real=True)
+        right = (*left[:p], *sp.symbols(f"r{p}:{p + 2}", real=True))
+        pieces = [sum(c * (place - t) ** j for j, c in enumerate(side)) for side in (left, right)]
+        slope, offset = right[p + 1] - left[p + 1], right[p] - left[p]
+        yield (f"factors-{p}", f"with {p} factors: pieces that share {p - 1} derivatives differ by "
+               "one neuron", pieces[1] - pieces[0],
+               (place - t) * (place - t) ** (p - 1) * (slope * place + offset - slope * t))
+    r0, r1, r2, big = sp.symbols("r0 r1 r2 M", real=True)
+    yield ("two-neurons", "any quadratic is a difference of two with real roots: r + M (s^2 - 1) "
+           "has the discriminant r1^2 + 4 (M + r2)(M - r0), positive for large M",
+           sp.discriminant(r2 * _s**2 + r1 * _s + r0 + big * (_s**2 - 1), _s),
+           r1**2 + 4 * (big + r2) * (big - r0))
+
+
+@paper.equation("xs-equal-cells", "ours", "best constants on equal cells")
+def _constants() -> Links:
+    """What continuity costs."""
+    for (k, r), number in {(2, 0): 720, (3, 0): 30240, (4, 0): 5040**2, (4, 1): 1209600}.items():
+        yield (f"constant-{k}-{r}", f"degree {k - 1} with {r} continuous derivatives: the mean "
+               "square", equal_cells_constant(k, r) ** 2, 1 / sp.Integer(number))
+    for k in range(2, 7):
+        bernoulli = sp.bernoulli(k, x) / sp.factorial(k)
+        yield (f"bernoulli-{k}", f"order {k}, as smooth as can be: the error is a Bernoulli "
+               "polynomial", monospline(k, k - 2), bernoulli)
+        yield (f"norm-{k}", "whose root mean square is the known one",
+               equal_cells_constant(k, k - 2) ** 2, error_constant(k, "smooth") ** 2)
+        yield (f"unit-{k}", f"order {k}: one continuous derivative fewer gains nothing",
+               monospline(k, max(k - 3, -1)), bernoulli)
+        yield (f"legendre-{k}", f"order {k}, pieces that need not meet: the Legendre polynomial's "
+               "norm", equal_cells_constant(k, -1) ** 2, error_constant(k, "discontinuous") ** 2)
+
+
+@paper.equation("xs-equal-cells-gain", "ours", "constructions against the best")
+def _optimal_constructions() -> Links:
+    """The constructions' errors against the best, and the shift that closes the gap."""
+    def best(k: int) -> sp.Expr:
+        return -f[k] * h**k * sp.bernoulli(k, place / h) / sp.factorial(k)
+
+    yield ("midpoint", "the midpoint GLU's leading error is the best one, -f''' h^3 B_3(x/h)/3!",
+           terms_up_to(quadratic_piece(sp.Rational(1, 2)) - target(place), 3), best(3))
+    for k, name, shifted in ((2, "interpolating MLP", linear_piece() - h**2 * f[2] / 12),
+                             (4, "Hermite GQU", hermite_piece() + h**4 * f[4] / 720)):
+        yield (f"shift-{k}", f"the {name} with its values moved has the best leading error",
+               terms_up_to(sp.expand(shifted - target(place)), k), best(k))
+    for name, k, gain in (("interpolating_mlp", 2, sp.sqrt(6)), ("left_curvature_glu", 3, 8),
+                          ("midpoint_curvature_glu", 3, 1), ("hermite_gqu", 4, sp.sqrt(30) / 3)):
+        yield (f"gain-{name.replace('_', '-')}", "the construction's constant over the best one",
+               leading_constant(name) / error_constant(k, "smooth"), gain)
+    line = sp.expand(linear_piece() - target(place)).coeff(f[2])
+    crossing = sp.expand(best(2)).coeff(f[2])
+    yield ("largest", "the best line's largest deviation, at the ends, is two thirds of the "
+           "interpolating one's, at the middle",
+           crossing.subs(place, 0) / line.subs(place, h / 2), -sp.Rational(2, 3))
+    yield ("largest-minimax", "halving takes another shift, which makes both deviations equal",
+           (line - h**2 / 16).subs(place, 0) / (line - h**2 / 16).subs(place, h / 2), -1)
+
+
+@paper.equation("xs-complex-roots", "ours", "the best continuous cubics cannot be neurons")
+def _complex_roots() -> Links:
+    """The increment of the best continuous cubic spline has complex roots at every knot."""
+    error = monospline(4, 0)
+    yield ("increment", "the spline's increment at a knot is s (s^2 + 1/7)/6",
+           error.subs(x, _s + 1) - error.subs(x, _s), _s * (_s**2 + sp.Rational(1, 7)) / 6)
+    yield ("price", "the factor at the knot costs the square root of 21",
+           equal_cells_constant(4, 1) / equal_cells_constant(4, 0), sp.sqrt(21))
+
+
+@paper.equation("xs-lower-bound", "ours", "no piece does better")
+def _legendre_bound() -> Links:
+    """The projection on one Legendre polynomial is a mean of f^(k), for any f."""
+    any_f = sp.Function("f")(place)
+    for k in (2, 3, 4):
+        weight = (place * (h - place)) ** k
+        top = sp.diff(weight, place, k)
+        by_parts = sum((-1) ** j * any_f.diff(place, j) * sp.diff(weight, place, k - 1 - j)
+                       for j in range(k))
+        yield (f"parts-{k}", "for any f: the derivative of the boundary terms is "
+               "f W^(k) - (-1)^k f^(k) W",
+               sp.diff(by_parts, place), any_f * top - (-1) ** k * any_f.diff(place, k) * weight)
+        yield (f"ends-{k}", "the derivatives of W below the k-th vanish at both ends",
+               sum(sp.diff(weight, place, j).subs(place, end) ** 2
+                   for j in range(k) for end in (0, h)), 0)
+        yield (f"legendre-{k}", "W^(k) is a multiple of the Legendre polynomial",
+               top, (-h) ** k * sp.factorial(k) * sp.legendre(k, 2 * place / h - 1))
+        yield (f"constant-{k}", "the integral of W over the norm of W^(k) is the constant times "
+               "h^(k + 1/2)", sp.integrate(sp.expand(weight), (place, 0, h)) ** 2
+               / sp.integrate(sp.expand(top**2), (place, 0, h)),
+               error_constant(k, "discontinuous") ** 2 * h ** (2 * k + 1))
+
+
+@paper.equation("xs-offsets", "ours", "offsets of zeros and ends add")
+def _shares() -> Links:
+    """Optimal shares of cells, and why offsets add."""
+    first, second, n, offset, m, e = sp.symbols("G1 G2 n K m e", positive=True)
+    whole = first + second
+    for k in (2, 3, 4):
+        shared = sum(mass ** (2 * k + 1) * (mass * (n + offset) / whole) ** (-2 * k)
+                     for mass in (first, second))
+        yield (f"add-{k}", "segments that share n + K in proportion to their masses have the error "
+               "of one", shared, whole ** (2 * k + 1) * (n + offset) ** (-2 * k))
+        yield (f"fluctuation-{k}", "m cells stretched by e/m each: the second derivative of the "
+               "error, at e = 0", sp.diff(m * (1 + e / m) ** (2 * k + 1), e, 2).subs(e, 0),
+               2 * k * (2 * k + 1) / m)

@@ -1,0 +1,158 @@
+"""The book as one document for print: the site's pages bound in their order, printed by Chromium.
+
+Numbers, formulas and figures are those of the site. The reference to functions stays there: it is
+for searching, and as long as all else.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from urllib.parse import urldefrag
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+from jinja2 import Environment, FileSystemLoader
+
+from xsquared_book.metadata import citation, revision
+from xsquared_book.project import BookError, Project
+
+#: The document's name beside ``index.html``, and what ``extra-footer.html`` keeps for its link.
+NAME, PLACE = "xsquared.pdf", "<!-- pdf -->"
+#: What only a screen can use, and code and notes of its making that the site hides at first.
+_FOR_SCREENS = "a.headerlink, script, button, form"
+_HIDDEN_CODE = "details:is(.hide, .xs-made)"
+
+
+def bound_pages(project: Project) -> list[tuple[str, list[str]]]:
+    """The parts of the book with the pages that are printed, in the order of ``_toc.yml``."""
+    toc = yaml.safe_load((project.root / "_toc.yml").read_text(encoding="utf-8"))
+    parts = [("", [toc["root"]])]
+    for part in toc.get("parts", []):
+        files = [chapter["file"] for chapter in part["chapters"]]
+        parts.append((part["caption"], [name for name in files if not name.startswith("api")]))
+    return parts
+
+
+def _anchor(page: str, place: str = "") -> str:
+    return "--".join(filter(None, (page.replace("/", "-"), place)))
+
+
+def bind_page(page: str, text: str, bound: Iterable[str], code: bool = False) -> Tag:
+    """The article of one page, fit to stand in one document with others.
+
+    Args:
+        page: its name, such as ``"chapters/01_function_space"``.
+        text: its HTML.
+        bound: every page of the document: links to them lead to their place in it, links to other
+            pages of the site become text.
+        code: whether code that the site hides at first is printed.
+    """
+    article = BeautifulSoup(text, "html.parser").select_one("article")
+    if article is None:
+        raise BookError(f"{page}.html has no article")
+    for idle in article.select(_FOR_SCREENS + ("" if code else f", {_HIDDEN_CODE}")):
+        idle.decompose()
+    folder, known = posixpath.dirname(page), set(bound)
+    for element in article.find_all(id=True):
+        element["id"] = _anchor(page, str(element["id"]))
+    for link in article.find_all("a", href=True):
+        path, place = urldefrag(str(link["href"]))
+        if ":" in path.partition("/")[0]:
+            continue
+        path = path.partition("?")[0]  # paper shows all that a page can be asked for
+        goal = posixpath.normpath(posixpath.join(folder, path)).removesuffix(".html")
+        if (goal := goal if path else page) in known:
+            link["href"] = f"#{_anchor(goal, place)}"
+        else:
+            link.unwrap()
+    for image in article.find_all("img"):
+        image["src"] = posixpath.normpath(posixpath.join(folder, str(image["src"])))
+        image["loading"] = "eager"
+    for folded in article.find_all("details"):
+        folded["open"] = ""
+    article["id"] = _anchor(page)
+    return article
+
+
+def bind(project: Project, html: Path, code: bool = False) -> str:
+    """The HTML of the whole book: title, contents, and every page after the other."""
+    parts = bound_pages(project)
+    names = [name for _, pages in parts for name in pages]
+    texts = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in names}
+    articles = {name: bind_page(name, text, names, code) for name, text in texts.items()}
+    front = BeautifulSoup(texts[names[0]], "html.parser")
+    folder = FileSystemLoader(project.book / "_templates")
+    return (
+        Environment(loader=folder, autoescape=True)
+        .get_template("print.html")
+        .render(
+            said=citation(project),
+            revision=revision(project.root),
+            parts=[(part, [articles[name] for name in pages]) for part, pages in parts],
+            heads=[
+                *front.find_all("link", rel="stylesheet"),
+                *(
+                    script
+                    for script in front.find_all("script")
+                    if "mathjax" in str(script).lower()
+                ),
+            ],
+        )
+    )
+
+
+def pages_of(pdf: bytes) -> dict[str, int]:
+    """The page on which each place that is linked stands, as Chromium's PDF says it."""
+    order = re.findall(rb"\n(\d+) 0 obj\n<</Type /Page\n", pdf)
+    places = re.findall(rb"/(?!Dest )([^ /\[\]]+) \[(\d+) 0 R /XYZ", pdf)
+    return {name.decode(): order.index(page) + 1 for name, page in places}
+
+
+def print_book(project: Project, html: Path, code: bool = False) -> Path:
+    """Print the rendered site and link the document from every page.
+
+    Args:
+        html: the folder that holds ``index.html``.
+        code: whether code that the site hides at first is printed.
+
+    Raises:
+        BookError: playwright or Chromium is missing, or a part of a page is wider than the paper.
+    """
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        browser = None
+    if browser is None:
+        raise BookError("printing takes playwright (pip install 'xsquared[test]') and chromium")
+    bound, out = html / "print.html", html / NAME
+    bound.write_text(bind(project, html, code), encoding="utf-8")
+    try:
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(
+                executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
+            )
+            # As wide as A4 less its margins.
+            page = chromium.new_page(viewport={"width": 660, "height": 900})
+            page.goto(bound.as_uri(), wait_until="load", timeout=300_000)
+            wide = page.evaluate("fitted()")
+            made = partial(page.pdf, prefer_css_page_size=True, tagged=True, outline=True)
+            page.evaluate("numbered", pages_of(made()))
+            made(path=out)
+            chromium.close()
+    finally:
+        bound.unlink()
+    if wide:
+        raise BookError(f"wider than the paper: {wide}")
+    for path in html.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        link = f'<a href="{os.path.relpath(out, path.parent)}">The book as a PDF</a>.'
+        if PLACE in text:
+            path.write_text(text.replace(PLACE, link), encoding="utf-8")
+    return out

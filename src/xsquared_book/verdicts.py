@@ -1,0 +1,285 @@
+"""What the executed chapters settled, and what the pages say of it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from xsquared.checks import check_choice
+from xsquared_book.claim_graph import Node, as_table, draw
+from xsquared_book.papers.coverage import places
+from xsquared_book.papers.errata import errata
+from xsquared_book.papers.ledger import (
+    PAPERS,
+    Claim,
+    all_rests,
+    foundations,
+    ledger,
+    protocols,
+    standing,
+)
+from xsquared_book.project import BookError, Project, records
+from xsquared_book.proofs import read_proofs
+from xsquared_book.search import readable
+
+#: Kinds of verdicts, as :attr:`xsquared_book.papers.claims.Verdict.sort` has them, best first.
+SORTS = (
+    "holds by every protocol tried",
+    "holds by its own protocol and others",
+    "holds by its own protocol only",
+    "holds, no alternative",
+    "fails by its own protocol, holds by another",
+    "fails by every protocol tried",
+    "fails, no alternative",
+    "cannot be judged",
+    "open",
+)
+_MARKS = {"holds": "✔", "fails": "✘"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim, its kind of verdict, and what its chapter recorded of it.
+
+    Attributes:
+        claim: of the ledger.
+        sort: one of :data:`SORTS`.
+        record: as :meth:`xsquared_book.papers.claims.Verdict.as_record` has it; empty while open.
+        rests: what does not stand as printed of all that a holding claim rests on, in words.
+    """
+
+    claim: Claim
+    sort: str
+    record: dict[str, Any] = field(default_factory=dict)
+    rests: str = ""
+
+    @property
+    def mark(self) -> str:
+        """A tick, a cross or a circle."""
+        return _MARKS.get(self.sort.split()[0].removesuffix(","), "○")
+
+
+def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:
+    """Every claim of the ledger, with the verdict that its chapter's outputs hold.
+
+    Args:
+        chapters: the folder of executed notebooks.
+        broken: keys of equations and errata whose proof fails.
+
+    Raises:
+        BookError: a chapter settles an unknown claim, one that another chapter has settled or one
+            that the ledger gives to another chapter.
+    """
+    claims = ledger()
+    settled: dict[str, dict[str, Any]] = {}
+    for path in sorted(chapters.glob("*.ipynb")):
+        for record in records(nbformat.read(path, as_version=4)):
+            claim = claims.get(record["claim"])
+            settles = f"{path.name} settles {record['claim']}"
+            if claim is None:
+                raise BookError(f"{settles}, not in the ledger")
+            if claim.chapter != path.stem:
+                raise BookError(f"{settles}, which the ledger gives to {claim.chapter}")
+            if claim.id in settled:
+                raise BookError(f"{settles} twice")
+            settled[claim.id] = record
+    judged = {key: row["holds"] for key, row in settled.items() if row["holds"] is not None}
+    rests = standing(judged, broken)
+    return [
+        Entry(claim, settled[key]["sort"], settled[key], rests.get(key, ""))
+        if key in settled
+        else Entry(claim, "cannot be judged" if claim.unjudged else "open")
+        for key, claim in claims.items()
+    ]
+
+
+def _of_paper(project: Project, paper: str) -> list[Entry]:
+    check_choice("paper", paper, PAPERS)
+    broken: frozenset[str] = frozenset()
+    if project.proofs.is_file():
+        broken = frozenset(
+            k for k, proof in read_proofs(project.proofs).items() if not proof.passed
+        )
+    return [entry for entry in collect(project.chapters, broken) if entry.claim.paper == paper]
+
+
+def summary_table(project: Project) -> str:
+    """A Markdown table: how many claims of each paper have each kind of verdict."""
+    entries = {paper: _of_paper(project, paper) for paper in PAPERS}
+    counts = {paper: Counter(entry.sort for entry in entries[paper]) for paper in PAPERS}
+    rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
+    shown = {sort: [counts[paper][sort] for paper in PAPERS] for sort in SORTS}
+    shown["claims"] = [len(entries[paper]) for paper in PAPERS]
+    shown["of those that hold, via an amended form"] = [
+        sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS
+    ]
+    rows += [f"| {word} | {' | '.join(map(str, row))} |" for word, row in shown.items() if any(row)]
+    return "\n".join(rows)
+
+
+def _slug(words: str) -> str:
+    """A sort or outcome as class names and addresses have it."""
+    return re.sub(r"\W+", "-", words)
+
+
+def filter_form(project: Project) -> str:
+    """Raw HTML: what to choose claims by; ``verdicts.js`` shows those that are asked for."""
+    entries = [entry for paper in PAPERS for entry in _of_paper(project, paper)]
+    seen = {entry.sort for entry in entries}
+    outcomes = ("holds", "fails", *filter(seen.__contains__, SORTS))
+    chapters = sorted({entry.claim.chapter[:2] for entry in entries})
+    offered = {
+        "paper": {"": "both"} | PAPERS,
+        "outcome": {"": "any"} | {_slug(outcome): outcome for outcome in outcomes},
+        "chapter": {"": "all"} | {f"chapter-{number}": number for number in chapters},
+    }
+    labels = []
+    for name, options in offered.items():
+        made = "".join(f'<option value="{key}">{word}</option>' for key, word in options.items())
+        labels.append(f'<label>{name.capitalize()} <select name="{name}">{made}</select></label>')
+    return (
+        '```{raw} html\n<div id="filter"><form class="xs-controls" aria-label="Claims to show" '
+        f'autocomplete="off">\n{"".join(labels)}\n<button type="reset">Show all</button>\n'
+        f"<output>{len(entries)} claims</output>\n</form></div>\n"
+        '<script defer src="verdicts.js"></script>\n```'
+    )
+
+
+def failure_list(project: Project) -> str:
+    """Markdown: every claim that fails, by paper, linked to its verdict, with its number."""
+    failing: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
+    for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
+        if not entry.sort.startswith("fails"):
+            continue
+        claim, record = entry.claim, entry.record
+        told = f"- [{claim.statement}](#claim-{claim.id})"
+        if claim.required:
+            told += f" Measured {record['measured']}, required {claim.required}."
+        flipped = any(record["outcomes"].values())
+        failing[flipped].setdefault(claim.paper, []).append(told)
+
+    def listed(flipped: bool) -> str:
+        parts = []
+        for paper, told in failing[flipped].items():
+            every = sum(len(some.get(paper, ())) for some in failing.values())
+            asked = f"verdicts.html?paper={paper}&amp;outcome=fails#filter"
+            parts += [
+                f'*{PAPERS[paper]}*, {len(told)} (<a href="{asked}">all {every} that fail</a>):'
+            ]
+            parts += ["\n".join(told)]
+        return "\n\n".join(parts)
+
+    counts = [sum(map(len, failing[flipped].values())) for flipped in (False, True)]
+    return (
+        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{listed(False)}\n\n"
+        f"````{{dropdown}} {counts[1]} more fail by their own protocol and hold by another\n"
+        f":class-container: xs-claim xs-fails\n\n{listed(True)}\n````"
+    )
+
+
+def _linked(keys: Collection[str]) -> str:
+    """Keys of claims, equations and errata, claims and errata as links."""
+    kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
+    kinds |= dict.fromkeys(ledger(), "claim")
+    return ", ".join(
+        f"{{ref}}`{key} <{kinds[key]}-{key}>`" if key in kinds else f"`{key}`" for key in keys
+    )
+
+
+def _written(entry: Entry) -> str:
+    """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
+    claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
+    sentence = record.get("sentence") or (
+        f"cannot be judged, because {claim.unjudged.strip()}" if claim.unjudged else "open"
+    )
+    settled = f"settled in {{ref}}`chapter {number} <tab-claims-{number}>`"
+    found = [
+        f"{'✔' if record['outcomes'][name] else '✘'} `{name}` {record['found'][name]}"
+        for name in (claim.protocol, *claim.alternatives)
+        if name in record.get("found", ())
+    ]
+    told = {
+        "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
+        "Estimand": claim.estimand,
+        "Protocol": f"`{claim.protocol}`: {protocols()[claim.protocol]}",
+        "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
+        "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
+        "Why it fails": claim.refuted.strip(),
+        "Rests on": _linked(claim.uses),
+    }
+    body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
+    stands = f", {entry.rests}" if entry.rests else ""
+    look = f":class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
+    look += f" xs-verdict {claim.paper} {_slug(entry.sort)} chapter-{number}"
+    # The anchor stands inside: a browser that follows a link to it opens what holds it.
+    head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
+    return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
+
+
+def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
+    """What one chapter's claims rest on, as a graph and as a table; empty where on nothing."""
+    rests = all_rests()
+    here = (entry.claim for entry in entries.values() if entry.claim.chapter == chapter)
+    own = [claim.id for claim in here if claim.uses]
+    if not own:
+        return ""
+    amended = {slip.key for slip in errata()}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in sorted(project.notebooks.glob("*.md"))
+    }
+
+    def node(key: str) -> Node:
+        if key in entries:
+            kind = {"✔": "holds", "✘": "fails"}.get(entries[key].mark, "not judged")
+            said = re.sub(
+                r"\$(.*?)\$", lambda found: readable(found[1]), entries[key].claim.statement
+            )
+            return Node(key, kind, said, f"#claim-{key}")
+        if key in amended:
+            return Node(key, "amended form", "see the errata", f"errata.html#erratum-{key}")
+        marked = (f"chapters/{name}" for name, text in texts.items() if f"`{key}`" in text)
+        return Node(key, "equation", "checked by algebra", f"{next(marked, 'coverage')}.html")
+
+    below = sorted(set().union(*map(foundations, own)) - set(own))
+    nodes = {key: node(key) for key in (*below, *own)}
+    title = f"What the claims of chapter {chapter[:2]} rest on"
+    drawn = f'<div class="xs-graph-box">{draw(nodes, rests, title)}</div>'
+    return (
+        f"````{{dropdown}} {title}\n:class-container: xs-claim\n\n"
+        f"```{{raw}} html\n{drawn}\n```\n\n{as_table(nodes, rests)}\n````"
+    )
+
+
+def full_table(project: Project, paper: str) -> str:
+    """Markdown: every claim of one paper by chapter, each with an anchor ``claim-ID``."""
+    blocks = []
+    found = {entry.claim.id: entry for entry in _of_paper(project, paper)}
+    for chapter, entries in groupby(found.values(), lambda entry: entry.claim.chapter):
+        blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
+        blocks += filter(None, [_drawn(project, chapter, found)])
+        blocks += [_written(entry) for entry in entries]
+    return "\n\n".join(blocks)
+
+
+def protocol_list(_project: Project) -> str:
+    """Markdown: every protocol by its name."""
+    return "\n".join(f"- `{name}`: {protocol}" for name, protocol in protocols().items())
+
+
+def coverage_table(_project: Project, paper: str) -> str:
+    """A Markdown table: every place of one paper, with its entries or the reason for none."""
+    check_choice("paper", paper, PAPERS)
+    rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
+    for place in places():
+        if place.paper == paper:
+            entries = _linked(place.entries) or f"*None.* {place.reason}"
+            rows.append(f"| {place.where} | {place.says} | {entries} |")
+    return "\n".join(rows)

@@ -1,0 +1,325 @@
+"""The studies of this book: what is trained, on which points, judged where, over which widths.
+
+A study's rows are committed in ``results/NAME.csv``, and chapters read them there;
+:mod:`xsquared_studies.committed` runs, checks and reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from xsquared.data.problems import find_problem
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.units import PAPER_UNITS
+from xsquared_studies.executors import RunTrial
+from xsquared_studies.experiment import run_trial
+from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
+from xsquared_studies.learned_maps import map_trials, run_map
+from xsquared_studies.line import LINE_PROTOCOLS, line_trials
+from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
+from xsquared_studies.trial import Trial
+
+#: The problems of the gated-units paper's Figs. 6 and 7.
+SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
+#: No short sum of ridge functions, and inputs without effect: which inputs count?
+OTHERS = ("runge", "friedman1_10")
+#: Of data and starts: of the paper's problems; of the others, and where methods are compared.
+SEEDS, FEWER_SEEDS = 10, 3
+
+
+#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
+QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
+    ("exp(x)", (-1, 1)),
+    ("exp(2*x)*x", (-1, 1)),
+    ("exp(-3*x)", (-1, 1)),
+    ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)),
+    ("erf(3*x)", (-1, 1)),
+    ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)),
+    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
+    ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)),
+    ("sin(x**2)", (0, 6)),
+    ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)),
+    ("atan(100*(x - 0.3))", (-1, 1)),
+    ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)),
+    ("x**100", (-1, 1)),
+    ("exp(-20*x)", (0, 1)),
+    ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)),
+    ("abs(sin(4*x))", (-1, 1)),
+    ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)),
+    ("x**0.1", (0, 1)),
+    ("sqrt(1 - x**2)", (-1, 1)),
+    ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)),
+    ("log(x)", (1e-4, 1)),
+    ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)),
+    ("sin(x)", (1000, 1003)),
+    ("log(x)", (100, 1000)),
+    ("sin(10**6*x)", (0, 1e-5)),
+)
+
+
+@dataclass(frozen=True)
+class Study:
+    """Trials that belong together.
+
+    Attributes:
+        name: of its files and on the command line.
+        title: one line.
+        protocols: what each protocol of its trials trains, and where it is judged.
+        trials: all of them.
+        sample: those that every test run repeats: narrow, quick, and agreed upon by processors.
+        run: runs one of them.
+
+    Raises:
+        ValueError: a trial of a protocol that is not declared, or one that occurs twice.
+    """
+
+    name: str
+    title: str
+    protocols: Mapping[str, str]
+    trials: tuple[Trial, ...]
+    sample: tuple[Trial, ...]
+    run: RunTrial = field(default_factory=lambda: run_trial)
+
+    def __post_init__(self) -> None:
+        if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
+            raise ValueError(f"{self.name}: the protocol {unknown[0]!r} is not declared")
+        if len(set(self.trials)) != len(self.trials) or not set(self.sample) <= set(self.trials):
+            raise ValueError(f"{self.name}: expected each trial once, and a sample of them")
+
+
+def table1_trials(
+    problems: Sequence[str] = SYNTHETIC + TABLES,
+    widths: Sequence[int] = WIDTHS,
+    seeds: int = SEEDS,
+) -> tuple[Trial, ...]:
+    """Every trial behind Table 1, seed after seed; of tables, the paper's rows as well.
+
+    Of :data:`OTHERS`, if among the problems, held-out ones only. A GQU of 32 neurons has as many
+    parameters as a GLU of 46, and takes longer to train.
+    """
+    sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
+    sizes["gqu"] = tuple(n for n in widths if n <= 32)
+    tables = [name for name in problems if find_problem(name).kind == "table"]
+    theirs = [name for name in problems if name not in OTHERS]
+    trials = [
+        trial
+        for protocol, names in (("held-out", problems), ("paper", tables), ("author", theirs))
+        for unit in PAPER_UNITS
+        if sizes[unit]
+        for trial in scaling_trials(names, sizes[unit], seeds, protocol, (unit,))
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
+
+
+def curve_trials(seeds: int = FEWER_SEEDS) -> tuple[Trial, ...]:
+    """MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
+    parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
+    return tuple(
+        replace(trial, points=points)
+        for name, counts in parts.items()
+        for points in counts
+        for trial in scaling_trials((name,), (1, 2, 4, 8, 16, 32), seeds, units=("mlp", "glu"))
+    )
+
+
+def smooth_trials(
+    gates: Sequence[str] = ("relu", "gelu", "silu"),
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
+    seeds: int = SEEDS,
+) -> tuple[Trial, ...]:
+    """GLUs with several gates on a smooth target of the plane and on one with a kink."""
+    trials = [
+        trial
+        for gate in gates
+        for trial in scaling_trials(
+            ("sine", "kink"), widths, seeds, units=("glu",), activation=gate
+        )
+    ]
+    return tuple(sorted(trials, key=lambda trial: trial.seed))
+
+
+#: Analytic targets of one variable: the paper's, and Runge's function.
+SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
+
+
+def smooth_line_trials(
+    widths: tuple[int, ...] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
+) -> tuple[Trial, ...]:
+    """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    return tuple(
+        Trial(
+            "mlp",
+            n,
+            expression=expression,
+            domain=((-1.0, 1.0),),
+            activation=gate,
+            settings=(
+                ("max_iterations", budget),
+                ("ridge", 1e-14),
+                ("sharpest", 16.0),
+                ("starts", 1),
+            ),
+            gates="frozen" if budget == 1 else "trained",
+            split="paper",
+            points=500,
+            seed=seed,
+            protocol="smooth",
+        )
+        for n in widths
+        for expression in SMOOTH_TARGETS
+        for gate in ("gelu", "silu")
+        for budget in (1, 300, 600)
+        for seed in range(seeds)
+    )
+
+
+def quality_trials() -> tuple[Trial, ...]:
+    """Free knots for every target and unit, and variable projection on 400 points beside them."""
+    return tuple(
+        Trial(
+            unit,
+            n,
+            expression=text,
+            domain=(domain,),
+            solver=solver,
+            split="paper",
+            points=400,
+            protocol=protocol,
+        )
+        for text, domain in QUALITY_TARGETS
+        for unit in ("mlp", "glu", "gqu")
+        for n in (1, 2, 3, 5, 8, 20, 50)
+        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
+        if solver == "free_knots" or n <= 20
+    )
+
+
+def _grown() -> dict[str, str]:
+    return {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
+
+
+def _line() -> Study:
+    every = range(1, 51)
+    trials = tuple(
+        trial
+        for protocol in LINE_PROTOCOLS
+        for trial in (
+            *line_trials(protocol, every),
+            *line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2),
+        )
+    ) + line_trials("trained", every, 1, target("1/(1 + 9*x**2)"))
+    return Study(
+        "line",
+        "MLP, GLU and GQU of every width on the paper's target in one dimension",
+        {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+        trials,
+        # Where wider fits from random gates end, processors don't agree upon.
+        tuple(
+            trial
+            for trial in trials
+            if (trial.n_hidden, trial.seed) == (2 if trial.protocol == "varpro" else 5, 0)
+        ),
+    )
+
+
+def _table1() -> Study:
+    # Runs that end early, for the sample.
+    narrow = tuple(trial for trial in table1_trials(widths=(2,), seeds=2) if trial.unit == "glu")
+    others = table1_trials(OTHERS, seeds=FEWER_SEEDS)
+    return Study(
+        "table1",
+        "MLP, GLU and GQU on problems of two to eight inputs",
+        _grown(),
+        (*narrow, *table1_trials(), *others, *curve_trials()),
+        tuple(trial for trial in narrow if trial.seed == 0),
+        run_scaling,
+    )
+
+
+def _smooth_gates() -> Study:
+    narrow = smooth_trials(widths=(2,), seeds=2)
+    return Study(
+        "smooth_gates",
+        "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
+        {"held-out": _grown()["held-out"]},
+        (*narrow, *smooth_trials()),
+        tuple(trial for trial in narrow if trial.seed == 0),
+        run_scaling,
+    )
+
+
+def _smooth_line() -> Study:
+    trials = smooth_line_trials()
+    return Study(
+        "smooth_line",
+        "MLPs with GELU and SiLU gates on two analytic targets of one input",
+        {
+            "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable "
+            "projection with a ridge of 1e-14, once and with twice the iterations; and the "
+            "same starts frozen; judged on the 500 training points"
+        },
+        trials,
+        # Linear least squares, which every processor solves alike.
+        tuple(t for t in trials if (t.gates, t.n_hidden, t.seed) == ("frozen", 8, 0)),
+    )
+
+
+def _learned_maps() -> Study:
+    short = map_trials("short", (2,), (8,))
+    return Study(
+        "learned_maps",
+        "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+        MAP_PROTOCOLS,
+        (*short, *map_trials(), *map_trials("optimal", features=(16, 64))),
+        short,
+        run_map,
+    )
+
+
+def _quality() -> Study:
+    trials = quality_trials()
+    return Study(
+        "quality",
+        "MLP, GLU and GQU on targets of one variable of every kind",
+        {
+            "integral": "the integral of the squared error; integral_rmse is judged",
+            "equidistant": "400 equidistant points; integral_rmse is judged",
+        },
+        trials,
+        tuple(t for t in trials if (t.n_hidden, t.solver) == (5, "free_knots"))[::12],
+    )
+
+
+class _Studies(Mapping[str, Study]):
+    """Each study is declared when it is asked for: some have more than a thousand trials."""
+
+    def __init__(self, *declare: Callable[[], Study]) -> None:
+        self._declare = {one.__name__.removeprefix("_"): cache(one) for one in declare}
+
+    def __getitem__(self, name: str) -> Study:
+        return self._declare[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declare)
+
+    def __len__(self) -> int:
+        return len(self._declare)
+
+
+#: Every study by name.
+#:
+#: :meta hide-value:
+STUDIES: Mapping[str, Study] = _Studies(
+    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality
+)

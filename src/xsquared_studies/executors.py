@@ -1,0 +1,255 @@
+"""Where trials run: in this process, or on Dask workers, of this machine or of a cluster.
+
+Every executor is a generator of results in the order in which they come. All of them run
+:func:`attempt`, which pins numerical libraries to one thread, so that parallel trials do not fight
+for cores and times are those of the trial alone, and turns whatever a trial raises into a row.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import platform
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+from threadpoolctl import threadpool_limits
+
+from xsquared.processes import ENVIRONMENT
+from xsquared.units import Gate, Unit, register
+from xsquared_studies.provenance import fingerprint, identity, own_records, versions
+from xsquared_studies.trial import (
+    COMPLETED,
+    FAILED,
+    LOST,
+    NO_MEMORY,
+    Result,
+    Scalar,
+    Trial,
+    checked_values,
+)
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+#: Runs a trial and returns what it measured, by name. ``status`` and ``message`` say that it ended
+#: in another way than by completing.
+RunTrial = Callable[[Trial], Mapping[str, Scalar]]
+
+#: What an executor yields.
+Results = Generator[Result, None, None]
+
+_LOG = logging.getLogger(__name__)
+#: Seconds in which a scheduler must answer.
+_PATIENCE = 10
+_MESSAGE_LENGTH = 500
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A trial, what runs it, and what that needs in another process.
+
+    Attributes:
+        run_trial: runs it.
+        trial: what to run.
+        sources: fingerprint of the sources that the asking process has.
+        records: a reader's own gates and units among what the trial uses.
+    """
+
+    run_trial: RunTrial
+    trial: Trial
+    sources: str
+    records: tuple[Gate | Unit, ...] = ()
+
+    @classmethod
+    def of(cls, run_trial: RunTrial, trial: Trial) -> Attempt:
+        """What this process would run."""
+        return cls(run_trial, trial, fingerprint(run_trial), own_records(trial.record))
+
+    @property
+    def identity(self) -> str:
+        """Fingerprint of all that computes the trial's row."""
+        return identity(self.sources, self.records)
+
+    def result(self, status: str, message: str, seconds: float, **values: Scalar) -> Result:
+        """A row that says how it ended."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        message = message[:_MESSAGE_LENGTH]
+        return Result(self.trial, self.identity, status, message, seconds, now, versions(), values)
+
+
+def attempt(asked: Attempt) -> Result:
+    """Run one trial on one thread; a trial that raises gives a row all the same.
+
+    Raises:
+        RuntimeError: this process has other sources or packages than the one that asked.
+    """
+    found = fingerprint(asked.run_trial)
+    if found != asked.sources:
+        raise RuntimeError(
+            f"the worker on {platform.node()} has other sources of {asked.run_trial.__module__} or "
+            f"other versions of packages ({versions()}) than this process ({found}, here "
+            f"{asked.sources}): install the same and restart it"
+        )
+    for record in asked.records:
+        register(record)
+    torch.set_num_threads(1)
+    values: dict[str, Scalar] = {}
+    start = time.thread_time()
+    with threadpool_limits(limits=1):
+        try:
+            values = checked_values(asked.run_trial(asked.trial))
+            status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
+        except (Exception, SystemExit) as error:
+            status = LOST if _ran_out_of_memory(error) else FAILED
+            message = f"{type(error).__name__}: {error}"
+    return asked.result(str(status), str(message), time.thread_time() - start, **values)
+
+
+def _ran_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there was no memory, which another time there may be."""
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    said = isinstance(error, RuntimeError | OSError) and NO_MEMORY.search(str(error))
+    return isinstance(error, MemoryError) or bool(said)
+
+
+def in_this_process(attempts: Iterable[Attempt]) -> Results:
+    """One after the other, here; threads are given back at the end."""
+    threads = torch.get_num_threads()
+    try:
+        for asked in attempts:
+            yield attempt(asked)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") -> Results:
+    """On Dask's workers: those of a scheduler, or so many processes of this machine's own.
+
+    Each worker gets one trial per thread at a time. A trial whose worker died, by a signal or for
+    want of memory, is handed to another; one that has taken too many with it (a second one here,
+    Dask's ``distributed.scheduler.allowed-failures`` elsewhere) is
+    :data:`~xsquared_studies.trial.LOST`. Workers may come and go; a scheduler that has none at the
+    start is reported and waited for.
+
+    Raises:
+        RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks
+            this package or has other sources.
+        ConnectionError: nothing answers at the address, or it stops answering.
+    """
+    try:
+        import cloudpickle
+        from distributed import as_completed
+        from distributed.scheduler import KilledWorker
+    except ImportError as error:
+        raise RuntimeError(
+            f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
+        ) from error
+    with _quiet("distributed"), _client(jobs, address) as client:
+        waiting, running = iter(attempts), dict[Any, Attempt]()
+        arriving = as_completed(loop=client.loop)
+        if not client.nthreads():
+            _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
+        while True:
+            free = max(sum(client.nthreads().values()), 1) - len(running)
+            for asked in islice(waiting, max(free, 0)):
+                # Keys of one's own let two sweeps of the same trials share the work.
+                key = f"{asked.identity}-{asked.trial.key}"
+                # Unpickled within the task: a worker that cannot would leave the scheduler waiting.
+                future = client.submit(cloudpickle.loads, cloudpickle.dumps(_Call(asked)), key=key)
+                running[future] = asked
+                arriving.add(future)
+            if not running:
+                return
+            future = next(arriving)
+            asked = running.pop(future)
+            raised = future.exception()
+            if isinstance(raised, KilledWorker):
+                message = f"its worker processes died, killed or out of memory: {raised}"
+                yield asked.result(LOST, message, 0.0)
+            elif raised is not None:
+                raise RuntimeError(f"a worker cannot run trials: {raised}")
+            else:
+                yield future.result()
+
+
+class _Call:
+    """Becomes, where it is unpickled, the result of an attempt."""
+
+    def __init__(self, asked: Attempt) -> None:
+        self.asked = asked
+
+    def __reduce__(self) -> tuple[Callable[[Attempt], Result], tuple[Attempt]]:
+        return attempt, (self.asked,)
+
+
+@contextmanager
+def _client(jobs: int, address: str) -> Iterator[Client]:
+    """A client of the scheduler at that address, or of one made for the purpose."""
+    import dask
+    from distributed import Client, LocalCluster
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    if not address:
+        # Dask's own has workers give back all memory that they free: trials took 1.6 times as long.
+        with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
+            local = LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                memory_limit=0,
+                # Without one, its web server would take port 8787 of every interface: of another
+                # sweep.
+                dashboard_address="127.0.0.1:0",
+                host="127.0.0.1",
+                silence_logs=logging.CRITICAL,
+                scheduler_kwargs={"allowed_failures": 1},
+            )
+        with local, Client(local, set_as_default=False) as client:
+            yield client
+            # One that died is being started again, and Dask cannot end what has not begun.
+            with suppress(TimeoutError):
+                client.wait_for_workers(jobs, timeout=_PATIENCE)
+        return
+
+    async def answers() -> None:
+        # Dask's client waits for minutes where a port is open and says nothing.
+        made = connect(address, _PATIENCE, **Security().get_connection_args("client"))
+        await (await asyncio.wait_for(made, _PATIENCE)).close()
+
+    try:
+        with ThreadPoolExecutor(1) as apart:  # from an event loop that may run here
+            apart.submit(asyncio.run, answers()).result()
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except Exception as error:
+        why = str(error) or "timed out"
+        raise ConnectionError(f"no Dask scheduler answers at {address}: {why}") from error
+    try:
+        with client:
+            yield client
+    except (OSError, CancelledError, FutureCancelledError) as error:
+        raise ConnectionError(f"the Dask scheduler at {address} stopped answering") from error
+
+
+@contextmanager
+def _quiet(library: str) -> Iterator[None]:
+    """Keep a library from logging, with tracebacks, what becomes one error here."""
+    names = [name for name in logging.root.manager.loggerDict if name.startswith(library)]
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in names}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)

@@ -1,0 +1,87 @@
+"""What a trial of a sweep does: make the data, train, return what was measured."""
+
+from __future__ import annotations
+
+import math
+
+from xsquared.data import Dataset, from_file, from_target, load, sampled
+from xsquared.errors import measured_rmse
+from xsquared.training import Fit, fit, solver_from
+from xsquared_studies.trial import NO_MEMORY, Scalar, Trial, file_sum
+
+
+def dataset(trial: Trial) -> Dataset:
+    """What a trial trains on.
+
+    Raises:
+        RuntimeError: a file that is no longer the one that the trial names.
+    """
+    if trial.problem:
+        return load(trial.problem, trial.seed, trial.split, trial.points)
+    if trial.expression:
+        if trial.target.dim == 1 and trial.split == "paper":
+            return sampled(trial.target, trial.points or 10_000)
+        return from_target(trial.target, trial.seed, trial.split, trial.points)
+    if file_sum(trial.data) != trial.sha256:
+        raise RuntimeError(f"{trial.data} has changed since the sweep began")
+    return from_file(trial.data, trial.y, trial.seed, trial.split, trial.points)
+
+
+def run_trial(trial: Trial) -> dict[str, Scalar]:
+    """Train one network.
+
+    Returns:
+        Numbers by name, among them ``parameters``, ``train_rmse`` and ``test_rmse``, and how
+        training ended.
+
+    Raises:
+        MemoryError: there is not enough memory.
+        ValueError: what the solver does not know or implement.
+    """
+    data = dataset(trial)
+    done = fit(
+        data,
+        trial.record,
+        trial.n_hidden,
+        solver=solver_from(trial.solver, dict(trial.settings)),
+        gates=trial.gates,
+        seed=trial.seed,
+    )
+    return values_of(trial, data, done)
+
+
+def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
+    """What :func:`run_trial` returns, of a network that has been trained.
+
+    Raises:
+        MemoryError: training had not enough.
+    """
+    status = done.status
+    # Python's own MemoryError says nothing.
+    if status.word == "failed" and (not done.detail or NO_MEMORY.search(done.detail)):
+        raise MemoryError(done.detail or "there is not enough memory")
+    said = f"{status.cause}; {status.remedy}. {done.detail}".rstrip()
+    return {
+        "status": status.word,
+        "message": "" if status.remedy == "none needed" else said,
+        "parameters": trial.record.parameter_count(data.dim, trial.n_hidden),
+        "train_rmse": done.train_rmse,
+        "test_rmse": done.test_rmse,
+        "iterations": done.iterations,
+        "gradient_norm": done.gradient_norm,
+        **_over_the_domain(data, done),
+    }
+
+
+def _over_the_domain(data: Dataset, done: Fit) -> dict[str, Scalar]:
+    """The error in the limit of infinitely many points, where that can be known."""
+    if (
+        not math.isfinite(done.train_rmse)
+        or done.network is None
+        or data.target is None
+        or data.dim != 1
+        or data.feature_scale[0] != 1
+    ):
+        return {}
+    hinged = done.network.unit.gate.hinged
+    return {"integral_rmse": measured_rmse(done.network, data.target)} if hinged else {}

@@ -1,0 +1,124 @@
+"""Learned maps of GELU(W x), wide enough for their features, against the best of their rank.
+
+A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once.
+Their hidden layers have as many units as there are features, at least the paper's 64, so that the
+features and not the networks bound the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from xsquared.checks import check_integer
+from xsquared.feature_maps.learned import (
+    Protocol,
+    TwoNetworks,
+    draw_pairs,
+    initial_networks,
+    optimal_networks,
+    pair_errors,
+    train,
+)
+from xsquared.feature_maps.optimal import OptimalMap, best_mse
+from xsquared_studies.trial import Scalar, Trial
+
+DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
+_GELU = "x*(1 + erf(x/sqrt(2)))/2"
+_PAIRS, _CHUNK = 4096, 256
+_TRAINED = (
+    "hidden layers of max(64, m) units, a fresh batch of 64 pairs of standard normal W and x at "
+    "every step, Adam in float32 with the rate falling from 1e-3 to 0 along half a cosine, ten "
+    "seeds; the error is that on 4,096 other pairs, less the optimal map's error there, plus its "
+    "exact error"
+)
+#: What the trials of each protocol do.
+PROTOCOLS = {
+    "drawn": f"20,000 steps from weights as torch draws them; {_TRAINED}",
+    "optimal": f"20,000 steps from last layers fitted to the optimal map's features; {_TRAINED}",
+    "short": f"200 steps from weights as torch draws them; {_TRAINED}",
+}
+
+
+def map_trials(
+    protocol: str = "drawn",
+    dimensions: tuple[int, ...] = DIMENSIONS,
+    features: tuple[int, ...] = FEATURES,
+) -> tuple[Trial, ...]:
+    """Trials of a protocol, by features and dimension.
+
+    Raises:
+        ValueError: numbers that are no sizes.
+    """
+    return tuple(
+        Trial(
+            "mlp",
+            max(64, m),
+            expression=_GELU,
+            domain=((-100.0, 100.0),),
+            solver="two_networks",
+            settings=(("d", d), ("m", m)),
+            protocol=protocol,
+        )
+        for m in features
+        for d in dimensions
+    )
+
+
+def run_map(trial: Trial) -> dict[str, Scalar]:
+    """Train one pair of networks for ten seeds.
+
+    Returns:
+        The mean squared error of each seed, ``mse_0`` to ``mse_9``, and the root of their median,
+        ``test_rmse``; the root of the median loss of the last hundred steps, ``train_rmse``; the
+        least error of so many features, ``best_mse``; the number of parameters.
+
+    Raises:
+        ValueError: a trial of another solver or protocol.
+    """
+    if trial.solver != "two_networks" or trial.protocol not in PROTOCOLS:
+        raise ValueError(f"expected a trial of map_trials, got {trial}")
+    settings = dict(trial.settings)
+    d, m, seeds = int(str(settings["d"])), int(str(settings["m"])), range(10)
+    wide = Protocol(d, m, None, hidden=trial.n_hidden, decay=True, single=True)
+    begin = optimal_networks if trial.protocol == "optimal" else initial_networks
+    steps = 200 if trial.protocol == "short" else 20_000
+    run = train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
+    errors = run.measured[steps]
+    return {
+        "parameters": sum(p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers),
+        "train_rmse": float(np.sqrt(np.median(run.losses[-100:].mean(axis=0)))),
+        "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
+        "best_mse": float(best_mse(d, m)),
+        **{f"mse_{seed}": float(error) for seed, error in enumerate(errors)},
+    }
+
+
+def known_errors(d: int, m: int, draw: int = 3) -> Callable[[TwoNetworks], np.ndarray]:
+    """Measures the mean squared error of networks of m features, by seed.
+
+    It is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
+    exact error of that map.
+
+    Args:
+        d: dimension.
+        m: number of features.
+        draw: which pairs, at least 0; the study's is number 3.
+
+    Raises:
+        ValueError: sizes that :class:`~xsquared.feature_maps.optimal.OptimalMap` refuses.
+    """
+    check_integer("draw", draw, 0)
+    W, x, y = draw_pairs(d, _PAIRS, [[draw]])
+    optimal, least = OptimalMap(d, m), float(best_mse(d, m))
+    rows = optimal.phi(W[0].numpy())
+    known = np.einsum("nim,nm->ni", rows, optimal.psi(x[0].numpy())) - y[0].numpy()
+
+    def measured(networks: TwoNetworks) -> np.ndarray:
+        parts = zip(*(v.split(_CHUNK, dim=1) for v in (W, x, y)), strict=True)
+        errors = torch.cat([pair_errors(networks, *part) for part in parts], dim=1)
+        return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
+
+    return measured

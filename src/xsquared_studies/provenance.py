@@ -1,0 +1,182 @@
+"""What made a result: the sources that a function reaches, the packages, a reader's own records.
+
+Followed are imports of this package and of the function's own, at the top of a module or inside a
+function. Changing plotting or the book changes no fingerprint, nor does a comment or a docstring;
+changing a trainer, the data, or the version of a package that computes does. Left out are this
+package's modules that store and run trials, which carry results but do not compute them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib
+import json
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from importlib.metadata import version
+from importlib.util import find_spec, resolve_name
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+
+from xsquared import units
+from xsquared.units import Gate, Unit
+
+#: What this process runs was read before or soon after this moment.
+_LOADED = time.time()
+_CARRIERS = tuple(
+    f"xsquared_studies.{name}"
+    for name in ("trial", "store", "executors", "provenance", "sweep", "committed", "declared")
+)
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
+#: Whose functions and classes their names describe, as sources and versions are summed anyway.
+_COMPUTE = ("xsquared", "xsquared_studies", "numpy", "scipy", "torch", "builtins")
+
+
+@cache
+def fingerprint(function: Callable[..., object]) -> str:
+    """The sum of what computes when a function runs; kept for the life of the process.
+
+    Raises:
+        ValueError: a function that other processes could not import.
+        RuntimeError: a source that changed after this process had started, so that what runs may
+            not be what is read.
+    """
+    digest = hashlib.sha256(versions().encode())
+    for name, path in sorted(sources(function).items()):
+        # A date in the future says nothing about when a file changed.
+        if _LOADED < path.stat().st_mtime <= time.time():
+            raise RuntimeError(
+                f"{path.name} changed after this process had loaded xsquared: start a new one, so "
+                "that results are not filed under sources that did not make them"
+            )
+        digest.update(f"{name}\0{_code(path.read_text(encoding='utf-8'))}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def versions() -> str:
+    """Python and the packages that compute, each with its version."""
+    python = f"Python {sys.version_info[0]}.{sys.version_info[1]}, {platform.machine()}"
+    return ", ".join([python, *(f"{name} {version(name)}" for name in _PACKAGES)])
+
+
+def write_origin(path: Path, origin: Mapping[str, object]) -> None:
+    """What made a table, as TOML beside it."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in origin.items()]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
+def own_records(unit: Unit) -> tuple[Gate | Unit, ...]:
+    """The gates and the unit behind a unit that a reader has registered, gates first."""
+    known = units.UNITS[unit.name]
+    records: dict[Gate | Unit, None] = dict.fromkeys((unit.gate, known.gate, known))
+    return tuple(record for record in records if record.name not in units.BUILT_IN)
+
+
+def identity(sources: str, records: tuple[Gate | Unit, ...]) -> str:
+    """A fingerprint of sources, with that of a reader's own records where a trial uses any."""
+    if not records:
+        return sources
+    text = "\0".join(_described(record, set()) for record in records)
+    return f"{sources}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _described(thing: object, seen: set[int]) -> str:
+    """What a record, or a function or class in it, computes: the same text in every process.
+
+    Bytecode rather than source, which a notebook's worker process does not have; with the values of
+    the names that it uses. What belongs to packages is described by its name alone.
+    """
+    if id(thing) in seen:
+        return "above"
+    parts: object
+    match thing:
+        case type() | FunctionType() if thing.__module__.partition(".")[0] in _COMPUTE:
+            return f"{thing.__module__}.{thing.__qualname__}"
+        case ModuleType():
+            return thing.__name__
+        case partial():
+            parts = (thing.func, thing.args, thing.keywords)
+        case FunctionType():
+            used = {n: thing.__globals__.get(n) for n in thing.__code__.co_names}
+            cells = [cell.cell_contents for cell in thing.__closure__ or ()]
+            parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
+        case CodeType():
+            # Of what has a name, the first constant is the docstring or None.
+            first = 0 if thing.co_name == "<lambda>" else 1
+            parts = (thing.co_code.hex(), thing.co_names, thing.co_consts[first:])
+        case type():
+            parts = (thing.__bases__, {k: v for k, v in vars(thing).items() if k[:2] != "__"})
+        case dict():
+            parts = [*thing.items()]
+        case list() | tuple():
+            return f"({','.join(_described(part, seen | {id(thing)}) for part in thing)})"
+        case _ if hasattr(thing, "__dict__") and vars(thing):
+            parts = (type(thing), vars(thing))
+        case _:
+            return repr(thing)
+    return f"{type(thing).__name__}{_described(parts, seen | {id(thing)})}"
+
+
+def _code(text: str) -> str:
+    """A source without comments, docstrings and layout."""
+    tree = ast.parse(text)
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def sources(function: Callable[..., object]) -> dict[str, Path]:
+    """The modules that a function reaches, by name, and their files.
+
+    Raises:
+        ValueError: a function that is not found, under its name, in an importable module.
+    """
+    root, name = function.__module__, function.__qualname__
+    if root == "__main__" or getattr(importlib.import_module(root), name, None) is not function:
+        raise ValueError(
+            f"expected a function at the top of an importable module, got {root}.{name}: worker "
+            "processes import it by that name"
+        )
+    packages = {"xsquared", "xsquared_studies", root.partition(".")[0]}
+    found: dict[str, Path] = {}
+    waiting = [root]
+    while waiting:
+        module = waiting.pop()
+        if module in found or module in ("xsquared", "xsquared_studies", *_CARRIERS):
+            continue
+        if module.partition(".")[0] not in packages or (path := _source(module)) is None:
+            continue
+        found[module] = path
+        waiting += _imports(module, path)
+        waiting += [module.rpartition(".")[0]] if "." in module else []
+    return found
+
+
+def _source(module: str) -> Path | None:
+    """A module's file; None for what is no module, as the ``target`` of ``functions.target``."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    return Path(spec.origin)
+
+
+def _imports(module: str, path: Path) -> Iterator[str]:
+    """Names that may be modules imported by a module."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names)

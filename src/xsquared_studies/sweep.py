@@ -1,0 +1,181 @@
+"""Run a sweep: skip what is stored, run the rest, store each result as it comes, report."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+# Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
+from tqdm import tqdm
+
+from xsquared.checks import check_integer, quoted
+from xsquared_studies.executors import Attempt, RunTrial, in_this_process, on_workers
+from xsquared_studies.store import Store
+from xsquared_studies.trial import Result, Trial
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a sweep.
+
+    Attributes:
+        results: one per trial, in the order of the trials.
+        resumed: how many of them were in the store beforehand.
+    """
+
+    results: tuple[Result, ...]
+    resumed: int
+
+    @property
+    def failures(self) -> tuple[Result, ...]:
+        """Results of trials that did not complete."""
+        return tuple(result for result in self.results if not result.completed)
+
+    def __str__(self) -> str:
+        done = len(self.results) - len(self.failures)
+        lines = [f"{done} of {len(self.results)} trials completed, {self.resumed} from the store"]
+        counts = Counter(result.status for result in self.failures)
+        lines += [f"{count} {status}" for status, count in sorted(counts.items())]
+        lines += [f"  {r.status}: {r.trial}: {r.message}" for r in self.failures]
+        return "\n".join(lines)
+
+
+def run_sweep(
+    trials: Iterable[Trial],
+    run_trial: RunTrial,
+    path: Path | str,
+    jobs: int = 1,
+    scheduler: str = "",
+    progress: bool = True,
+) -> Report:
+    """Run what the store does not have; each result is stored the moment it is known.
+
+    Stopped in any way and called again, it goes on where it stopped. Rows of other sources than
+    those at hand are neither read nor touched, and trials that failed are not repeated.
+
+    Args:
+        trials: what to run; a trial that occurs twice is run once.
+        run_trial: runs one; a function at the top of an importable module.
+        path: of the store.
+        jobs: trials at a time on this machine; with 1, they run in this process.
+        scheduler: address of a Dask scheduler, ``tcp://host:port``, to run them there instead.
+        progress: whether to show a bar with the time to finish.
+
+    Raises:
+        ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
+        StoreError: results cannot be written; raised before the first trial starts.
+        ConnectionError: no scheduler answers, or it stops answering.
+        RuntimeError: as for :func:`xsquared_studies.executors.on_workers`.
+    """
+    wanted = list(dict.fromkeys(trials)) if isinstance(trials, Iterable) else [trials]
+    if not all(isinstance(trial, Trial) for trial in wanted) or not callable(run_trial):
+        raise TypeError(
+            f"expected trials and a function, got {quoted(wanted)}, {quoted(run_trial)}"
+        )
+    if not wanted:
+        raise ValueError("a sweep needs at least one trial, got none")
+    check_integer("jobs", jobs, 1)
+    asked = [Attempt.of(run_trial, trial) for trial in wanted]
+    store = Store(path)
+    missing = [one for one in asked if not store.has(one.trial, one.identity)]
+    resumed = len(wanted) - len(missing)
+    if missing:
+        with (
+            store.reserved(len(missing)),
+            tqdm(
+                total=len(wanted),
+                initial=resumed,
+                desc="trials",
+                unit="trial",
+                disable=not progress,
+            ) as bar,
+        ):
+            _run(missing, store, jobs, scheduler, bar)
+    rows = [store.result(one.trial, one.identity) for one in asked]
+    return Report(tuple(row for row in rows if row is not None), resumed)
+
+
+def _run(missing: list[Attempt], store: Store, jobs: int, scheduler: str, bar: tqdm) -> None:
+    def pending() -> Iterator[Attempt]:
+        """Trials as executors ask for them, without those that another process did meanwhile."""
+        for one in missing:
+            if store.has(one.trial, one.identity):
+                bar.update()
+            else:
+                yield one
+
+    apart = scheduler or jobs > 1
+    results = on_workers(pending(), jobs, scheduler) if apart else in_this_process(pending())
+    failures = 0
+    with closing(results):
+        for result in results:
+            store.append(result)
+            failures += not result.completed
+            bar.set_postfix({"not completed": failures} if failures else {}, refresh=False)
+            bar.update()
+
+
+def to_frame(results: Iterable[Result]) -> pd.DataFrame:
+    """Results as a table, one row each: what was run, what came of it, then all else.
+
+    Domain and settings become JSON. Values that a row has not are missing.
+    """
+    rows = []
+    for result in results:
+        trial, values = result.trial, result.values
+        row = {
+            "problem": trial.subject,
+            "unit": trial.unit,
+            "activation": trial.record.activation,
+            "n_hidden": trial.n_hidden,
+            "parameters": values.get("parameters"),
+            "protocol": trial.protocol,
+            "split": trial.split,
+            "gates": trial.gates,
+            "solver": trial.solver,
+            "seed": trial.seed,
+            "train_rmse": values.get("train_rmse"),
+            "test_rmse": values.get("test_rmse"),
+            "seconds": result.seconds,
+            "status": result.status,
+        }
+        rest = {
+            "points": trial.points,
+            "domain": json.dumps(trial.domain),
+            "settings": json.dumps(dict(trial.settings)),
+            "message": result.message,
+            "versions": result.versions,
+            "fingerprint": result.fingerprint,
+            "key": trial.key,
+        }
+        rows.append(row | {**values} | rest)
+    return pd.DataFrame(rows)
+
+
+def export(results: Iterable[Result], path: Path | str) -> None:
+    """Write results as a table; who reads it sees the old one or the new one, whole.
+
+    Args:
+        results: the rows.
+        path: ending in ``.parquet`` or ``.csv``.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    path, frame = Path(path), to_frame(results)
+    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
+    try:
+        if path.suffix == ".csv":
+            frame.to_csv(unfinished, index=False, lineterminator="\n")
+        else:
+            frame.to_parquet(unfinished, engine="pyarrow", index=False)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

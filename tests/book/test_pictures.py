@@ -1,0 +1,209 @@
+"""Figures as notebooks hold them: of which type, how large, always the same, with their numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from xsquared_book.pictures import (
+    MOST_BYTES,
+    PLOTTED,
+    PNG,
+    SVG,
+    as_png,
+    as_svg,
+    bundle,
+    picture_of,
+    plotted,
+    plotted_in,
+)
+from xsquared_book.plotting import draw_knots, use_style
+
+X = np.linspace(0, 1, 5)
+
+
+@pytest.fixture(autouse=True)
+def house_style() -> Iterator[None]:
+    with mpl.rc_context({"backend": "agg"}):
+        use_style()
+        yield
+        plt.close("all")
+
+
+def curve() -> Figure:
+    fig, ax = plt.subplots(figsize=(7, 3))
+    ax.semilogy(X, 10.0 ** (X / 3), "o-", label="$10^{x/3}$")
+    ax.set_xlabel("$x$")
+    ax.legend()
+    return fig
+
+
+def shown(fig: Figure) -> dict[str, Any]:
+    data, metadata = bundle(fig)
+    return {"data": data, "metadata": metadata}
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
+    drawn = as_svg(curve())
+    assert drawn.startswith("<svg ")
+    assert drawn.endswith("</svg>")
+    assert "\n" not in drawn
+    assert drawn == as_svg(curve())
+    kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(drawn).iter()}
+    assert "path" in kinds
+    assert not kinds & {"text", "metadata", "image"}, "letters of a font that a reader may lack"
+
+
+def test_a_figure_is_as_large_on_the_page_as_in_pixels() -> None:
+    svg = ET.fromstring(as_svg(curve()))
+    fig = curve()
+    fig.set_rasterized(True)
+    assert int(svg.attrib["width"]) == pytest.approx(bundle(fig)[1][PNG]["width"], abs=1)
+    left, top, width, height = map(float, svg.attrib["viewBox"].split())
+    assert (left, top) == (0, 0)
+    assert width / height == pytest.approx(
+        int(svg.attrib["width"]) / int(svg.attrib["height"]), rel=0.01
+    )
+
+
+def test_lengths_are_rounded_to_less_than_is_seen() -> None:
+    fig = curve()
+    (line,) = fig.axes[0].lines
+    line.set(marker="", color="#123456")
+    fig.axes[0].get_legend().remove()
+    paths = ET.fromstring(as_svg(fig)).findall(".//{*}path")
+    (path,) = (path for path in paths if "#123456" in path.get("style", ""))
+    numbers = path.attrib["d"].replace("M", "").replace("L", " ").split()
+    assert all(len(number.partition(".")[2]) <= 2 for number in numbers)
+    drawn = np.reshape(np.array(numbers, dtype=float), (-1, 2))
+    steps = np.diff(drawn, axis=0)
+    assert np.allclose(steps, steps[0], atol=0.02), "a power is straight on a logarithmic axis"
+
+
+def test_markers_share_their_style() -> None:
+    fig = curve()
+    fig.axes[0].get_legend().remove()
+    groups = ET.fromstring(as_svg(fig)).findall(".//{*}g")
+    (markers,) = (group for group in groups if "fill: #2a78b5" in group.get("style", ""))
+    assert len(markers.findall("{*}use")) == len(markers) == len(X)
+    assert all("style" not in use.attrib for use in markers)
+
+
+def test_a_figure_that_asks_for_pixels_gets_twice_as_many() -> None:
+    fig = curve()
+    fig.set_rasterized(True)
+    kind, file = picture_of(shown(fig)) or ("", b"")
+    image = Image.open(io.BytesIO(file))
+    assert kind == PNG
+    assert image.size[0] // 2 == bundle(fig)[1][PNG]["width"]
+    assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
+
+
+def test_two_colour_maps_stay_smooth_in_256_colours() -> None:
+    fig, axes = plt.subplots(1, 2, width_ratios=[6, 1])
+    ramp = np.linspace(-1, 1, 200)
+    axes[0].imshow(np.outer(ramp, ramp), aspect="auto")
+    axes[1].imshow(ramp[:, None], cmap="RdBu", aspect="auto")
+    whole = io.BytesIO()
+    fig.savefig(whole, format="png", dpi=2 * fig.dpi, bbox_inches="tight")
+
+    def seen(file: bytes) -> np.ndarray:
+        """As the eye does, which takes some pixels together."""
+        image = Image.open(io.BytesIO(file)).convert("RGB")
+        return np.asarray(image.reduce(8), dtype=int)
+
+    apart = np.abs(seen(as_png(fig)) - seen(whole.getvalue())).max(axis=-1)
+    assert np.percentile(apart, 95) < 2, "undithered it is 3"
+
+
+def test_what_would_be_too_heavy_as_svg_is_shown_in_pixels() -> None:
+    fig, ax = plt.subplots()
+    ax.plot(*np.random.default_rng(0).normal(size=(2, 5000)), "o")
+    assert len(as_svg(fig)) > MOST_BYTES
+    assert list(bundle(fig)[0]) == [PNG]
+    assert list(bundle(curve())[0]) == [SVG]
+
+
+def test_the_numbers_are_those_that_were_plotted() -> None:
+    fig, (left, right) = plt.subplots(1, 2)
+    left.plot(X, X / 3, label="a third")
+    left.set_title("one")
+    left.legend()
+    right.plot(X, X**2)
+    right.plot(X, X / 7, "s:k")
+    right.plot(X, X / 9, label="_a ninth")
+    rows = read(plotted_in(shown(fig)))
+    assert rows[0].keys() == {"panel", "line", "x", "y"}
+    lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for row in rows:
+        lines.setdefault((row["panel"], row["line"]), []).append((float(row["x"]), float(row["y"])))
+    assert list(lines) == [
+        ("1 one", "a third"),
+        ("2", "a third"),
+        ("2", "2, #000000"),
+        ("2", "a ninth"),
+    ]
+    for found, y in zip(lines.values(), (X / 3, X**2, X / 7, X / 9), strict=True):
+        assert np.allclose(found, np.column_stack([X, y]), rtol=5e-6)
+    assert rows[1]["y"] == "0.0833333", "six significant digits"
+
+
+def test_entries_of_a_legend_made_by_hand_name_lines_in_every_panel() -> None:
+    fig, axes = plt.subplots(1, 2)
+    for ax in axes:
+        ax.plot(X, X, "r--")
+    fig.legend([axes[0].lines[0]], ["straight"])
+    assert {(row["panel"], row["line"]) for row in read(plotted(fig))} == {
+        ("1", "straight"),
+        ("2", "straight"),
+    }
+
+
+def test_a_coordinate_that_is_none_of_the_axis_is_empty() -> None:
+    fig, ax = plt.subplots()
+    draw_knots(ax, np.array([0.25]))
+    ax.axhline(3.0, label="level")
+    rows = [(row["x"], row["y"]) for row in read(plotted(fig))]
+    assert rows == [("0.25", ""), ("", "3")]
+
+
+def test_of_regions_and_bars_the_outline_is_told_and_of_a_line_in_space_the_height() -> None:
+    fig = plt.figure()
+    flat, deep = fig.add_subplot(1, 2, 1), fig.add_subplot(1, 2, 2, projection="3d")
+    flat.fill_between([0, 1], [2, 3], [4, 5], label="region")
+    flat.bar([3], [7], width=1, label="bar")
+    flat.legend()
+    flat.imshow(np.eye(3))
+    deep.plot(X, X, 2 * X, label="line")
+    rows = read(plotted(fig))
+    told = {
+        name: {(row["x"], row["y"], row["z"]) for row in rows if row["line"] == name}
+        for name in dict.fromkeys(row["line"] for row in rows)
+    }
+    assert told["region"] == {
+        (x, y, "") for x, y in (("0", "2"), ("0", "4"), ("1", "3"), ("1", "5"))
+    }
+    assert {("2.5", "7", ""), ("3.5", "7", "")} < told["bar"]
+    assert ("0.25", "0.25", "0.5") in told["line"]
+    assert len(told) == 3, "an image is no line"
+
+
+def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:
+    assert picture_of({"name": "stdout"}) is None
+    assert picture_of({"data": {"text/plain": "1"}}) is None
+    assert plotted_in({"data": {}, "metadata": {}}) == ""
+    assert PLOTTED in bundle(curve())[1]

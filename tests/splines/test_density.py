@@ -1,0 +1,57 @@
+"""Knots of the optimal density: where they crowd, and for which targets there are none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xsquared.functions import target
+from xsquared.splines.density import equidistributed_knots, proportioned_knots
+from xsquared.splines.free_knots import fit_free_knots
+from xsquared.units import PAPER_UNITS as UNITS
+from xsquared.units import space
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_targets_without_an_integral_of_their_square_are_refused(unit: str) -> None:
+    with pytest.raises(ValueError, match=r"tan\(2\*x\) grows without bound near -?0\.785398"):
+        equidistributed_knots(target("tan(2*x)"), space(unit), 8)
+    knots = equidistributed_knots(target("abs(x)**(-0.4)", (-1.0, 1.03)), space(unit), 8)
+    assert (np.diff(knots) > 0).all()
+
+
+def test_equidistributed_knots_crowd_where_the_derivative_is_large() -> None:
+    knots = equidistributed_knots(target("exp(5*x)"), space("mlp"), 20)
+    gaps = np.diff(knots)
+    assert (np.diff(gaps) < 0).all()
+    assert (knots[0], knots[-1]) == (-1.0, 1.0)
+    np.testing.assert_allclose(
+        equidistributed_knots(target("x"), space("mlp"), 5), np.linspace(-1, 1, 6), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("text", ["abs(x - 0.305)", "sqrt(x + 1)", "acos(x)", "sqrt(1 - x**2)"])
+def test_no_derivative_is_asked_for(text: str) -> None:
+    """Kinks inside and infinite slopes at an end: free knots gain."""
+    f = target(text)
+    knots = equidistributed_knots(f, space("glu"), 12)
+    assert (np.diff(knots) > 0).all()
+    fit = fit_free_knots(f, space("glu"), knots)
+    equal = fit_free_knots(f, space("glu"), np.linspace(-1, 1, 13), max_iterations=0)
+    assert fit.rmse < 0.2 * equal.rmse
+
+
+@pytest.mark.parametrize(("unit", "order"), [("mlp", 2), ("glu", 3), ("gqu", 4)])
+def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
+    """exp(3x): abs(f^(k))^s is exp(3 s x), whatever constant stands before it, plus the floor."""
+    knots, s = equidistributed_knots(target("exp(3*x)"), space(unit), 40), 1 / (order + 0.5)
+    x = np.linspace(-1, 1, 100_001)
+    density = np.exp(3 * s * x)
+    density += 0.05 * density.mean()
+    share = np.cumsum(density) / density.sum()
+    np.testing.assert_allclose(knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3)
+
+
+def test_cells_in_proportion_fill_the_interval() -> None:
+    knots = proportioned_knots(target("x", (1, 3)), np.array([2.0, 1.0, 5.0]))
+    np.testing.assert_allclose(knots, [1, 1.5, 1.75, 3], rtol=1e-15)

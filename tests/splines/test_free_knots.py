@@ -1,0 +1,259 @@
+"""Free-knot fits against dense least squares, finite differences and known optima."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from xsquared.constructions import network_from_pieces
+from xsquared.errors import measured_rmse
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.splines import free_knots as module
+from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.free_knots import cell_errors, fit_free_knots
+from xsquared.splines.spaces import combination
+from xsquared.units import predict, space
+
+UNITS = ["mlp", "glu", "gqu"]
+
+
+def dense_fit(unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Best spline by truncated powers and dense least squares: the naive way."""
+    degree, start = space(unit).degree, space(unit).smoothness + 1
+    columns = [(x - knots[0]) ** j for j in range(degree + 1)]
+    columns += [np.maximum(x - t, 0) ** j for t in knots[1:-1] for j in range(start, degree + 1)]
+    matrix, root = np.stack(columns, axis=1), np.sqrt(weights)
+    c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=None)
+    return matrix @ c
+
+
+@given(st.sampled_from(UNITS), st.integers(1, 8), st.integers(0, 10**6))
+@settings(max_examples=30)
+def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None:
+    gaps = np.random.default_rng(seed).uniform(0.3, 1, n)
+    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
+    knots[-1] = 1.0
+    fit = fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=0)
+    np.testing.assert_array_equal(fit.knots, knots)
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    half = np.diff(knots)[:, None] / 2
+    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    expected = dense_fit(unit, knots, x, w)
+    np.testing.assert_allclose(fit(x), expected, atol=1e-8)
+    rmse = math.sqrt(float(w @ (expected - PAPER_TARGET(x)) ** 2) / 2)
+    assert math.isclose(fit.rmse, rmse, rel_tol=1e-6)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("directions", [None, [-1, 1, 1, -1]])
+def test_steps_are_newtons_on_the_error_of_the_best_coefficients(unit: str, directions) -> None:
+    """Gradient and Hessian by differences of the projected loss, which knows of knots only."""
+    signs = None if directions is None else combination(directions)
+    model = module.Model(PAPER_TARGET, space(unit), signs)
+    knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
+
+    def loss(shift: np.ndarray) -> float:
+        return model.project(knots + np.pad(shift, 1)).loss
+
+    d, unit_steps = 1e-3, 1e-3 * np.eye(4)
+    gradient = np.array([loss(a) - loss(-a) for a in unit_steps]) / (2 * d)
+    hessian = [
+        [(loss(a + b) - loss(a - b) - loss(b - a) + loss(-a - b)) / (4 * d * d) for a in unit_steps]
+        for b in unit_steps
+    ]
+    # A shift at which both agree to the order of the differences: as small as the damping is large.
+    taken: list[np.ndarray] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_limited", lambda t, step: taken.append(step[1:-1]) or t)
+        attempt = model.linearise(model.project(knots))
+        damping = 1e3
+        attempt(damping)
+        attempt(2 * damping)
+    # (H + damping S) step = -gradient for both, S diagonal: S from the difference of the two.
+    room = np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:]) ** -2
+    scale = -(np.array(hessian) @ (taken[1] - taken[0])) / damping / room
+    scale /= 2 * taken[1] - taken[0]
+    assert np.ptp(scale) < 0.02 * np.abs(scale).max()
+    by_steps = np.array(hessian) @ taken[0] + damping * scale.mean() * room * taken[0]
+    np.testing.assert_allclose(by_steps, -gradient, rtol=0.02, atol=1e-3 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_polynomials_of_the_units_degree_are_exact(unit: str, n: int) -> None:
+    power = target(f"x**{space(unit).degree}")
+    fit = fit_free_knots(power, space(unit), np.linspace(-1, 1, n + 1))
+    assert fit.rmse < 1e-13
+    network = network_from_pieces(unit, fit.knots, fit.pieces)
+    x = np.linspace(-1, 1, 501)
+    np.testing.assert_allclose(predict(network, x), power(x), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_best_knots_of_a_parabola_are_equidistant(n: int) -> None:
+    """Its best linear pieces, each error h^2/6 at both ends, happen to be continuous."""
+    skewed = -1 + 2 * np.linspace(0, 1, n + 1) ** 1.5
+    fit = fit_free_knots(target("x**2"), space("mlp"), skewed)
+    assert fit.status == "converged"
+    np.testing.assert_allclose(fit.knots, np.linspace(-1, 1, n + 1), atol=1e-4)
+    # x^2 - line has the mean square h^4/180 about its best line.
+    assert math.isclose(fit.rmse, (2 / n) ** 2 / math.sqrt(180), rel_tol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("unit", "n", "best"),
+    [("mlp", 20, 1.99e-3), ("mlp", 50, 3.5e-4), ("glu", 20, 1.45e-4), ("glu", 50, 9.2e-6),
+     ("gqu", 20, 2.0e-5), ("gqu", 50, 7.0e-7)],
+)  # fmt: skip
+def test_known_optima_are_reached(unit: str, n: int, best: float) -> None:
+    start = equidistributed_knots(PAPER_TARGET, space(unit), n)
+    fit = fit_free_knots(PAPER_TARGET, space(unit), start)
+    assert fit.rmse <= 1.01 * best
+    assert fit.status == "converged"
+    for knot, room in enumerate(
+        np.minimum.reduce([np.diff(fit.knots)[:-1], np.diff(fit.knots)[1:]]), 1
+    ):
+        for shift in (-0.01, 0.01):
+            moved = fit.knots.copy()
+            moved[knot] += shift * room
+            assert fit_free_knots(PAPER_TARGET, space(unit), moved, 0).rmse > fit.rmse, "a minimum"
+    network = network_from_pieces(unit, fit.knots, fit.pieces)
+    assert math.isclose(measured_rmse(network, PAPER_TARGET), fit.rmse, rel_tol=1e-3)
+
+
+def test_error_tends_to_the_free_knot_constant() -> None:
+    """k!/((2k)! sqrt(2k+1)) N^-k (integral of |f^(k)|^s)^(1/s), s = 1/(k+1/2), for k = 2."""
+    f, n, s = target("exp(2*x)"), 150, 1 / 2.5
+    integral = quad(lambda x: float(np.abs(f.numpy(2)(x))) ** s, -1, 1)[0]
+    constant = 2 / (24 * math.sqrt(5))
+    predicted = constant * n**-2 * integral ** (1 / s) / math.sqrt(2)
+    fit = fit_free_knots(f, space("mlp"), equidistributed_knots(f, space("mlp"), n))
+    assert abs(fit.rmse / predicted - 1) < 0.02
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_fitting_never_does_worse_than_its_start(unit: str) -> None:
+    knots = np.linspace(-1, 1, 11)
+    losses = [
+        fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=m).rmse for m in (0, 3, 300)
+    ]
+    assert losses[0] > losses[1] > losses[2]
+
+
+def test_iteration_limit_is_reported() -> None:
+    fit = fit_free_knots(PAPER_TARGET, space("glu"), np.linspace(-1, 1, 11), max_iterations=2)
+    assert fit.status == "iterations"
+    assert fit.iterations == 2
+
+
+@pytest.mark.parametrize(
+    ("knots", "message"),
+    [
+        ([-1.0], "at least 2 strictly ascending knots"),
+        ([-1.0, 0.5, 0.5, 1.0], "strictly ascending"),
+        ([-1.0, math.nan, 1.0], "finite real numbers, got nan"),
+        ([[-1.0, 1.0]], r"got shape \(1, 2\)"),
+        ([-1.0, 0.9], r"span \(-1, 1\), got \(-1, 0\.9\)"),
+    ],
+)
+def test_bad_knots_are_refused(knots: list, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit_free_knots(PAPER_TARGET, space("mlp"), np.array(knots))
+
+
+def test_what_is_not_implemented_is_refused() -> None:
+    for call in (space, lambda u: fit_free_knots(PAPER_TARGET, space(u), np.array([-1.0, 1.0]))):
+        with pytest.raises(ValueError, match="unknown unit 'rnn'"):
+            call("rnn")
+        for unit, gate in (("bilinear", "identity"), ("relu2_mlp", "relu2"), ("geglu", "gelu")):
+            with pytest.raises(
+                ValueError,
+                match=r"free_knots fits relu gates with up to two factors, "
+                f"got unit '{unit}' with gate '{gate}'",
+            ):
+                call(unit)
+    with pytest.raises(ValueError, match="max_iterations: expected an integer >= 0, got -1"):
+        fit_free_knots(PAPER_TARGET, space("mlp"), np.array([-1.0, 1.0]), max_iterations=-1)
+    plane = target("x*y")
+    with pytest.raises(ValueError, match="one variable"):
+        fit_free_knots(plane, space("mlp"), np.array([-1.0, 1.0]))
+    with pytest.raises(ValueError, match="one variable"):
+        equidistributed_knots(plane, space("mlp"), 3)
+    with pytest.raises(ValueError, match=r"n_cells: expected an integer .*got 0"):
+        equidistributed_knots(PAPER_TARGET, space("mlp"), 0)
+    for directions in ([1], [1, 0]):
+        with pytest.raises(ValueError, match="expected 2 directions 1 or -1"):
+            fit_free_knots(PAPER_TARGET, space("mlp"), np.linspace(-1, 1, 4), directions=directions)
+
+
+def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Columns of a network without a neuron behind its gates: its neurons and a constant."""
+    power = space(unit).degree - 1
+    columns = [np.ones_like(x)]
+    for t, way in zip(knots[1:-1], directions, strict=True):
+        gate, s = np.maximum(way * (x - t), 0), x - t
+        columns += [gate] if power == 0 else [gate * s ** (power - 1), gate * s**power]
+    return np.stack(columns, axis=1)
+
+
+@given(st.sampled_from(UNITS), st.integers(2, 7), st.integers(0, 10**6))
+@settings(max_examples=40)
+def test_projection_for_given_directions_is_dense_least_squares(unit: str, n: int, seed: int):
+    draw = np.random.default_rng(seed)
+    gaps, directions = draw.uniform(0.3, 1, n), draw.choice([-1, 1], n - 1)
+    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
+    knots[-1] = 1.0
+    fit = fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=0, directions=directions)
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    half = np.diff(knots)[:, None] / 2
+    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    matrix, root = neurons(unit, x, knots, directions), np.sqrt(w)
+    c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=1e-13)
+    np.testing.assert_allclose(fit(x), matrix @ c, atol=1e-7)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("directions", [[1, 1, 1, 1], [-1, -1, 1, 1], [1, -1, 1, -1]])
+def test_knots_reach_a_stationary_point_for_given_directions(unit: str, directions: list) -> None:
+    """The loss with best coefficients, which keep the condition, is flat in every knot."""
+    start = np.linspace(-1, 1, 6) ** 3 * 0.5 + np.linspace(-1, 1, 6) * 0.5
+    fit = fit_free_knots(PAPER_TARGET, space(unit), start, directions=directions)
+    assert (fit.knots[[0, -1]] == [-1, 1]).all()
+
+    def loss(knots: np.ndarray) -> float:
+        return fit_free_knots(PAPER_TARGET, space(unit), knots, 0, directions).rmse ** 2
+
+    assert loss(fit.knots) < loss(start)
+    for k in range(1, 5):
+        shift = np.zeros(6)
+        shift[k] = 1e-5 * np.diff(fit.knots).min()
+        slope = (loss(fit.knots + shift) - loss(fit.knots - shift)) / (2 * shift[k])
+        assert abs(slope) * np.diff(fit.knots).min() < 1e-2 * loss(fit.knots)
+
+
+def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
+    """Lines through the parabola: the middle one of an odd number is flat by symmetry."""
+    start = np.array([-1.0, -0.7, -0.1, 0.3, 0.5, 1.0])
+    free = fit_free_knots(target("x**2"), space("mlp"), start)
+    flat = fit_free_knots(target("x**2"), space("mlp"), start, directions=[-1, -1, 1, 1])
+    assert math.isclose(flat.rmse, free.rmse, rel_tol=1e-6)
+    np.testing.assert_allclose(flat.knots, np.linspace(-1, 1, 6), atol=1e-4)
+    assert abs(flat.pieces[2, 1]) < 1e-14
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_cell_errors_add_up_to_the_error(unit: str) -> None:
+    spline = fit_free_knots(PAPER_TARGET, space(unit), np.linspace(-1, 1, 9))
+    errors = cell_errors(PAPER_TARGET, spline)
+    assert errors.shape == (8,)
+    assert math.isclose(math.sqrt(errors.sum() / 2), spline.rmse, rel_tol=1e-4)
+
+
+def test_a_loss_that_is_not_finite_is_refused() -> None:
+    with np.errstate(over="ignore"), pytest.raises(FloatingPointError, match="the loss is inf"):
+        fit_free_knots(target("10**200*x**2"), space("mlp"), np.linspace(-1, 1, 4))

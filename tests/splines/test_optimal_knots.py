@@ -1,0 +1,76 @@
+"""Free knots at their optimum: derivatives, known optima, and the solver that knows only points."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.splines.constants import error_constant, least_squares_spline_rmse
+from xsquared.splines.free_knots import fit_free_knots
+from xsquared.splines.optimal_knots import _Cells, optimal_knots
+from xsquared.units import space
+
+SPACES = [(2, -1), (2, 0), (3, -1), (3, 0), (4, 0), (4, 1)]
+
+
+@pytest.mark.parametrize(("order", "continuity"), SPACES)
+def test_derivatives_of_a_cell_against_differences(order: int, continuity: int) -> None:
+    cells = _Cells(PAPER_TARGET, order, continuity, 20)
+    unknowns = 2 * (2 + continuity)
+    local = np.random.default_rng(0).normal(0, 0.1, (3, unknowns))
+    local[:, 0], local[:, unknowns // 2] = (-0.5, 0.1, 0.3), (-0.4, 0.2, 0.4)
+    slopes, curvature = cells.derivatives(local)
+    for i, step in enumerate(1e-6 * np.eye(unknowns)):
+        ahead, behind = local + step, local - step
+        by_errors = (cells.errors(ahead) - cells.errors(behind)) / 2e-6
+        np.testing.assert_allclose(slopes[:, i], by_errors, rtol=1e-6)
+        by_slopes = (cells.derivatives(ahead)[0] - cells.derivatives(behind)[0]) / 2e-6
+        np.testing.assert_allclose(
+            curvature[:, i], by_slopes, rtol=1e-6, atol=1e-6 * np.abs(curvature).max()
+        )
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_pieces_of_a_constant_derivative_are_equal_and_exact(order: int) -> None:
+    found = optimal_knots(target(f"x**{order}", (0.0, 1.0)), order, 7)
+    np.testing.assert_allclose(found.knots, np.linspace(0, 1, 8), atol=1e-9)
+    constant = float(error_constant(order, "discontinuous")) * math.factorial(order)
+    assert found.rmse == pytest.approx(constant * 7.0**-order, rel=1e-10)
+    assert found.converged
+
+
+def test_one_cell_of_parabolas_is_a_least_squares_fit() -> None:
+    found = optimal_knots(PAPER_TARGET, 3, 1, 0)
+    assert found.rmse == pytest.approx(least_squares_spline_rmse(PAPER_TARGET, 3, 1), rel=1e-9)
+
+
+@pytest.mark.parametrize(("order", "continuity", "unit"), [(2, 0, "mlp"), (3, 0, "glu")])
+def test_no_worse_than_the_solver_on_values(order: int, continuity: int, unit: str) -> None:
+    found = optimal_knots(PAPER_TARGET, order, 24, continuity)
+    assert (np.diff(found.knots) > 0).all()
+    # Its own coefficients, fitted to values of the target on these knots, have the same error.
+    refit = fit_free_knots(PAPER_TARGET, space(unit), found.knots, max_iterations=0)
+    assert refit.rmse == pytest.approx(found.rmse, rel=1e-6)
+    assert fit_free_knots(PAPER_TARGET, space(unit), found.knots).rmse > found.rmse * (1 - 1e-6)
+
+
+def test_offset_of_a_zero_is_that_of_the_local_model() -> None:
+    """Half a cell and a bit: (C/E)^(1/2) - n on x^3, whose second derivative has one zero."""
+    n, k = 41, 2
+    constant = float(error_constant(k, "smooth")) * 6 * (2 / 1.4) ** 2.5 / math.sqrt(2)
+    rmse = optimal_knots(target("x**3"), k, n, 0).rmse
+    assert math.sqrt(constant / rmse) - n == pytest.approx(0.5807, abs=1e-3)
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(ValueError, match="one variable"):
+        optimal_knots(target("x*y"), 2, 3)
+    with pytest.raises(ValueError, match="continuity"):
+        optimal_knots(PAPER_TARGET, 3, 3, 1)
+    with pytest.raises(ValueError, match=r"derivative of order .* that does not vanish"):
+        optimal_knots(target("x**2"), 3, 3)
+    with pytest.raises(ValueError, match="n_cells"):
+        optimal_knots(PAPER_TARGET, 3, 0)
