@@ -18,6 +18,7 @@ from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
+from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
 
@@ -301,6 +302,22 @@ def _quality() -> Study:
     )
 
 
+def _optimal_knots() -> Study:
+    trials = knot_trials()
+    narrow = {("mlp", 3), ("glu", 9), ("gqu", 17)}
+    return Study(
+        "optimal_knots",
+        "Knots of the best splines found, in millionths of the interval, and their RMSE",
+        {
+            "knots": "the best spline of n cells for the unit's order and continuity, n - 1 knots "
+            "inside, by the integral of the squared error"
+        },
+        trials,
+        tuple(trial for trial in trials if (trial.unit, trial.n_hidden) in narrow),
+        run_knots,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -321,5 +338,5 @@ class _Studies(Mapping[str, Study]):
 #:
 #: :meta hide-value:
 STUDIES: Mapping[str, Study] = _Studies(
-    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality
+    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality, _optimal_knots
 )
