@@ -232,18 +232,25 @@ class Settled:
 def settle(
     measured: Mapping[
         str, Measured | Mapping[str, Measured] | tuple[Measured | Mapping[str, Measured], str]
-    ],
+    ]
+    | pd.DataFrame,
 ) -> Settled:
     """Judge all claims of a chapter; end its last cell with this call.
 
     Args:
         measured: by the claim's id, what :func:`judge` takes, alone or with a note; None where a
-            reader's parameters leave out what the claim is about.
+            reader's parameters leave out what the claim is about. Or a frame, a row per claim and a
+            column per protocol, without a value where a protocol was not tried.
 
     Raises:
         ClaimError: no claims, an id that is not in the ledger, or as in :func:`judge`.
     """
     claims = ledger()
+    if isinstance(measured, pd.DataFrame):
+        measured = {
+            key: {name: row[name] for name in row.index[row.notna()]} or None
+            for key, row in measured.astype(object).iterrows()
+        }
     if not isinstance(measured, Mapping):
         raise TypeError(f"expected what was measured, by claim, got {quoted(measured)}")
     if unknown := sorted(set(measured) - set(claims)):
