@@ -90,7 +90,7 @@ def write_downloads(app: Sphinx, error: Exception | None) -> None:
             f"{' '.join(e.persons['author'][0].last_names)} ({e.fields['year']})" for e in entries
         )
 
-    roles = {
+    roles: dict[str, Callable[[str], str]] = {
         "cell": partial(table_cell, project),
         "cite": cited,
         "proof": lambda key: f"(proved in {proofs[key].test_name})",

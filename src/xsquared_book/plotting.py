@@ -113,25 +113,20 @@ def error_plot(
             errors = rows.dropna(subset=[y]).groupby(x)[y].agg(["median", "min", "max"])
             (line,) = ax.loglog(errors.index, errors["median"], label=label, **look)
             if spread and not errors["min"].equals(errors["max"]):
-                low, high, color = errors["min"], errors["max"], line.get_color()
-                band = {"color": color, "alpha": 0.15, "linewidth": 0}
-                ax.fill_between(
-                    errors.index, low, high, label=f"_{name}, range of the seeds", **band
-                )
-            if key in (slopes or {}):
+                band: dict[str, Any] = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+                band["label"] = f"_{name}, range of the seeds"
+                ax.fill_between(errors.index, errors["min"], errors["max"], **band)
+            if slopes and key in slopes:
                 _reference(ax, errors["median"], slopes[key])
         if axes is None:
             ax.set_title((titles or {}).get(place, str(place)))
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_minor_formatter(NullFormatter())
     if axes is None:
-        first = next(iter(panels.values()))
-        for ax in panels.values():
-            spec = ax.get_subplotspec()
-            if spec.is_first_col():
-                ax.set_ylabel("RMSE")
+        for number, ax in enumerate(panels.values()):
+            ax.set_ylabel("" if number % columns else "RMSE")
             ax.set_xlabel({"n": "neurons", "n_hidden": "neurons"}.get(x, x))
-        first.legend()
+        next(iter(panels.values())).legend()
     return panels
 
 
