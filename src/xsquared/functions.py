@@ -34,7 +34,7 @@ VARIABLE_NAMES = ("x", "y", "z")
 _NAMES = {name: sp.Symbol(name, real=True) for name in VARIABLE_NAMES} | {"pi": sp.pi, "e": sp.E}
 _SYNTAX = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.USub, ast.UAdd),
-    *(ast.Constant, ast.Name, ast.Load, ast.Call),
+    *(ast.Constant, ast.Name, ast.Call),
 )
 _PARTS = (
     *(sp.Number, sp.NumberSymbol, sp.Symbol, sp.Add, sp.Mul, sp.Pow),
@@ -42,7 +42,7 @@ _PARTS = (
 )
 # Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
 _MOST_CHARACTERS = 2000
-_MOST_DEPTH = 100
+_MOST_DEPTH = 200
 _MOST_EXPONENT = 10**6
 _MOST_BITS = 1100  # of a constant power: what float64 holds, and a little
 _MOST_OPERATIONS = 200_000  # of a derivative, extrapolated from the first
@@ -119,7 +119,7 @@ def _check_syntax(node: ast.AST, text: str, depth: int = 0) -> None:
     if not good:
         raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
     parts = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
-    for part in parts:
+    for part in parts if not isinstance(node, ast.Name) else ():
         _check_syntax(part, text, depth + 1)
 
 
