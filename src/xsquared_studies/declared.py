@@ -16,7 +16,7 @@ from xsquared.units import PAPER_UNITS
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
-from xsquared_studies.learned_maps import map_trials, run_map
+from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
@@ -282,7 +282,12 @@ def _learned_maps() -> Study:
         "learned_maps",
         "Two networks whose product is fitted to GELU(W x), wide enough for their features",
         MAP_PROTOCOLS,
-        (*short, *map_trials(), *map_trials("optimal", features=(16, 64))),
+        (
+            *short,
+            *map_trials(),
+            *corner_trials(),
+            *map_trials("optimal", features=(16, 64)),
+        ),
         short,
         run_map,
     )
