@@ -13,6 +13,7 @@ from functools import cache
 from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
+from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
@@ -323,6 +324,20 @@ def _optimal_knots() -> Study:
     )
 
 
+def _ablation() -> Study:
+    trials = ablation_trials(QUALITY_TARGETS[::5])
+    return Study(
+        "ablation",
+        "Trainers with each of their parts switched off or halved",
+        ABLATION_PROTOCOLS,
+        trials,
+        tuple(t for t in trials if (t.solver, t.unit, t.n_hidden) == ("free_knots", "mlp", 3))[
+            ::45
+        ],
+        run_ablation,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -343,5 +358,12 @@ class _Studies(Mapping[str, Study]):
 #:
 #: :meta hide-value:
 STUDIES: Mapping[str, Study] = _Studies(
-    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality, _optimal_knots
+    _line,
+    _table1,
+    _smooth_gates,
+    _smooth_line,
+    _learned_maps,
+    _quality,
+    _optimal_knots,
+    _ablation,
 )
