@@ -72,7 +72,8 @@ def run_map(trial: Trial) -> dict[str, Scalar]:
     """Train one pair of networks for ten seeds.
 
     Returns:
-        The mean squared error of each seed, ``mse_0`` to ``mse_9``, and the root of their median,
+        The mean squared error of each seed, ``mse[seed=0]`` to
+        ``mse[seed=9]``, and the root of their median,
         ``test_rmse``; the root of the median loss of the last hundred steps, ``train_rmse``; the
         least error of so many features, ``best_mse``; the number of parameters.
 
@@ -93,7 +94,9 @@ def run_map(trial: Trial) -> dict[str, Scalar]:
         "train_rmse": float(np.sqrt(np.median(run.losses[-100:].mean(axis=0)))),
         "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
         "best_mse": float(best_mse(d, m)),
-        **{f"mse_{seed}": float(error) for seed, error in enumerate(errors)},
+        "d": d,
+        "m": m,
+        **{f"mse[seed={seed}]": float(error) for seed, error in enumerate(errors)},
     }
 
 
