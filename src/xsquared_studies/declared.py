@@ -13,10 +13,11 @@ from functools import cache
 from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
+from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
-from xsquared_studies.learned_maps import map_trials, run_map
+from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
@@ -282,7 +283,12 @@ def _learned_maps() -> Study:
         "learned_maps",
         "Two networks whose product is fitted to GELU(W x), wide enough for their features",
         MAP_PROTOCOLS,
-        (*short, *map_trials(), *map_trials("optimal", features=(16, 64))),
+        (
+            *short,
+            *map_trials(),
+            *corner_trials(),
+            *map_trials("optimal", features=(16, 64)),
+        ),
         short,
         run_map,
     )
@@ -318,6 +324,20 @@ def _optimal_knots() -> Study:
     )
 
 
+def _ablation() -> Study:
+    trials = ablation_trials(QUALITY_TARGETS[::5])
+    return Study(
+        "ablation",
+        "Trainers with each of their parts switched off or halved",
+        ABLATION_PROTOCOLS,
+        trials,
+        tuple(t for t in trials if (t.solver, t.unit, t.n_hidden) == ("free_knots", "mlp", 3))[
+            ::45
+        ],
+        run_ablation,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -338,5 +358,12 @@ class _Studies(Mapping[str, Study]):
 #:
 #: :meta hide-value:
 STUDIES: Mapping[str, Study] = _Studies(
-    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality, _optimal_knots
+    _line,
+    _table1,
+    _smooth_gates,
+    _smooth_line,
+    _learned_maps,
+    _quality,
+    _optimal_knots,
+    _ablation,
 )

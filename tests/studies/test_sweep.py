@@ -35,7 +35,7 @@ from tests.studies.trainers import (
     measure,
     measured,
     result,
-    sweep_in_processes,
+    sweep_in_branches,
     sweep_slowly,
     trials,
     wait_to_be_killed,
@@ -231,7 +231,7 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     sweep = context.Process(
-        target=sweep_in_processes, args=(tmp_path / "rows.sqlite", str(tmp_path))
+        target=sweep_in_branches, args=(tmp_path / "rows.sqlite", str(tmp_path))
     )
     sweep.start()
     told = tmp_path / "pid"
@@ -255,7 +255,7 @@ def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None
     told = tmp_path / "pid"
     wait_until(lambda: told.exists() or sweep.poll() is not None, "the trial has begun")
     os.killpg(sweep.pid, signal.SIGINT)
-    _, said = sweep.communicate(timeout=60)
+    _, said = sweep.communicate(timeout=480)
     assert "KeyboardInterrupt" in said
     assert sweep.returncode not in (0, None)
     wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
