@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from xsquared.checks import check_choice
 from xsquared.data.dataset import Dataset
 from xsquared.units import GatedNetwork, Unit
 
@@ -80,9 +79,6 @@ class Trained:
             chose on validation points.
         margin: by how much of the training values' range the network's predictions may leave it
             where it is judged on points not seen; None: they are taken as they are.
-
-    Raises:
-        ValueError: an unknown status.
     """
 
     network: GatedNetwork
@@ -93,9 +89,6 @@ class Trained:
     closest: GatedNetwork | None = None
     margin: float | None = None
 
-    def __post_init__(self) -> None:
-        check_choice("status", self.status, STATUSES)
-
 
 class Solver(Protocol):
     """An optimiser with its settings: a frozen dataclass whose fields they are."""
@@ -104,11 +97,7 @@ class Solver(Protocol):
     name: ClassVar[str]
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train a network of one output.
-
-        Raises:
-            ValueError: data, a unit or a gate that this solver does not implement, by name.
-        """
+        """Train a network of one output; a ValueError names what the solver does not implement."""
 
 
 @dataclass(frozen=True, eq=False)
