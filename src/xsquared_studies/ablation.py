@@ -133,7 +133,6 @@ def _parts() -> Iterator[Part]:
         ("max_iterations", "halved", 60),
         ("moved", "halved", 0.01),
         ("ridges", "the last alone", grown.ridges[-1:]),
-        ("margin", "none", 0.0),
     ):
         yield Part("growth", name, change, {name: value})
 
