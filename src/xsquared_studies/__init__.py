@@ -7,8 +7,8 @@ are committed; ``rows`` gives them as a frame, a row a network, and computes wha
 
 Modules import :mod:`xsquared` and, of this package, those named before them:
 ``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` →
-``experiment`` → ``scaling`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``declared`` →
-``committed`` → ``speedrun``.
+``experiment`` → ``scaling`` → ``line`` → ``learned_maps`` → ``ablation`` → ``optimal_knots`` →
+``declared`` → ``committed`` → ``speedrun``.
 """
 
 from xsquared_studies.committed import results_of, rows
