@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import sympy as sp
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,17 +32,12 @@ def test_values_agree_with_plain_python(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", SMOOTH)
-@pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
-def test_numpy_torch_and_autograd_agree(text: str, order: int) -> None:
+@pytest.mark.parametrize("order", [1, 2, 4])
+def test_derivatives_agree_with_mpmaths_differences(text: str, order: int) -> None:
     made = target(text)
-    points = torch.linspace(-0.9, 0.9, 7, dtype=torch.float64, requires_grad=True)
-    value = made.torch()(points)
-    for _ in range(order):
-        (value,) = torch.autograd.grad(value.sum(), points, create_graph=True)
-    from_numpy = made.numpy(order)(points.detach().numpy())
-    scale = 1 + np.abs(from_numpy).max()
-    np.testing.assert_allclose(made.torch(order)(points).detach(), from_numpy, atol=1e-13 * scale)
-    np.testing.assert_allclose(value.detach(), from_numpy, atol=1e-11 * scale)
+    for place in (-0.9, 0.1, 0.7):
+        expected = mpmath.diff(sp.lambdify(made.variables, made.expression, "mpmath"), place, order)
+        np.testing.assert_allclose(made.numpy(order)(place), float(expected), rtol=1e-11)
 
 
 @given(
@@ -62,8 +57,7 @@ def test_polynomial_derivatives_agree_with_numpy(coefficients: list[int], order:
 def test_constants_take_the_points_shape() -> None:
     points = np.zeros((3, 4))
     np.testing.assert_array_equal(target("3")(points), np.full((3, 4), 3.0))
-    assert target("x").torch(1)(torch.zeros(5)).shape == (5,)
-    assert target("x").torch(1)(torch.zeros(5)).dtype == torch.float64
+    assert target("x").numpy(1)(np.zeros(5)).shape == (5,)
 
 
 def test_two_variables_broadcast_and_differentiate() -> None:
@@ -104,7 +98,7 @@ def test_l2_norm_of_polynomials(text: str, order: int, exact: float) -> None:
         ("gamma(x)", r"unknown function 'gamma'"),
         ("__import__('os').system('true')", r"is not allowed"),
         ("(lambda: 1)()", r"is not allowed"),
-        ("x.real", r"'x\.real' .* is not allowed"),
+        ("x.real", r"'x\.real' is not allowed"),
         ("[x for x in (1,)]", r"is not allowed"),
         ("x if x else 1", r"is not allowed"),
         ("sin(x, x)", r"is not allowed"),
@@ -115,7 +109,6 @@ def test_l2_norm_of_polynomials(text: str, order: int, exact: float) -> None:
         ("", r"cannot read the expression"),
         ("\ud800", r"cannot read the expression '.*': surrogates not allowed"),
         ("-" * 300 + "x", r"cannot read the expression .* more than 200 deep"),
-        ("not " * 400 + "x", r"cannot read the expression .* more than 200 deep"),
         ("x*" * 50_000 + "w", r"at most 2000 characters, got 100001: 'x\*x.{,100}$"),
         ("w" * 1999, r"^unknown symbol 'w.{,300}$"),
     ],
@@ -199,36 +192,69 @@ def test_roots_of_a_high_degree_do_not_hang(text: str) -> None:
 def test_values_that_are_not_real_are_refused() -> None:
     with pytest.raises(ValueError, match=r"the value of .* is not real at x=-1: "):
         target("(-8*x**2)**(1/3)")
-    with pytest.raises(ValueError, match=r"the value of .* is not real at x=-1: "):
-        target("(-8*x**2)**(1/3) + 0*y").torch()
-
-
-@pytest.mark.parametrize(
-    "points", [[math.nan], [True], [1j], ["1"], None, np.ma.masked_array([1.0], mask=[True])]
-)
-def test_points_that_are_no_finite_numbers_are_refused(points: object) -> None:
-    with pytest.raises(ValueError, match=r"^points: expected finite real numbers"):
-        target("x")(points)
-    if not isinstance(points, np.ma.MaskedArray):
-        with pytest.raises(ValueError, match=r"^points: expected finite real numbers"):
-            target("x").torch()(points)
 
 
 def test_values_beyond_float64_are_an_error_and_no_warning() -> None:
     made = target("exp(x)")
     with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
         made([0.0, 1000.0])
-    with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
-        made.torch()(torch.tensor([0.0, 1000.0]))
     np.testing.assert_array_equal(made.numpy()(np.float32([0])), [1.0])
 
 
-@pytest.mark.parametrize("made", [sp.Function("f"), sp.Order, sp.Derivative])
-def test_sympy_without_a_form_for_arrays_is_refused(made: type) -> None:
-    x = sp.Symbol("x")
-    expression = made(sp.Function("f")(x), x) if made is sp.Derivative else made(x)
-    with pytest.raises(ValueError, match=r"cannot evaluate|has no derivative"):
+x = sp.Symbol("x")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(sp.Function("print('run')")(x), sp.Derivative(sp.Function("f")(x), x), sp.Order(x)),
+        *(sp.Heaviside(x - 0.1), sp.sign(x), sp.Max(x, 0), sp.gamma(x + 3), sp.Integral(x, x)),
+        sp.Piecewise((0, x < 0.1), (1, True)),
+    ],
+)
+def test_sympy_beyond_the_grammar_is_refused(expression: sp.Expr) -> None:
+    """No name reaches code that is made of it, and no step is taken for a smooth function."""
+    with pytest.raises(ValueError, match=r"is not allowed: expected arithmetic"):
         target(expression)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sin(exp(40))*x", "x + tan(10**30)", "(exp(40)**2 - exp(80) + 1/3)*x", "sin(exp(700)) + 0*x"],
+)
+def test_constants_are_as_precise_as_float64(text: str) -> None:
+    with mpmath.workdps(700):
+        exact = float(sp.lambdify([], parse(text).subs(parse("x"), 1), "mpmath")())
+    np.testing.assert_allclose(target(text)(1.0), exact, rtol=1e-15)
+
+
+@pytest.mark.parametrize("text", ["1/(x - 0.123456)", "tan(2*x)", "1/(x - 0.123456)**2"])
+def test_a_square_integral_that_diverges_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="cannot be integrated: it diverges or is too steep"):
+        target(text).l2_norm()
+
+
+ATOMS = ("x", "y", "pi", "e", "0", "1", "2", "9", "-1", "0.1", "1/3", "10**6", "1e300", "5e-324")
+
+
+def larger(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Operations on parts."""
+    return st.one_of(
+        st.builds("({}){}({})".format, parts, st.sampled_from(["+", "-", "*", "/", "**"]), parts),
+        st.builds("{}({})".format, st.sampled_from(sorted(FUNCTIONS)), parts),
+    )
+
+
+@given(st.recursive(st.sampled_from(ATOMS), larger, max_leaves=8))
+@settings(max_examples=150)
+def test_any_expression_is_read_or_refused_in_one_line(text: str) -> None:
+    try:
+        made = target(text, (0.25, 2.0))
+    except ValueError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+        assert len(str(error)) < 600  # noqa: PT017
+    else:
+        assert np.isfinite(made(*np.full(made.dim, 0.25))).all()
 
 
 @pytest.mark.parametrize(
@@ -337,29 +363,6 @@ def test_a_derivative_that_would_fill_memory_is_refused() -> None:
     target(nested).derivative(1)
     with pytest.raises(ValueError, match=r"derivative of order \(4,\) of sin.* is too long"):
         target(nested).derivative(4)
-
-
-@pytest.mark.parametrize("orders", [(1, 1), (-1,), (1.5,), (True,), (13,)])
-def test_bad_orders_are_refused(orders: tuple) -> None:
-    with pytest.raises(ValueError, match=r"orders? of differentiation"):
-        target("x").derivative(*orders)
-
-
-def test_l2_norm_needs_one_variable() -> None:
-    with pytest.raises(ValueError, match="target of one variable, x\\*y has 2"):
-        target("x*y").l2_norm()
-
-
-def test_wrong_number_of_arrays_is_refused() -> None:
-    with pytest.raises(TypeError, match="takes 1 arrays, got 2"):
-        target("x")(np.zeros(2), np.zeros(2))
-    with pytest.raises(TypeError, match="takes 2 tensors, got 1"):
-        target("x*y").torch()(torch.zeros(2))
-
-
-def test_parse_wants_text() -> None:
-    with pytest.raises(TypeError, match="expected an expression as text, got int"):
-        parse(3)
 
 
 def test_interval_of_a_target_of_one_variable() -> None:

@@ -1,4 +1,4 @@
-"""Root mean square errors of a network's forward pass: over the domain, on points, confined."""
+"""Root mean square errors of a network's forward pass: over the domain, and on points."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from xsquared.checks import check_finite_array, check_integer, check_number
+from xsquared.checks import check_finite_array, check_integer
 from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
 from xsquared.quadrature import between
@@ -50,26 +50,6 @@ def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.sqrt(np.mean(_residual(predict(network, x), y) ** 2)))
     return error if np.isfinite(error) else float("inf")
-
-
-def confined_rmse(
-    network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray, margin: float
-) -> float:
-    """Root mean square error of predictions at x (M, d) confined to the range of the values seen.
-
-    A prediction may leave that range by the margin, a share of its width, at either end.
-
-    Raises:
-        TypeError: no network.
-        ValueError: as for :func:`rmse`, no values trained on, or a negative margin.
-    """
-    trained = check_finite_array("seen", seen, ndim=1)
-    if not len(trained):
-        raise ValueError("seen: expected the values trained on, got none")
-    low, high = trained.min(), trained.max()
-    room = check_number("margin", margin, least=0) * (high - low)
-    predicted = np.clip(predict(network, x), low - room, high + room)
-    return float(np.sqrt(np.mean(_residual(predicted, y) ** 2)))
 
 
 def _residual(predicted: np.ndarray, y: np.ndarray) -> np.ndarray:

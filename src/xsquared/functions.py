@@ -1,8 +1,8 @@
 """Target functions: one sympy expression each, from which values and derivatives follow.
 
-A target's numpy and torch forms and its derivatives of any order are generated from its expression,
-so no two of them can disagree. Expressions may be given as text; the parser knows arithmetic,
-``pi``, ``e``, the variables and the functions of :data:`FUNCTIONS`, and never evaluates Python.
+An expression consists of arithmetic, ``pi``, ``e``, the variables and the functions of
+:data:`FUNCTIONS`. Text is read by sympy's parser, after its syntax tree was found to hold nothing
+else; a sympy expression passes the same test.
 """
 
 from __future__ import annotations
@@ -18,17 +18,11 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-import torch
+from sympy.parsing.sympy_parser import auto_number, parse_expr, rationalize
 
-from xsquared.checks import (
-    check_choice,
-    check_finite_array,
-    check_integer,
-    check_number,
-    quoted,
-)
+from xsquared.checks import check_choice, check_number, quoted
 
-#: Functions that an expression given as text may use.
+#: Functions that an expression may use.
 FUNCTIONS = {
     name: getattr(sp, name)
     for name in ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log")
@@ -37,44 +31,41 @@ FUNCTIONS = {
 #: Names an expression may use for its variables, in the order of the target's arguments.
 VARIABLE_NAMES = ("x", "y", "z")
 
-_CONSTANTS = {"pi": sp.pi, "e": sp.E}
-_OPERATORS: dict[type[ast.operator], Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.Div: lambda a, b: a / b,
-    ast.Pow: lambda a, b: _power(a, b),
-}
+_NAMES = {name: sp.Symbol(name, real=True) for name in VARIABLE_NAMES} | {"pi": sp.pi, "e": sp.E}
+_SYNTAX = (
+    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.USub, ast.UAdd),
+    *(ast.Constant, ast.Name, ast.Call),
+)
+_PARTS = (
+    *(sp.Number, sp.NumberSymbol, sp.Symbol, sp.Add, sp.Mul, sp.Pow),
+    *(function for name, function in FUNCTIONS.items() if name != "sqrt"),  # a power to sympy
+)
 # Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
 _MOST_CHARACTERS = 2000
 _MOST_DEPTH = 200
 _MOST_EXPONENT = 10**6
 _MOST_BITS = 1100  # of a constant power: what float64 holds, and a little
-_MOST_ORDER = 12
 _MOST_OPERATIONS = 200_000  # of a derivative, extrapolated from the first
 _SOUND = "expected real constants that float64 holds and exponents of at most a million"
+_GRAMMAR = "arithmetic (+ - * / **), finite numbers, variables and functions of one argument"
 # Where a target is probed for non-finite values: enough to meet a pole at a simple fraction of the
 # domain; no finite grid can promise more.
 _PROBES = {1: 2401, 2: 97, 3: 25}
 
 ArrayFunction = Callable[..., np.ndarray]
-TensorFunction = Callable[..., torch.Tensor]
+
+
+class _UnsoundError(ValueError):
+    """A part of an expression that is no real function of float64 numbers."""
 
 
 def parse(text: str) -> sp.Expr:
-    """Read an expression such as ``"1/(1 + 9*x**2)"``.
-
-    Args:
-        text: Python syntax restricted to numbers, ``+ - * / **``, ``pi``, ``e``, the names of
-            :data:`VARIABLE_NAMES` and calls of :data:`FUNCTIONS`.
+    """Read an expression such as ``"1/(1 + 9*x**2)"``; decimals are exact.
 
     Raises:
-        TypeError: ``text`` is no string.
-        ValueError: a syntax error, an unknown name, anything beyond that grammar, a constant part
+        ValueError: a syntax error, an unknown name, anything beyond the grammar, a constant part
             that is not real or not finite in float64, or text too long or nested too deep.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"expected an expression as text, got {type(text).__name__}")
     if len(text) > _MOST_CHARACTERS:
         raise ValueError(
             f"expected an expression of at most {_MOST_CHARACTERS} characters, got {len(text)}: "
@@ -84,57 +75,69 @@ def parse(text: str) -> sp.Expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the tokeniser, about code that is no expression
             tree = ast.parse(text.strip(), mode="eval")
-        return _translate(tree.body, text)
+        _check_syntax(tree.body, text)
+        return parse_expr(
+            text.strip(),
+            local_dict={**_NAMES, **_BUILDERS},
+            global_dict={"__builtins__": {}},
+            transformations=(auto_number, rationalize),
+            evaluate=False,  # so that every operation becomes a call of _BUILDERS
+        )
     except SyntaxError as error:
         reason: object = error.msg
     except UnicodeEncodeError as error:
         reason = error.reason
     except (RecursionError, MemoryError):
         reason = f"it is nested more than {_MOST_DEPTH} deep"
+    except _UnsoundError:
+        raise ValueError(f"{_SOUND}, got {quoted(text)}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError):  # of sympy: atan(tan(1e300))
         reason = "its constants cannot be evaluated"
     raise ValueError(f"cannot read the expression {quoted(text)}: {reason}")
 
 
-def _translate(node: ast.expr, text: str, depth: int = 0) -> sp.Expr:
-    """One node of the syntax tree as sympy; anything outside the grammar is refused."""
+def _check_syntax(node: ast.AST, text: str, depth: int = 0) -> None:
+    """Refuse a syntax tree with a node that is not of :data:`_SYNTAX`, or with an unknown name."""
     if depth > _MOST_DEPTH:
         raise RecursionError
     match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return _required(sp.Integer(value), node, text)
-        case ast.Constant(value=float() as value) if math.isfinite(value):
-            return sp.Rational(str(value))  # decimal text: 0.1 means one tenth
-        case ast.Name(id=name) if name in VARIABLE_NAMES:
-            return sp.Symbol(name, real=True)
-        case ast.Name(id=name) if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        case ast.Constant(value=int() | float() as value):
+            good = not isinstance(value, bool) and abs(value) < math.inf
+        case ast.Constant():
+            good = False
         case ast.Name(id=name):
-            known = ", ".join([*VARIABLE_NAMES, *_CONSTANTS])
-            raise ValueError(f"unknown symbol {quoted(name)} in {quoted(text)}; known are {known}")
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            parts = (_translate(part, text, depth + 1) for part in (left, right))
-            return _required(_OPERATORS[type(op)](*parts), node, text)
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as op, operand=operand):
-            value = _translate(operand, text, depth + 1)
-            return -value if isinstance(op, ast.USub) else value
-        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
-            function = FUNCTIONS[check_choice("function", name, FUNCTIONS)]
-            return _required(function(_translate(argument, text, depth + 1)), node, text)
-    raise ValueError(
-        f"{quoted(ast.unparse(node))} in {quoted(text)} is not allowed: expected arithmetic "
-        "(+ - * / **), finite numbers, variables and functions of one argument"
-    )
+            good = True
+            if name not in _NAMES:
+                known = ", ".join(_NAMES)
+                raise ValueError(
+                    f"unknown symbol {quoted(name)} in {quoted(text)}; known are {known}"
+                )
+        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]):
+            good = bool(check_choice("function", name, FUNCTIONS))
+        case _:
+            good = isinstance(node, _SYNTAX) and not isinstance(node, ast.Call)
+    if not good:
+        raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
+    parts = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
+    for part in parts if not isinstance(node, ast.Name) else ():
+        _check_syntax(part, text, depth + 1)
 
 
-def _required(part: sp.Expr, node: ast.expr, text: str) -> sp.Expr:
-    if _sound(part):
+def _guarded(make: Callable[..., sp.Expr]) -> Callable[..., sp.Expr]:
+    """A builder of expressions that evaluates, and refuses what is unsound."""
+
+    def made(*parts: Any, **_: bool) -> sp.Expr:
+        part = make(*parts)
+        if not _sound(part):
+            raise _UnsoundError
         return part
-    raise ValueError(f"{_SOUND}, got {quoted(ast.unparse(node))} in {quoted(text)}")
+
+    return made
 
 
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     """A power; sympy's infinity where it would multiply out numbers far beyond float64."""
+    base, exponent = sp.sympify(base), sp.sympify(exponent)
     if not exponent.free_symbols:
         factor, times = base.as_independent(*base.free_symbols, as_Add=False)[0], exponent
     elif not base.free_symbols:
@@ -161,13 +164,37 @@ def _sound(part: sp.Expr) -> bool:
         if not part.free_symbols:
             value = complex(part)
             return math.isfinite(value.real) and value.imag == 0
+        if part.is_Mul:
+            return math.isfinite(float(part.as_coeff_Mul()[0]))
         moderate = not part.is_Pow or bool(part.exp.free_symbols)
         return moderate or abs(float(part.exp)) <= _MOST_EXPONENT
     except (OverflowError, TypeError):  # beyond float64, or no number at all
         return False
 
 
-def _text(expression: sp.Expr) -> str:
+#: What sympy's parser calls for the operations and functions of a text.
+_BUILDERS = {
+    name: _guarded(make)
+    for name, make in (
+        *(("Integer", sp.Integer), ("Rational", sp.Rational)),
+        *(("Add", sp.Add), ("Mul", sp.Mul), ("Pow", _power), *FUNCTIONS.items()),
+    )
+}
+
+
+def _from_sympy(expression: sp.Expr) -> sp.Expr:
+    """The expression in this module's symbols; what no text could say is refused."""
+    for symbol in sorted(expression.free_symbols, key=str):
+        check_choice("symbol", symbol.name, VARIABLE_NAMES)
+    for part in sp.postorder_traversal(expression):
+        if isinstance(part, sp.Expr) and not _sound(part):
+            raise ValueError(f"{_SOUND}, got {_text(part)} in {_text(expression)}")
+        if not isinstance(part, _PARTS):
+            raise ValueError(f"{_text(part)} is not allowed: expected {_GRAMMAR}")
+    return expression.xreplace({s: _NAMES[s.name] for s in expression.free_symbols})
+
+
+def _text(expression: sp.Basic) -> str:
     """An expression in at most 80 characters."""
     if any(max(abs(n.p), n.q).bit_length() > 10_000 for n in expression.atoms(sp.Rational)):
         return "a number of thousands of digits"  # Python refuses to print it
@@ -197,40 +224,21 @@ class Target:
         return len(self.variables)
 
     def derivative(self, *orders: int) -> sp.Expr:
-        """The partial derivative as an expression.
-
-        Args:
-            orders: order of differentiation per variable, at most 12; the function itself where
-                none is given.
+        """The partial derivative, one order per variable; the function itself without orders.
 
         Raises:
-            ValueError: a wrong number of orders, one out of bounds, or a derivative that does not
-                exist on the whole domain (that of ``abs`` across its kink, for instance).
+            ValueError: a derivative that does not exist on the whole domain (that of ``abs`` across
+                its kink), or that is too long.
         """
-        return _derivative(self, self._orders(orders))
+        return _derivative(self, orders or (0,) * self.dim)
 
     def numpy(self, *orders: int) -> ArrayFunction:
         """The partial derivative as a function of float64 arrays, one per variable.
 
-        Args:
-            orders: as in :meth:`derivative`.
-
-        Returns:
-            A function whose result has the broadcast shape of its arguments. It raises ValueError
-            for points that are no finite numbers and where its value is not finite or not real.
+        Its result has the broadcast shape of its arguments. It raises ValueError where its value is
+        not finite or not real.
         """
-        return _numpy_form(self, self._orders(orders))
-
-    def torch(self, *orders: int) -> TensorFunction:
-        """The partial derivative as a function of float64 tensors, one per variable.
-
-        Args:
-            orders: as in :meth:`derivative`.
-
-        Returns:
-            As :meth:`numpy`; autograd passes.
-        """
-        return _torch_form(self, self._orders(orders))
+        return _numpy_form(self, orders or (0,) * self.dim)
 
     def __call__(self, *points: np.ndarray) -> np.ndarray:
         """Values at points: one array per variable; the result has their broadcast shape."""
@@ -240,17 +248,9 @@ class Target:
         """The L2 norm over the domain of the derivative of that order (one variable only).
 
         Raises:
-            ValueError: more than one variable, or a derivative that does not exist.
+            ValueError: a derivative that does not exist, or a square integral that diverges.
         """
-        interval_of(self)
-        (order,) = self._orders((order,))
         return _l2_norm(self, order)
-
-    def _orders(self, orders: tuple[int, ...]) -> tuple[int, ...]:
-        orders = orders or (0,) * self.dim
-        if len(orders) != self.dim:
-            raise ValueError(f"expected {self.dim} orders of differentiation, got {len(orders)}")
-        return tuple(check_integer("order of differentiation", k, 0, _MOST_ORDER) for k in orders)
 
 
 def target(
@@ -261,7 +261,8 @@ def target(
     """A target function from text or from sympy.
 
     Args:
-        expression: text for :func:`parse`, or an expression in the symbols x, y, z.
+        expression: text such as ``"1/(1 + 9*x**2)"``, or an expression in the symbols x, y, z, of
+            arithmetic and :data:`FUNCTIONS`.
         domain: the interval ``(a, b)``, used for every variable, or one interval per variable.
         name: how to call it; the expression's own text where None.
 
@@ -271,35 +272,25 @@ def target(
 
     Raises:
         TypeError: the expression is neither text nor sympy.
-        ValueError: an unknown symbol, an interval that is empty or not finite, a number of
-            intervals other than the number of variables, or a value that is not finite.
+        ValueError: an unknown symbol or function, an interval that is empty or not finite, a number
+            of intervals other than the number of variables, or a value that is not finite.
     """
     if isinstance(expression, str):
         parsed = parse(expression)
     elif isinstance(expression, sp.Expr):
-        parsed = _with_real_symbols(expression)
+        parsed = _from_sympy(expression)
     else:
         raise TypeError(f"expected text or a sympy expression, got {type(expression).__name__}")
     if not isinstance(name, str | None):
         raise TypeError(f"expected a name as text, got {type(name).__name__}")
     used = {symbol.name for symbol in parsed.free_symbols}
     count = max((VARIABLE_NAMES.index(symbol) + 1 for symbol in used), default=1)
-    variables = tuple(sp.Symbol(symbol, real=True) for symbol in VARIABLE_NAMES[:count])
+    variables = tuple(_NAMES[symbol] for symbol in VARIABLE_NAMES[:count])
     made = Target(
         parsed, variables, check_box(domain, count), _text(parsed) if name is None else name
     )
     made(*_grid(made))
     return made
-
-
-def _with_real_symbols(expression: sp.Expr) -> sp.Expr:
-    """The expression in this module's symbols; foreign names are refused, as in :func:`parse`."""
-    for symbol in sorted(expression.free_symbols, key=str):
-        check_choice("symbol", symbol.name, VARIABLE_NAMES)
-    for part in sp.postorder_traversal(expression):
-        if isinstance(part, sp.Expr) and not _sound(part):
-            raise ValueError(f"{_SOUND}, got {_text(part)} in {_text(expression)}")
-    return expression.subs({s: sp.Symbol(s.name, real=True) for s in expression.free_symbols})
 
 
 def check_box(
@@ -362,8 +353,7 @@ def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
                 raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
     moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
-    kinked = any(moved & sign.free_symbols for sign in signs.values())
-    if kinked or result.has(sp.Derivative, sp.Subs, sp.DiracDelta):
+    if any(moved & sign.free_symbols for sign in signs.values()):
         raise ValueError(f"{made.name} has no derivative of order {orders} on its whole domain")
     return _with_signs(result, signs)
 
@@ -377,7 +367,7 @@ def _without_kinks(made: Target) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
     signs: dict[sp.Symbol, sp.Expr] = {}
 
     def unfolded(inner: sp.Expr) -> sp.Expr:
-        form = _lambdify(made.variables, _with_signs(inner, signs), "numpy")
+        form = _lambdify(made.variables, _with_signs(inner, signs))
         with np.errstate(all="ignore"):
             values = form(*_grid(made))
         if not np.min(values) < 0 < np.max(values):
@@ -396,36 +386,57 @@ def _with_signs(expression: sp.Expr, signs: dict[sp.Symbol, sp.Expr]) -> sp.Expr
     return expression
 
 
-def _lambdify(
-    variables: tuple[sp.Symbol, ...], expression: sp.Expr, module: str
-) -> Callable[..., Any]:
-    # torch.pow takes no two plain numbers: constants such as pi**2 are folded beforehand. numpy's
-    # functions take no integer beyond 64 bits.
-    if module == "torch" or any(abs(n) >= 2**63 for n in expression.atoms(sp.Integer)):
-        expression = sp.N(expression, 17)
-    modules = "torch" if module == "torch" else ["scipy", "numpy"]
-    try:
-        form: Callable[..., Any] = sp.lambdify(variables, expression, modules=modules, cse=True)
-    except (NotImplementedError, KeyError) as error:  # no printer, or infinite when folded
-        raise ValueError(
-            f"cannot evaluate {_text(expression)} on arrays: {quoted(str(error))}"
-        ) from None
+def _lambdify(variables: tuple[sp.Symbol, ...], expression: sp.Expr) -> Callable[..., Any]:
+    form: Callable[..., Any] = sp.lambdify(
+        variables, _folded(expression), modules=["scipy", "numpy"], cse=True
+    )
     return form
+
+
+def _folded(part: sp.Expr) -> sp.Expr:
+    """Constants that float64 would get wrong as numbers: sin(exp(40)), integers of 64 bits."""
+    if part.is_Integer and abs(part) >= 2**63:
+        return sp.Float(part, 17)
+    if part.is_Atom:
+        return part
+    if not part.free_symbols:
+        return _precise(part)
+    parts = list(part.args)
+    if part.is_Add or part.is_Mul:
+        constants = [one for one in parts if not one.free_symbols]
+        together = part.func(*constants)
+        if (folded := _folded(together)) != together:
+            parts = [folded, *(one for one in parts if one.free_symbols)]
+    folded_parts = [_folded(one) for one in parts]
+    return part if folded_parts == list(part.args) else part.func(*folded_parts)
+
+
+def _precise(constant: sp.Expr) -> sp.Expr:
+    """A constant, or its value to 17 digits where plain float64 arithmetic misses that."""
+    if not constant.has(sp.Function, sp.Add):  # products and powers lose nothing
+        return constant
+    value, more = (constant.evalf(digits, maxn=3000) for digits in (17, 30))
+    if abs(value - more) > 1e-15 * abs(more):
+        raise ValueError(f"expected constants that can be evaluated, got {_text(constant)}")
+    try:
+        with np.errstate(all="ignore"):
+            plain = complex(sp.lambdify([], constant, modules=["scipy", "numpy"])())
+    except (OverflowError, TypeError):  # of an integer beyond 64 bits
+        return value
+    return constant if abs(plain - complex(more)) <= 1e-13 * abs(complex(more)) else value
 
 
 @cache
 def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders), "numpy")
+    raw = _lambdify(made.variables, _derivative(made, orders))
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
-        if len(points) != made.dim:
-            raise TypeError(f"{made.name} takes {made.dim} arrays, got {len(points)}")
-        arrays = [check_finite_array("points", p) for p in points]
+        arrays = [np.asarray(p, dtype=np.float64) for p in points]
         if made.dim > 1:
             arrays = [*np.broadcast_arrays(*arrays)]
         with np.errstate(all="ignore"):
             # A constant expression comes back as a scalar: give it the points' shape.
-            value = np.broadcast_to(_applied(raw, made, arrays), arrays[0].shape)
+            value = np.broadcast_to(raw(*arrays), arrays[0].shape)
         good = np.isfinite(value)
         if np.iscomplexobj(value):
             good &= np.isreal(value)
@@ -434,36 +445,6 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         return np.array(value.real, dtype=np.float64)
 
     return evaluate
-
-
-@cache
-def _torch_form(made: Target, orders: tuple[int, ...]) -> TensorFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders), "torch")
-
-    def evaluate(*points: torch.Tensor) -> torch.Tensor:
-        if len(points) != made.dim:
-            raise TypeError(f"{made.name} takes {made.dim} tensors, got {len(points)}")
-        for p in points:
-            check_finite_array("points", p)
-        tensors = torch.broadcast_tensors(
-            *(torch.as_tensor(p, dtype=torch.float64) for p in points)
-        )
-        value = torch.as_tensor(_applied(raw, made, tensors)).expand(tensors[0].shape)
-        good = torch.isfinite(value) & torch.isreal(value)
-        if not good.all():
-            arrays = [tensor.detach().numpy() for tensor in tensors]
-            raise _not_finite(made, orders, arrays, value.detach().numpy(), good.numpy())
-        return value.to(torch.float64)
-
-    return evaluate
-
-
-def _applied(raw: Callable[..., Any], made: Target, points: Sequence[Any]) -> Any:
-    """What sympy's function gives; foreign sympy functions have no form for arrays."""
-    try:
-        return raw(*points)
-    except (ArithmeticError, AttributeError, NameError, RuntimeError, TypeError) as error:
-        raise ValueError(f"cannot evaluate {made.name} on arrays: {quoted(str(error))}") from error
 
 
 def _not_finite(
@@ -497,12 +478,16 @@ def _l2_norm(made: Target, order: int) -> float:
 
     # Sixteen pieces, so that the adaptive rule cannot overlook a narrow feature.
     pieces = [
-        quad(square, left, right, epsabs=0.0, epsrel=1e-10, limit=200)
+        quad(square, left, right, epsabs=0.0, epsrel=1e-10, limit=200, full_output=1)[:2]
         for left, right in pairwise(np.linspace(a, b, 17))
         # A relative tolerance cannot be met on a piece where the integrand vanishes.
         if derivative(np.linspace(left, right, 33)).any()
     ]
-    return math.sqrt(math.fsum(value for value, _ in pieces))
+    total, error = (math.fsum(part) for part in zip(*pieces, strict=True)) if pieces else (0.0, 0.0)
+    if error > 1e-6 * total:
+        what = f"the square of the derivative of order {order} of {made.name}"
+        raise ValueError(f"{what} cannot be integrated: it diverges or is too steep")
+    return math.sqrt(total)
 
 
 #: The gated-units paper's target in one dimension (section 4.1), on [-1, 1].

@@ -305,11 +305,25 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     export(rows, tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
-    assert list(table["n_hidden"]) == [2, 1, 2]
+    assert list(table["n"]) == [2, 1, 2]
     assert list(table["train_rmse"]) == [row.values["train_rmse"] for row in rows]
-    assert list(table["domain"]) == ["[[0.0, 1.0]]", "[]", "[]"]
+    assert list(table["domain"].fillna("")) == ["[[0.0, 1.0]]", "", ""]
     assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_every_network_of_a_trial_has_a_row() -> None:
+    one, other = trials(2)
+    values = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
+    table = to_frame([replace(result(one), values=values), result(other)])
+    assert list(table["key"]) == [one.key, one.key, other.key]
+    assert list(table["n"]) == [4, 8, other.n_hidden]
+    assert list(table["rmse"])[:2] == [0.2, 0.3]
+    assert list(table["best"])[:2] == [0.1, 0.1]
+    assert list(table["status"]) == ["stalled", "completed", "completed"]
+    assert list(table.columns[-6:]) == [
+        "status", "seconds", "message", "versions", "fingerprint", "key"
+    ]  # fmt: skip
 
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
