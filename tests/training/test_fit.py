@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from xsquared.data.dataset import Dataset, Points, from_target, sampled
 from xsquared.errors import confined_rmse, rmse
@@ -35,7 +34,7 @@ from xsquared.training import (
 )
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
-from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build
+from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
 
 LINE = sampled(PAPER_TARGET, 120)
 PLANE = from_target(target("sin(2*x)*y"), points=60)
@@ -221,18 +220,6 @@ def test_frozen_gates_need_no_derivative_of_the_target() -> None:
     assert fit(data, "mlp", 3, solver=FreeKnots(), gates="frozen").train_rmse < 1e-12
 
 
-@pytest.mark.parametrize("activation", list(GATES))
-@every_solver
-def test_every_gate(activation: str, solver: str) -> None:
-    if solver == "free_knots" and activation != "relu":
-        with pytest.raises(ValueError, match=f"free_knots .*{activation}"):
-            fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
-        return
-    made = fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
-    assert made.network.unit == Unit("glu", (("U", "u"),), activation)
-    assert math.isfinite(made.train_rmse)
-
-
 def test_gqu_neurons_have_real_roots_however_trained() -> None:
     for solver, gates in (
         (FreeKnots(), "frozen"),
@@ -409,57 +396,6 @@ def test_a_forward_pass_that_is_not_finite_is_a_divergence_whatever_was_promised
     made = fit(PLANE, "glu", 2, solver=Fake(do))
     assert made.status.word == "diverged"
     assert made.train_rmse == math.inf
-
-
-class Wavy(GatedNetwork):
-    """A hidden layer that the formula does not describe."""
-
-    def hidden(self, x: Tensor) -> Tensor:
-        return torch.sin(super().hidden(x))
-
-
-WAVY = Unit("wavy", (("U", "u"),), module=Wavy)
-
-
-@either_data
-@pytest.mark.parametrize("gates", BOTH)
-@every_solver
-def test_a_hidden_layer_of_ones_own_is_called_or_refused_by_name(
-    data: Dataset, gates: Gates, solver: str
-) -> None:
-    if solver not in BY_GRADIENT:
-        with pytest.raises(ValueError, match=solver if data is PLANE else f"{solver}.*wavy"):
-            fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
-        return
-    made = fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
-    assert type(made.network) is Wavy
-    x = torch.tensor(data.train.x)
-    p = dict(made.network.named_parameters())
-    gate = torch.relu(x @ p["G"].T + p["g"]) * (x @ p["U"].T + p["u"])
-    y = (torch.sin(gate) @ p["D"].T + p["d"]).detach().numpy()[:, 0]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=1e-12)
-    assert made.train_rmse < made.history[0, 1]
-
-
-class Negated(GatedNetwork):
-    """A formula's hidden layer under another readout."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return -super().forward(x)
-
-
-@pytest.mark.parametrize("gates", BOTH)
-@every_solver
-def test_a_forward_pass_of_ones_own_is_called_or_refused_by_name(gates: Gates, solver: str) -> None:
-    negated = Unit("negated", (("U", "u"),), module=Negated)
-    if solver not in BY_GRADIENT:
-        with pytest.raises(ValueError, match=f"{solver} solves .*; the module of 'negated' over"):
-            fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
-        return
-    made = fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
-    hidden = made.network.hidden(torch.tensor(LINE.train.x))
-    y = -(hidden @ made.network.D.T + made.network.d).detach().numpy()[:, 0]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - LINE.train.y) ** 2)), rel_tol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
-from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, find_unit, predict
+from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
 
 #: More factors than any unit of the package has.
 QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
@@ -392,13 +392,6 @@ def test_moving_to_a_device_keeps_the_rows() -> None:
         assert len(moved.factors) == len(made.factors)
 
 
-class Doubled(GatedNetwork):
-    """Computes something else than the formula."""
-
-    def hidden(self, x: torch.Tensor) -> torch.Tensor:
-        return 2 * super().hidden(x)
-
-
 def test_bad_arguments_are_refused() -> None:
     x, y = problem(2, 40)
     mlp, glu, gqu = (UNITS[name] for name in PAPER_UNITS)
@@ -410,7 +403,6 @@ def test_bad_arguments_are_refused() -> None:
         (mlp, plain, {"max_iterations": -1}, "max_iterations: expected an integer >= 0, got -1"),
         (mlp, plain, {"ridge": -1}, "ridge: expected a finite number >= 0, got -1"),
         (mlp, Rows(plain.gate[:, :2]), {}, r"expected rows of 3 entries, got \(2, 2\)"),
-        (Unit("doubled", module=Doubled), plain, {}, "the module of 'doubled' overrides that"),
     ):
         with pytest.raises(ValueError, match=message):
             run(unit, x, y, start, **options)

@@ -39,7 +39,6 @@ from xsquared.training.variable_projection import (
     check_room,
     iterates,
     last,
-    require_formula,
     rows_on_data,
     to_network,
 )
@@ -114,7 +113,6 @@ class Growth:
             ValueError: a unit whose module overrides the formula, or widths that do not ascend.
             FloatingPointError: a number that is not finite in the linear algebra.
         """
-        require_formula(self.name, unit)
         widths = check_integers("widths", widths, 1)
         if any(wide <= narrow for narrow, wide in itertools.pairwise(widths)):
             raise ValueError(f"widths: expected ascending ones, got {widths}")

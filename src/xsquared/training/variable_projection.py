@@ -134,9 +134,8 @@ class VariableProjection:
         """Train; units of the standard formula with any gate will do.
 
         Raises:
-            ValueError: a unit whose module overrides the formula, or no CUDA device.
+            ValueError: no CUDA device.
         """
-        require_formula(self.name, unit)
         trains, size = gates == "trained", (len(data.train), data.dim, n_hidden)
         check_room(self.name, unit, *size, trains=trains, ridge=self.ridge > 0)
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
@@ -171,15 +170,6 @@ class VariableProjection:
                 rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
             )
         return rows.to(self.device)
-
-
-def require_formula(solver: str, unit: Unit) -> None:
-    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
-    if not unit.is_standard:
-        raise ValueError(
-            f"{solver} solves for the weights of d + D (gate * factors); the module of "
-            f"{unit.name!r} overrides that: train it with newton, adamw or lbfgs"
-        )
 
 
 def check_room(
@@ -260,7 +250,6 @@ def iterates(
         ValueError: a unit with a formula of its own, or rows that do not fit.
         FloatingPointError: the loss is not finite at the start.
     """
-    require_formula("variable projection", unit)
     check_integer("max_iterations", max_iterations, 0)
     check_number("ridge", ridge, least=0)
     count = max(len(unit.factors) - 1, 0)
