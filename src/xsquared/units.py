@@ -384,10 +384,20 @@ def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) 
 
 
 def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
-    """The forward pass (N,) of a network of one output on x, (N,) for one input or (N, n_in)."""
+    """The forward pass (N,) of a network of one output on x, (N,) for one input or (N, n_in).
+
+    Raises:
+        TypeError: no network.
+        ValueError: points of another dimension, or several outputs.
+    """
+    if not isinstance(network, GatedNetwork):
+        raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
+    points = as_points(x)
+    if (sizes := (network.n_in, network.n_out)) != (points.shape[1], 1):
+        raise ValueError(f"expected a network of sizes ({points.shape[1]}, 1), got {sizes}")
     rows = max(min(_ROWS, _NUMBERS // network.n_hidden), 1)
     with torch.no_grad():
-        return torch.cat([network(part) for part in as_points(x).split(rows)])[:, 0].numpy()
+        return torch.cat([network(part) for part in points.split(rows)])[:, 0].numpy()
 
 
 def as_points(x: np.ndarray) -> Tensor:
