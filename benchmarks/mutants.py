@@ -35,7 +35,9 @@ from typing import NamedTuple
 import pandas as pd
 import pytest
 
-MODULES = ("functions", "units", "splines", "papers/*", "training/*")
+#: Modules are named by their path below ``src``; what tests the packages, below ``tests``.
+MODULES = ("xsquared*/*", "xsquared*/*/*")
+FOLDERS = {"xsquared_book/papers": "papers", "xsquared_book": "book", "xsquared_studies": "studies"}
 EQUIVALENT = Path("benchmarks/equivalent_mutants.toml")
 FAST, SLOW = (f"{word} and not network and not browser" for word in ("not slow", "slow"))
 PYTEST = ["-x", "-q", "-n0", "-p", "no:cacheprovider"]
@@ -153,21 +155,23 @@ class Tests:
 
     def __init__(self) -> None:
         self.root = Path.cwd()
-        (self.package,) = (path.parent for path in self.root.glob("src/*/__init__.py"))
+        self.sources = self.root / "src"
+        packages = {path.parent.name for path in self.root.glob("src/*/__init__.py")}
         self.seconds: dict[tuple[str, ...], float] = {}
         sys.path[:0] = [str(self.root / "src"), str(self.root)]
-        for path in (*self.package.rglob("*.py"), *self.root.glob("tests/conftest.py")):
+        for path in (*self.sources.rglob("*.py"), *self.root.glob("tests/conftest.py")):
             for name in re.findall(r"^ *(?:from|import) (\w[\w.]*)(?: import|$)", text(path), re.M):
-                if name.split(".")[0] not in (self.package.name, "tests"):
+                if name.split(".")[0] not in {*packages, "tests"}:
                     importlib.import_module(name)
         gc.freeze()  # collections in a fork leave alone what it inherits
 
     def stages(self, module: str) -> list[tuple[str, ...]]:
         """Arguments of pytest, one run after the other while the mutant lives."""
         *parents, name = module.split("/")
-        folder = self.root.joinpath("tests", *parents)
+        inside = "/".join(parents)
+        folder = self.root / "tests" / FOLDERS.get(inside, inside.partition("/")[2])
         nearest = folder / f"test_{name}.py"
-        package = ".".join((self.package.name, *parents))
+        package = ".".join(parents)
         names = re.compile(rf"from {package}(\.{name} import| import \(?[\w\s,]*\b{name}\b)")
         beside = (path for path in sorted(folder.glob("test_*.py")) if names.search(text(path)))
         importers = [str(path) for path in beside if path != nearest]
@@ -197,7 +201,7 @@ class Tests:
             for stream in range(3):
                 os.dup2(null, stream)
             if mutant:
-                serve(self.package / f"{mutant.module}.py", mutant.source)
+                serve(self.sources / f"{mutant.module}.py", mutant.source)
             os._exit(pytest.main([*PYTEST, *stage]))
         ended, deadline = 0, time.monotonic() + limit
         try:
@@ -236,7 +240,7 @@ def serve(path: Path, source: str) -> None:
 def main() -> None:
     """Draw, try, and print what survives."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("module", nargs="*", default=MODULES, help="as training/newton")
+    parser.add_argument("module", nargs="*", default=MODULES, help="as xsquared/training/newton")
     parser.add_argument("--count", type=int, default=20, help="mutants of each module")
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     parser.add_argument("--out", type=Path, default=Path("_build/mutants.jsonl"), help="the rows")
@@ -245,9 +249,9 @@ def main() -> None:
     equivalent = listed(text(EQUIVALENT))
     asked.out.parent.mkdir(parents=True, exist_ok=True)
     fates = {tuple(row[:4]): row[4] for row in map(json.loads, text(asked.out).splitlines())}
-    paths = (path for name in asked.module for path in sorted(tests.package.glob(f"{name}.py")))
-    for module in (str(path.relative_to(tests.package).with_suffix("")) for path in paths):
-        every = mutants(module, text(tests.package / f"{module}.py"))
+    paths = (path for name in asked.module for path in sorted(tests.sources.glob(f"{name}.py")))
+    for module in (str(path.relative_to(tests.sources).with_suffix("")) for path in paths):
+        every = mutants(module, text(tests.sources / f"{module}.py"))
         if unused := {e for e in equivalent if e[0] == module} - {m[:4] for m in every}:
             raise SystemExit(f"{EQUIVALENT}: no such mutant: {sorted(unused)}")
         every.sort(key=lambda m: hashlib.sha256(f"{asked.seed} {m[:4]}".encode()).digest())

@@ -29,7 +29,7 @@ def test_a_benchmark_starts(file: Path) -> None:
 def test_every_equivalent_mutant_is_one_of_the_source_as_it_is() -> None:
     entries = listed(LISTED)
     for module in {entry[0] for entry in entries}:
-        source = (ROOT / f"src/xsquared/{module}.py").read_text(encoding="utf-8")
+        source = (ROOT / f"src/{module}.py").read_text(encoding="utf-8")
         found = {mutant[:4] for mutant in mutants(module, source)}
         assert {entry for entry in entries if entry[0] == module} <= found
     assert all(len(entry["reason"]) > 20 for entry in tomllib.loads(LISTED)["line"])
@@ -66,7 +66,7 @@ def test_ages() -> None:
 """
 ENTRY = """
 [[line]]
-module = "people"
+module = "toy/people"
 function = "old_enough"
 line = "return age >= 18"
 mutants = ["return {}"]
@@ -91,7 +91,7 @@ def test_mutants_of_a_toy(tmp_path: Path) -> None:
     environment = os.environ | plugins
 
     def run() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(ROOT / "benchmarks/mutants.py"), "people"]
+        command = [sys.executable, str(ROOT / "benchmarks/mutants.py"), "toy/people"]
         return subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
         )

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(true: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
+def wait_until(true: Callable[[], bool], what: str, seconds: float = 480.0) -> None:
     """Poll.
 
     Args:
         true: whether it has happened.
         what: the same in words.
-        seconds: how long to wait; generous, as machines are busy.
+        seconds: how long to wait: for what never happens, as a busy machine takes minutes; less
+            than a test may take, so that the message is seen.
 
     Raises:
         TimeoutError: it has not happened; the message says what.

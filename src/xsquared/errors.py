@@ -1,4 +1,4 @@
-"""Root mean square errors of a network's forward pass: over the domain, on points, confined."""
+"""Root mean square errors of a network's forward pass: over the domain and on points."""
 
 from __future__ import annotations
 
@@ -56,16 +56,3 @@ def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
     return error if np.isfinite(error) else float("inf")
-
-
-def confined_rmse(
-    network: GatedNetwork, x: np.ndarray, y: np.ndarray, seen: np.ndarray, margin: float
-) -> float:
-    """Root mean square error of predictions at x (M, d) confined to the range of the values seen.
-
-    A prediction may leave that range by the margin, a share of its width, at either end.
-    """
-    low, high = seen.min(), seen.max()
-    room = margin * (high - low)
-    predicted = np.clip(predict(network, x), low - room, high + room)
-    return float(np.sqrt(np.mean((predicted - y) ** 2)))

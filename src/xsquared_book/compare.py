@@ -128,9 +128,8 @@ def compare(
         then = _contents(git(project.root, "show", f"{commit}:{place}"), name)
         now = _contents((folder / f"{name}.ipynb").read_text(encoding="utf-8"), name)
         for key, old, new in _pairs(then["parameters"], now["parameters"]):
-            same = old == new or (old and new and parameter_value(old) == parameter_value(new))
             row = {"chapter": name, "parameter": key, "recorded": old, "yours": new}
-            made.parameters.append(row | {"changed": not same})
+            made.parameters.append(row | {"changed": not _same(old, new)})
         for key, old, new in _pairs(then["claims"], now["claims"]):
             made.claims.append({"chapter": name} | _claim(key, old or {}, new or {}))
         for kind in ("tables", "numbers", "figures"):
@@ -145,6 +144,13 @@ def compare(
 
 def _pairs(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     return [(key, then.get(key), now.get(key)) for key in dict.fromkeys([*then, *now])]
+
+
+def _same(old: str | None, new: str | None) -> bool:
+    """Whether two parameters have one value; what is no literal is compared as text."""
+    with suppress(BookError):
+        return old == new or bool(old and new and parameter_value(old) == parameter_value(new))
+    return False
 
 
 def _contents(text: str, name: str) -> dict[str, dict[str, Any]]:

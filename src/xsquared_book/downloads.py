@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from myst_nb.core.variables import format_plain_text
 from nbformat.v4 import new_code_cell
 from pybtex.database import parse_file
 
+from xsquared_book.page_tables import table_cell
 from xsquared_book.project import Project
 from xsquared_book.proofs import read_proofs
 
@@ -88,7 +90,8 @@ def write_downloads(app: Sphinx, error: Exception | None) -> None:
             f"{' '.join(e.persons['author'][0].last_names)} ({e.fields['year']})" for e in entries
         )
 
-    roles = {
+    roles: dict[str, Callable[[str], str]] = {
+        "cell": partial(table_cell, project),
         "cite": cited,
         "proof": lambda key: f"(proved in {proofs[key].test_name})",
         "eq": lambda label: f"({counted[f'equation-{label}']})",

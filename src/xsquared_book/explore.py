@@ -1,8 +1,8 @@
 """The page on which a reader moves knots: its data, and its figure without JavaScript.
 
-The optima are computed once, kept in ``results/optimal_knots.csv`` and checked by a test. The page
-gets them, and the targets as JavaScript made from their expressions, in one block of JSON, as a
-page opened from a disk may not fetch. ``book/_extra/explore.js`` fits splines to any knots.
+The optima are rows of the study ``optimal_knots``. The page gets them, and the targets as
+JavaScript made from their expressions, in one block of JSON, as a page opened from a disk may not
+fetch. ``book/_extra/explore.js`` fits splines to any knots.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -19,69 +18,27 @@ import numpy as np
 import pandas as pd
 import sympy as sp
 
-from xsquared.functions import PAPER_TARGET, Target, interval_of, target
+from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.splines.bounds import segments
 from xsquared.splines.constants import equal_cells_constant
-from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
-from xsquared.training import FreeKnots
-from xsquared.units import PAPER_UNITS, find_unit, space
+from xsquared.units import PAPER_UNITS, find_unit
 from xsquared_book.pictures import as_svg
 from xsquared_book.plotting import LOOK, draw_knots, line_look, use_style
-from xsquared_book.project import Project, git
-from xsquared_studies.provenance import versions, write_origin
+from xsquared_book.project import Project
+from xsquared_studies import rows
+from xsquared_studies.optimal_knots import STEP, TARGETS, WIDEST, spline
 
-#: What a reader can choose to fit, by name.
-TARGETS: dict[str, Target] = {
-    PAPER_TARGET.name: PAPER_TARGET,
-    "1/(1+9x²)": target("1/(1 + 9*x**2)", (-1.0, 1.0)),
-    "exp(2x)": target("exp(2*x)", (-1.0, 1.0)),
-}
-#: The most neurons: with one gate open everywhere, n neurons make n cells.
-WIDEST = 50
-#: Knots are kept in this share of the interval: an error moves by less than 1e-6 of itself.
-STEP = 1e-6
 #: What the page shows first, and its figure always.
 FIRST = (PAPER_TARGET.name, "glu", 6)
 
 
-def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
-    """The best spline for knots inside at so many steps from the left end of the interval."""
-    a, b = interval_of(made)
-    knots = np.array([a, *(a + (b - a) * STEP * np.array(places)), b])
-    return fit_free_knots(made, space(unit), knots, max_iterations=0)
-
-
-def optimum(name: str, unit: str, cells: int) -> tuple[list[int], float]:
-    """The places of the knots inside of the best spline found, in steps, and its RMSE there."""
-    made = TARGETS[name]
-    a, b = interval_of(made)
-    found = FreeKnots().spline(made, unit, cells)
-    places = np.rint((found.knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
-    return places, spline(made, unit, places).rmse
-
-
-def write_optima(project: Project) -> None:
-    """Compute every optimum, a minute in all, and write the table with what made it."""
-    cases = [(t, u, n) for t in TARGETS for u in PAPER_UNITS for n in range(1, WIDEST + 1)]
-    rows = [(*case, *optimum(*case)) for case in cases]
-    frame = pd.DataFrame(rows, columns=["target", "unit", "cells", "places", "rmse"])
-    frame["places"] = [" ".join(map(str, places)) for places in frame["places"]]
-    frame.to_csv(project.optima, index=False, lineterminator="\n")
-    origin = {
-        "title": "Knots of the best splines found, in millionths of the interval, and their RMSE",
-        "made_by": "xsquared_book.explore.write_optima",
-        "commit": git(project.root, "rev-parse", "--short=12", "HEAD"),
-        "versions": versions(),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
-    }
-    write_origin(project.optima.with_suffix(".toml"), origin)
-
-
-def read_optima(project: Project) -> pd.DataFrame:
-    """The table: by target, unit and cells, the places of knots and the RMSE."""
-    frame = pd.read_csv(project.optima, keep_default_na=False)
-    frame["places"] = [[int(place) for place in places.split()] for places in frame["places"]]
-    return frame.set_index(["target", "unit", "cells"]).sort_index()
+def read_optima() -> pd.DataFrame:
+    """The study's rows: by target, unit and cells, the places of knots and the RMSE."""
+    frame, names = rows("optimal_knots"), {str(t.expression): name for name, t in TARGETS.items()}
+    frame["target"] = frame["problem"].map(names)
+    frame["rmse"], frame["cells"] = frame["train_rmse"], frame["n"]
+    frame["places"] = [[int(k) for k in knots.split()] for knots in frame["knots"].fillna("")]
+    return frame.set_index(["target", "unit", "cells"]).sort_index()[["places", "rmse"]]
 
 
 @cache
@@ -94,9 +51,9 @@ def law(name: str, unit: str) -> tuple[int, float]:
     return record.order, constant * mass ** (record.order + 0.5) / (b - a) ** 0.5
 
 
-def page_data(project: Project) -> dict[str, Any]:
+def page_data() -> dict[str, Any]:
     """All that the page's script works with."""
-    optima = read_optima(project)
+    optima = read_optima()
     splines = {
         name: {
             unit: {
@@ -115,10 +72,10 @@ def page_data(project: Project) -> dict[str, Any]:
     return {"targets": targets, "units": degrees, "splines": splines, "step": STEP, "first": FIRST}
 
 
-def still_figure(project: Project) -> str:
+def still_figure() -> str:
     """What the page shows first as a picture, SVG: a fit to the optimum's knots, and all optima."""
     name, unit, cells = FIRST
-    made, rows = TARGETS[name], read_optima(project).loc[name, unit]
+    made, rows = TARGETS[name], read_optima().loc[name, unit]
     best, (order, constant) = spline(made, unit, rows["places"][cells]), law(name, unit)
     with plt.rc_context():
         use_style()
@@ -145,10 +102,10 @@ def still_figure(project: Project) -> str:
     return drawn
 
 
-def write_explorable(project: Project) -> str:
+def write_explorable(_project: Project) -> str:
     """Raw HTML: the still figure, and the data for the script."""
-    data = json.dumps(page_data(project), separators=(",", ":"), ensure_ascii=False)
-    figure = still_figure(project)
+    data = json.dumps(page_data(), separators=(",", ":"), ensure_ascii=False)
+    figure = still_figure()
     coded = base64.b64encode(figure.encode()).decode()
     width, height = re.findall(r'\b(?:width|height)="(\d+)"', figure)[:2]
     name, unit, cells = FIRST

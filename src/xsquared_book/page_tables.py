@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
 if TYPE_CHECKING:
@@ -81,6 +86,45 @@ def numbered(env: BuildEnvironment, page: str, shown: nodes.Element) -> str:
     numbers = env.toc_fignumbers.get(page, {}).get(kind, {})
     found = next((numbers[place] for place in shown["ids"] if place in numbers), ())
     return f"{word} {'.'.join(map(str, found))}" if found else ""
+
+
+@cache
+def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
+    """Of each table of a chapter, the cells by ``"row,column"``, but those that share theirs."""
+    found: dict[str, dict[str, str]] = {}
+    for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if table := output.get("data", {}).get(TABLE_MIME):
+                counted: dict[str, list[str]] = {}
+                for row in table["rows"]:
+                    stubs = row[: table["stubs"]]
+                    for head, shown in zip(table["columns"], row, strict=True):
+                        counted.setdefault(",".join([*stubs, head]), []).append(shown)
+                found[table["name"]] = {k: one for k, (one, *more) in counted.items() if not more}
+    return found
+
+
+def table_cell(project: Project, asked: str) -> str:
+    """A cell of a table of the executed chapters, as shown.
+
+    Args:
+        project: the checkout.
+        asked: the table's name, its row's headers and the column's, as in
+            ``"tab-slopes:mlp,slope"``.
+
+    Raises:
+        BookError: no such table or cell, or several of one name.
+    """
+    name, _, place = asked.partition(":")
+    tables: dict[str, dict[str, str]] = {}
+    for chapter in sorted(project.chapters.glob("*.ipynb")):
+        tables |= _cells(chapter, chapter.stat().st_mtime_ns)
+    if name not in tables:
+        raise BookError(f"{asked}: expected a table of a chapter, got {name!r}")
+    if place not in tables[name]:
+        near = get_close_matches(place, tables[name], 4, 0)
+        raise BookError(f"{asked}: expected one cell of {name}, such as {'; '.join(near)}")
+    return tables[name][place]
 
 
 class NameHiddenCode(SphinxPostTransform):

@@ -20,6 +20,8 @@ from xsquared_book.project import BookError, read_source
 _KINDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "text"}
 #: A whole number is a size of something: it may be this many times its default, or a thousand.
 _LARGER, _LARGE = 20, 1000
+#: Entries of a range that is read.
+_LONGEST = 10**5
 
 
 def parameter_defaults(source: Path) -> dict[str, str]:
@@ -59,8 +61,24 @@ def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[st
 
 
 def parameter_value(text: str) -> Any:
-    """What a chapter assigns: a literal, or a list of a range; tuples become lists."""
-    return _as_lists(eval(text, {"__builtins__": {"list": list, "range": range}}))
+    """What a chapter assigns: a literal, or a list of a range; tuples become lists.
+
+    Nothing is executed, as the text may stem from another revision.
+
+    Raises:
+        BookError: anything else.
+    """
+    try:
+        match ast.parse(text, mode="eval").body:
+            case ast.Call(ast.Name("list"), [ast.Call(ast.Name("range"), ends, [])], []):
+                span = range(*map(ast.literal_eval, ends))
+                if len(span) > _LONGEST:
+                    raise ValueError("too long")
+                return list(span)
+            case value:
+                return _as_lists(ast.literal_eval(value))
+    except (SyntaxError, TypeError, ValueError, OverflowError, RecursionError, MemoryError):
+        raise BookError(f"expected a literal or list(range(...)), got {quoted(text)}") from None
 
 
 def fitting_value(name: str, value: Any, default: str) -> Any:

@@ -16,7 +16,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any, cast
 
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.colors import to_hex
@@ -175,14 +177,33 @@ def bundle(fig: Figure) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def show_in_notebook() -> None:
-    """In a notebook, have figures shown as :func:`bundle` makes them; elsewhere nothing."""
+    """In a notebook, show figures as :func:`bundle` makes them, and not what drawing returns.
+
+    A cell's last line may be ``ax.plot(...)``, ``ax.legend()`` or ``ax.set_ylim(...)``: artists are
+    never shown, plain sequences not in a cell that draws. Elsewhere nothing happens.
+    """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
         return
     from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     cast(Any, set_matplotlib_formats)()  # none of its own
-    shell.display_formatter.mimebundle_formatter.for_type(Figure, bundle)
+    formatter = shell.display_formatter
+    formatter.mimebundle_formatter.for_type(Figure, bundle)
+    formatter.ipython_display_formatter.for_type(Artist, lambda _: None)
+    formatter.ipython_display_formatter.for_type(Figure, _as_usual)
+    for kind in (list, tuple, dict):
+        formatter.ipython_display_formatter.for_type(kind, _silent_beside_a_figure)
+
+
+def _as_usual(_: object) -> None:
+    raise NotImplementedError  # IPython then asks its other formatters
+
+
+def _silent_beside_a_figure(_: object) -> None:
+    """Show nothing where the cell has a figure."""
+    if not plt.get_fignums():
+        raise NotImplementedError
 
 
 def picture_of(output: Mapping[str, Any]) -> tuple[str, bytes] | None:

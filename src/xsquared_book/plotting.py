@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from xsquared.checks import check_choice, check_finite_array
 from xsquared_book.pictures import show_in_notebook
 
 if TYPE_CHECKING:
@@ -43,40 +44,123 @@ CONSTRUCTION_LOOK: dict[str, dict[str, Any]] = {
 
 
 def use_style() -> None:
-    """Apply the house style to every figure that follows; in a notebook they are shown as SVG."""
+    """Apply the house style to every figure that follows.
+
+    In a notebook figures are shown as SVG, and what matplotlib's calls return is not shown.
+    """
     with as_file(files("xsquared_book") / "xsquared.mplstyle") as path:
         plt.style.use(path)
     show_in_notebook()
 
 
 def line_look(name: str) -> dict[str, Any]:
-    """The look of a unit or target as a continuous line, without markers.
+    """The look of a unit or target as a continuous line, without markers."""
+    return {key: value for key, value in LOOK[name].items() if key != "marker"}
 
-    Raises:
-        ValueError: an unknown name.
+
+def error_plot(
+    frame: pd.DataFrame,
+    x: str = "parameters",
+    y: str = "train_rmse",
+    by: str = "unit",
+    facet: str = "problem",
+    slopes: Mapping[str, float] | None = None,
+    *,
+    axes: Mapping[str, Axes] | None = None,
+    names: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
+    columns: int = 2,
+    note: str = "",
+    spread: bool = True,
+    **style: Any,
+) -> dict[str, Axes]:
+    """Error against size on logarithmic axes, a curve per unit, a panel per problem.
+
+    A curve is the median over the rows of one size, which are its seeds; a band is their range.
+    A second call on the panels of a first one lays other networks over it::
+
+        panels = error_plot(rows, slopes={"mlp": -2, "glu": -3})
+        error_plot(rows, y="test_rmse", axes=panels, note="held out", linestyle="--")
+
+    Args:
+        frame: one row per network.
+        x: column of sizes.
+        y: column of errors; rows without one are left out.
+        by: column of the curves, in order of appearance; units have the looks of :data:`LOOK`.
+        facet: column of the panels, in order of appearance; one panel where empty.
+        slopes: by curve, a reference slope; a dashed line below the curve's wider half.
+        axes: panels to draw on, as returned; new ones where None. Other panels are left out.
+        names: of the curves, for the legend.
+        titles: of the panels.
+        columns: the most panels in a row.
+        note: what tells these curves from others in the same panels; keeps them out of the legend.
+        spread: whether to draw the range.
+        **style: of every curve, before its look.
+
+    Returns:
+        The panels by the facet's values; ``""`` is the one of no facet.
     """
-    look = LOOK[check_choice("look", name, LOOK)]
-    return {key: value for key, value in look.items() if key != "marker"}
+    parts = dict(iter(frame.groupby(facet, sort=False))) if facet else {"": frame}
+    panels = dict(axes) if axes else _panels(list(parts), columns)
+    cycle = {name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())}
+    for place, ax in panels.items():
+        if place not in parts:
+            continue
+        for key, rows in parts[place].groupby(by, sort=False):
+            look = {"color": None} | LOOK.get(key, cycle[key]) | style
+            name = (names or {}).get(key, str(key).upper() if key in LOOK else str(key))
+            label = f"_{name}, {note}" if note else name
+            errors = rows.dropna(subset=[y]).groupby(x)[y].agg(["median", "min", "max"])
+            (line,) = ax.loglog(errors.index, errors["median"], label=label, **look)
+            if spread and not errors["min"].equals(errors["max"]):
+                band: dict[str, Any] = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+                band["label"] = f"_{name}, range of the seeds"
+                ax.fill_between(errors.index, errors["min"], errors["max"], **band)
+            if slopes and key in slopes:
+                _reference(ax, errors["median"], slopes[key])
+        if axes is None:
+            ax.set_title((titles or {}).get(place, str(place)))
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_minor_formatter(NullFormatter())
+    if axes is None:
+        for number, ax in enumerate(panels.values()):
+            ax.set_ylabel("" if number % columns else "RMSE")
+            ax.set_xlabel({"n": "neurons", "n_hidden": "neurons"}.get(x, x))
+        next(iter(panels.values())).legend()
+    return panels
+
+
+def _panels(places: list[str], columns: int) -> dict[str, Axes]:
+    """An axes for each place, in rows of at most so many columns."""
+    wide = min(columns, len(places))
+    tall = -(-len(places) // wide)
+    fig, grid = plt.subplots(tall, wide, figsize=(7, 2.8 * tall + 0.4), squeeze=False)
+    for ax in grid.flat[len(places) :]:
+        fig.delaxes(ax)
+    return dict(zip(places, grid.flat, strict=False))
+
+
+def _reference(ax: Axes, errors: pd.Series, slope: float) -> None:
+    """A dashed line of this slope below the wider half of a curve of errors (sizes,)."""
+    sizes = errors.index.to_numpy(dtype=float)
+    late = sizes[len(sizes) // 2 :]
+    line = 0.6 * errors.iloc[-1] * (late / late[-1]) ** slope
+    ax.loglog(late, line, "--", color="0.4", linewidth=1, label=f"_slope {slope:g}")
+    place = (float(late[0]), float(line[0]))
+    ax.annotate(f"slope {slope:g}", place, (-2, -2), textcoords="offset points", color="0.3",
+                ha="right", va="center", fontsize="small")  # fmt: skip
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
-    """Thin vertical lines at the knots (n,), where cells meet.
-
-    Raises:
-        ValueError: knots that are no vector of finite numbers.
-    """
-    for place in check_finite_array("knots", knots, ndim=1):
+    """Thin vertical lines at the knots (n,), where cells meet."""
+    for place in knots:
         ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots")
 
 
 def draw_hinges(
     ax: Axes, network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]
 ) -> None:
-    """The hinge lines of a network on the plane, exact to the edge of the box.
-
-    Raises:
-        ValueError: as for :func:`xsquared.geometry.hinge_segments`.
-    """
+    """The hinge lines of a network on the plane, exact to the edge of the box."""
     from xsquared.geometry import hinge_segments  # with torch, which no other drawing needs
 
     for hinge in hinge_segments(network, box):

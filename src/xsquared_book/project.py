@@ -61,8 +61,6 @@ class Project:
     times = _Below("_build/times.json")
     #: Committed rows of the studies, each with what made them.
     results = _Below("results")
-    #: Knots of the best splines, for the page on which readers move them.
-    optima = _Below("results/optimal_knots.csv")
     #: The README, whose verdict table is generated.
     readme = _Below("README.md")
     #: The README's picture, copied out of the chapter that draws it.

@@ -2,6 +2,7 @@
 
 - ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
   so.
+- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as the table shows it.
 - ``{verdict-summary}``, ``{failures}``, ``{verdict-filter}``, ``{verdicts} PAPER``,
   ``{protocols}``: the claims ledger with the chapters' verdicts; ``{coverage} PAPER``: what of the
   paper it covers.
@@ -30,7 +31,7 @@ from xsquared_book import downloads, explore, metadata, search, verdicts
 from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
-from xsquared_book.page_tables import NameHiddenCode
+from xsquared_book.page_tables import NameHiddenCode, table_cell
 from xsquared_book.papers import gated_units, gelu_linearization, ours_splines
 from xsquared_book.papers.errata import errata
 from xsquared_book.project import BookError, Project
@@ -58,17 +59,37 @@ def mark(proof: Proof, in_errata: bool) -> tuple[str, str]:
     return "✔ holds as printed", "holds"
 
 
-class ProofRole(SphinxRole):
-    """``{proof}`key```: see the module's docstring."""
+class FoundRole(SphinxRole):
+    """A role that prints what a run found, or an error, which stops the book."""
 
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
-        """Make the mark's nodes."""
+        """Make the nodes."""
         try:
-            proofs = read_proofs(Project(Path(self.env.srcdir).parent).proofs)
-            proof = proofs[check_choice("proof", self.text, sorted(proofs))]
+            return [self.found(Project(Path(self.env.srcdir).parent))], []
         except (BookError, ValueError) as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+
+    def found(self, project: Project) -> nodes.Node:
+        """The node that the role's text asks for."""
+        raise NotImplementedError
+
+
+class CellRole(FoundRole):
+    """``{cell}`tab-name:row,column```: see the module's docstring."""
+
+    def found(self, project: Project) -> nodes.Node:
+        """The cell's text."""
+        return nodes.inline("", table_cell(project, self.text), classes=["pasted-text"])
+
+
+class ProofRole(FoundRole):
+    """``{proof}`key```: see the module's docstring."""
+
+    def found(self, project: Project) -> nodes.Node:
+        """The mark."""
+        proofs = read_proofs(project.proofs)
+        proof = proofs[check_choice("proof", self.text, sorted(proofs))]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
         papers = (source.paper for source in (gated_units, gelu_linearization, ours_splines))
         number = next((p.numbers[self.text] for p in papers if self.text in p.numbers), "")
@@ -76,7 +97,7 @@ class ProofRole(SphinxRole):
         node += nodes.Text(f"Eq. {number} {words} · " if number[:1].isdigit() else f"{words} · ")
         node += nodes.literal("", proof.test_name)
         node += nodes.Text(f" ({proof.counted})")
-        return [node], []
+        return node
 
 
 def write_errata(project: Project, paper: str) -> str:
@@ -149,6 +170,7 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
+    app.add_role("cell", CellRole())
     for name in WRITERS:
         app.add_directive(name, Written)
     app.add_post_transform(HowMade)

@@ -1,9 +1,9 @@
-"""Tables of results: formatted once, shown as HTML, LaTeX and text, numbered in the book.
+"""Tables of results: formatted once, shown as HTML and text, numbered in the book.
 
-A chapter ends a cell with a :class:`Table`. Its three forms hold the same strings, so the replay
-compares what readers see; a fourth carries them as data, from which the book makes a table that is
-numbered and cited as figures are (``{numref}`tab-name```). :func:`glue_numbers` takes numbers to
-the prose.
+A chapter ends a cell with a :class:`Table`. Its forms hold the same strings, so the replay compares
+what readers see. One carries them as data: from it the book makes a table that is numbered and
+cited as figures are (``{numref}`tab-name```), with cells that the text cites
+(``{cell}`tab-name:row,column```). :func:`glue_numbers` takes other numbers to the prose.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from xsquared.checks import check_integer, quoted
 TABLE_MIME = "application/vnd.xsquared.table+json"
 #: What stands in a cell without a value.
 MISSING = "–"
-_LATEX = {c: f"\\{c}" for c in "&%#_{}"} | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,15 +154,6 @@ class Table:
             f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         )
 
-    def latex(self) -> str:
-        """The table as a floating LaTeX table with caption and label."""
-        spec = "".join("r" if number else "l" for number in self.numeric)
-        lines = [" & ".join(map(_latex, row)) + r" \\" for row in (self.columns, *self.rows)]
-        caption = rf"\caption{{{_latex(self.caption)}}}\label{{{self.name}}}"
-        opened = [r"\begin{table}", caption, rf"\begin{{tabular}}{{{spec}}}"]
-        closed = [r"\end{tabular}", r"\end{table}"]
-        return "\n".join([*opened, lines[0], r"\hline", *lines[1:], *closed])
-
     def markdown(self) -> str:
         """The table in Markdown, below its caption."""
         lines = [self.columns, ("---",) * len(self.columns), *self.rows]
@@ -185,7 +175,6 @@ class Table:
         return {
             "text/plain": str(self),
             "text/html": self.html(),
-            "text/latex": self.latex(),
             TABLE_MIME: {
                 "name": self.name,
                 "caption": self.caption,
@@ -195,14 +184,6 @@ class Table:
                 "numeric": list(self.numeric),
             },
         }
-
-
-def _latex(text: str) -> str:
-    """Text with LaTeX's own characters escaped, formulas between dollar signs left alone."""
-    parts = re.split(r"(\$[^$]*\$)", text)
-    return "".join(
-        part if part.startswith("$") else "".join(_LATEX.get(c, c) for c in part) for part in parts
-    )
 
 
 def glue_numbers(

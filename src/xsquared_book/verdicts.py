@@ -14,6 +14,7 @@ import nbformat
 
 from xsquared.checks import check_choice
 from xsquared_book.claim_graph import Node, as_table, draw
+from xsquared_book.papers.claims import WORDS, Sort
 from xsquared_book.papers.coverage import places
 from xsquared_book.papers.errata import errata
 from xsquared_book.papers.ledger import (
@@ -29,20 +30,6 @@ from xsquared_book.project import BookError, Project, records
 from xsquared_book.proofs import read_proofs
 from xsquared_book.search import readable
 
-#: Kinds of verdicts, as :attr:`xsquared_book.papers.claims.Verdict.sort` has them, best first.
-SORTS = (
-    "holds by every protocol tried",
-    "holds by its own protocol and others",
-    "holds by its own protocol only",
-    "holds, no alternative",
-    "fails by its own protocol, holds by another",
-    "fails by every protocol tried",
-    "fails, no alternative",
-    "cannot be judged",
-    "open",
-)
-_MARKS = {"holds": "✔", "fails": "✘"}
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -50,20 +37,20 @@ class Entry:
 
     Attributes:
         claim: of the ledger.
-        sort: one of :data:`SORTS`.
+        sort: the kind.
         record: as :meth:`xsquared_book.papers.claims.Verdict.as_record` has it; empty while open.
         rests: what does not stand as printed of all that a holding claim rests on, in words.
     """
 
     claim: Claim
-    sort: str
+    sort: Sort
     record: dict[str, Any] = field(default_factory=dict)
     rests: str = ""
 
     @property
     def mark(self) -> str:
         """A tick, a cross or a circle."""
-        return _MARKS.get(self.sort.split()[0].removesuffix(","), "○")
+        return WORDS[self.sort.holds][0]
 
 
 def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:
@@ -93,9 +80,9 @@ def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]
     judged = {key: row["holds"] for key, row in settled.items() if row["holds"] is not None}
     rests = standing(judged, broken)
     return [
-        Entry(claim, settled[key]["sort"], settled[key], rests.get(key, ""))
+        Entry(claim, Sort(settled[key]["sort"]), settled[key], rests.get(key, ""))
         if key in settled
-        else Entry(claim, "cannot be judged" if claim.unjudged else "open")
+        else Entry(claim, Sort.UNJUDGED if claim.unjudged else Sort.OPEN)
         for key, claim in claims.items()
     ]
 
@@ -115,7 +102,7 @@ def summary_table(project: Project) -> str:
     entries = {paper: _of_paper(project, paper) for paper in PAPERS}
     counts = {paper: Counter(entry.sort for entry in entries[paper]) for paper in PAPERS}
     rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
-    shown = {sort: [counts[paper][sort] for paper in PAPERS] for sort in SORTS}
+    shown = {str(sort): [counts[paper][sort] for paper in PAPERS] for sort in Sort}
     shown["claims"] = [len(entries[paper]) for paper in PAPERS]
     shown["of those that hold, via an amended form"] = [
         sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS
@@ -133,7 +120,7 @@ def filter_form(project: Project) -> str:
     """Raw HTML: what to choose claims by; ``verdicts.js`` shows those that are asked for."""
     entries = [entry for paper in PAPERS for entry in _of_paper(project, paper)]
     seen = {entry.sort for entry in entries}
-    outcomes = ("holds", "fails", *filter(seen.__contains__, SORTS))
+    outcomes = ("holds", "fails", *filter(seen.__contains__, Sort))
     chapters = sorted({entry.claim.chapter[:2] for entry in entries})
     offered = {
         "paper": {"": "both"} | PAPERS,
@@ -156,7 +143,7 @@ def failure_list(project: Project) -> str:
     """Markdown: every claim that fails, by paper, linked to its verdict, with its number."""
     failing: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
     for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
-        if not entry.sort.startswith("fails"):
+        if entry.sort.holds is not False:
             continue
         claim, record = entry.claim, entry.record
         told = f"- [{claim.statement}](#claim-{claim.id})"
@@ -216,8 +203,9 @@ def _written(entry: Entry) -> str:
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
     stands = f", {entry.rests}" if entry.rests else ""
-    look = f":class-container: xs-claim xs-{entry.sort.split()[0].strip(',')}"
-    look += f" xs-verdict {claim.paper} {_slug(entry.sort)} chapter-{number}"
+    judged = {True: "xs-holds ", False: "xs-fails ", None: ""}[entry.sort.holds]
+    look = f":class-container: xs-claim {judged}xs-verdict {claim.paper} "
+    look += f"{_slug(entry.sort)} chapter-{number}"
     # The anchor stands inside: a browser that follows a link to it opens what holds it.
     head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
     return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"

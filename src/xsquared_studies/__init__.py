@@ -3,15 +3,15 @@
 A ``Trial`` says what to do, a function ``run_trial(trial)`` of an importable module does it and
 returns numbers by name, and ``run_sweep`` keeps one ``Result`` per trial in a ``Store``. Results
 belong to a fingerprint of what computed them. A ``Study`` is a declared set of trials whose rows
-are committed; ``rows`` reads them and computes what is missing.
+are committed; ``rows`` gives them as a frame, a row a network, and computes what is missing.
 
 Modules import :mod:`xsquared` and, of this package, those named before them:
 ``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` →
-``experiment`` → ``scaling`` → ``line`` → ``learned_maps`` → ``declared`` → ``committed`` →
-``speedrun``.
+``experiment`` → ``scaling`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``declared`` →
+``committed`` → ``speedrun``.
 """
 
-from xsquared_studies.committed import rows
+from xsquared_studies.committed import results_of, rows
 from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import fingerprint
 from xsquared_studies.store import Store, StoreError
@@ -28,6 +28,7 @@ __all__ = [
     "Trial",
     "export",
     "fingerprint",
+    "results_of",
     "rows",
     "run_sweep",
     "to_frame",

@@ -1,23 +1,23 @@
-"""Committed rows of the declared studies: run, written, read, compared.
+"""Committed rows of the declared studies: read, completed, run anew, compared.
 
-``results/NAME.csv`` holds a study's rows, sorted and rounded, ``results/NAME.toml`` what made them.
-A study runs in a store of its own below ``_build``, from which it resumes; rows of other sources or
-versions than those at hand are computed again.
+``results/NAME.csv`` holds a study's rows, one a network, sorted and rounded; ``results/NAME.toml``
+says what made them. Both are shipped with the package. In a checkout a study runs in a store below
+``_build``, from which it resumes; elsewhere what is missing is kept in the current folder.
 """
 
 from __future__ import annotations
 
-import math
+import logging
 import os
 import platform
 import random
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from xsquared.checks import check_choice, check_integer
@@ -25,17 +25,22 @@ from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import write_origin
 from xsquared_studies.store import StoreError
 from xsquared_studies.sweep import Report, run_sweep, to_frame
-from xsquared_studies.trial import Result, Trial
+from xsquared_studies.trial import COMPLETED, Result, Trial
 
+_LOG = logging.getLogger(__name__)
 #: Columns that no chapter reads and no two machines share, or that the provenance holds.
 _LEFT_OUT = ["gradient_norm", "message", "versions", "fingerprint"]
-_ORDER = ["problem", "unit", "activation", "n_hidden", "split", "solver", "gates", "seed", "key"]
+_ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
+#: What tells a row from every other of its study.
+_NETWORK = ["key", "n", "seed"]
 _ERRORS = ("train_rmse", "test_rmse")
 #: By how much an error may differ from the committed one, as a share of it. Training amplifies the
 #: last bits, in which processors differ: with the kernels of one without AVX2, errors of networks
 #: of four neurons differed by 3e-6 of themselves, at worst by 9e-4; of eight, two in sixty by more
 #: than this share, as they had ended in other minima.
 TOLERANCE = 0.02
+#: The checkout that this package lies in, if it lies in one.
+_CHECKOUT = Path(__file__).parents[2]
 
 
 def find_study(name: str) -> Study:
@@ -48,48 +53,75 @@ def find_study(name: str) -> Study:
 
 
 def rows(
-    name: str, trials: Iterable[Trial], jobs: int = 1, progress: bool = False
-) -> tuple[Result, ...]:
-    """Results of a study's trials, or of others like them, as chapters need them.
+    name: str, trials: Iterable[Trial] | None = None, jobs: int = 1, progress: bool = False
+) -> pd.DataFrame:
+    """Rows of a study, one a network; ``results/README.md`` describes the columns.
 
-    Committed rows are read; the rest is computed, and kept in the study's store.
+    Committed rows are read. What is missing of the trials is computed and kept: in a checkout below
+    ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
+
+    Args:
+        name: of the study.
+        trials: whose rows to give, in their order; all committed ones where None.
+        jobs: missing trials to compute at a time.
+        progress: whether to show a bar meanwhile.
 
     Raises:
         ValueError: an unknown study.
-        StoreError: not inside a checkout, or committed rows that are damaged.
+        StoreError: committed rows that are damaged, or a store that cannot be used.
     """
-    study, wanted = find_study(name), tuple(trials)
-    found = read(study)
-    if missing := [trial for trial in wanted if trial not in found]:
-        report = run_sweep(missing, study.run, _store(study), jobs, progress=progress)
-        found |= {result.trial: result for result in report.results}
-    return tuple(found[trial] for trial in wanted)
+    check_choice("study", name, STUDIES)
+    found = read(name)
+    if trials is None:
+        return found
+    wanted = list(trials)
+    place = {trial.key: k for k, trial in enumerate(wanted)}
+    if missing := [trial for trial in wanted if trial.key not in set(found["key"])]:
+        store = _store(name)
+        if not _in_checkout():
+            _LOG.warning("%s: %d trials to compute, kept in %s", name, len(missing), store)
+        report = run_sweep(missing, STUDIES[name].run, store, jobs, progress=progress)
+        made = to_frame(report.results)
+        columns = found.columns if len(found) else made.columns
+        found = pd.concat([found, made.reindex(columns=columns)]) if len(found) else made
+    found = found[found["key"].isin(place)]
+    order = np.argsort(found["key"].map(place), kind="stable")
+    return found.iloc[order].reset_index(drop=True)
 
 
-def read(study: Study) -> dict[Trial, Result]:
+def results_of(name: str, trials: Iterable[Trial], jobs: int = 1) -> tuple[Result, ...]:
+    """Rows of a study as results, with a trial's networks as values by width or seed."""
+    wanted = list(trials)
+    found = {str(key): part for key, part in rows(name, wanted, jobs).groupby("key")}
+    return tuple(_result(trial, found[trial.key]) for trial in wanted)
+
+
+def _result(trial: Trial, part: pd.DataFrame) -> Result:
+    last = part.iloc[-1]
+    values = {str(key): value for key, value in last.items() if value == value}
+    for _, row in part.iterrows():
+        if "author_rmse" in row:
+            values |= {f"train_{row['n']}": row["train_rmse"], f"test_{row['n']}": row["test_rmse"]}
+        if "mse" in row:
+            values[f"mse_{row['seed']}"] = row["mse"]
+    early = part[part["status"] != "converged"]["n"].astype(str)
+    values["unconverged"] = " ".join(early)
+    return Result(trial, "", str(last["status"]), "", float(last["seconds"]), "", "", values)
+
+
+def read(name: str) -> pd.DataFrame:
     """The committed rows of a study; none where they were never written.
 
     Raises:
-        StoreError: not inside a checkout, or rows that are damaged.
+        StoreError: rows that are damaged.
     """
-    table, origin = _files(study)
+    table = _folder() / f"{name}.csv"
     if not table.exists():
-        return {}
-    known = {trial.key: trial for trial in study.trials}
+        return pd.DataFrame({"key": []}, dtype=object)
     try:
-        made = tomllib.loads(origin.read_text(encoding="utf-8"))
-        frame = pd.read_csv(table).astype(object)
-        described = _described(study.trials[0])
-        measured = [name for name in frame if name not in described]
-        # What the study no longer declares is nobody's row.
-        found = {
-            known[row["key"]]: _result(known[row["key"]], row, measured, made)
-            for row in frame.to_dict("records")
-            if row["key"] in known
-        }
+        return pd.read_csv(table).astype({"key": str, "n": int, "seed": int})
     except (OSError, ValueError, KeyError) as error:
-        raise StoreError(f"{table} or {origin.name} is damaged: {error!r}") from error
-    return found
+        raise StoreError(f"{table} is damaged: {error!r}") from error
 
 
 def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[str]]:
@@ -99,23 +131,27 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
         What came of it, and a line for each row that is not the one committed before.
 
     Raises:
-        StoreError: as for :func:`read`; or results cannot be written.
+        StoreError: as for :func:`read`; not in a checkout; or results cannot be written.
     """
-    before = read(study)
-    report = run_sweep(study.trials, study.run, _store(study), jobs, scheduler)
+    if not _in_checkout():
+        raise StoreError(f"studies are run in a checkout of the book, and {_CHECKOUT} is none")
+    before = read(study.name)
+    report = run_sweep(study.trials, study.run, _store(study.name), jobs, scheduler)
     moved = compare(before, report.results)
-    table, origin = _files(study)
-    made = _origin(study, report)  # before the rows: writing them makes the tree another
-    frame = to_frame(report.results).drop(columns=_LEFT_OUT, errors="ignore").sort_values(_ORDER)
+    frame = to_frame(report.results).drop(columns=_LEFT_OUT, errors="ignore")
+    frame = frame.sort_values([name for name in _ORDER if name in frame])
     frame["seconds"] = frame["seconds"].round(1)
+    # Before the rows: writing them makes the tree another.
+    made = _origin(study, report) | {"rows": len(frame)}
     # Six digits are what one machine reproduces.
+    table = _folder() / f"{study.name}.csv"
     frame.to_csv(table, index=False, float_format="%.6g", lineterminator="\n")
-    write_origin(origin, made)
+    write_origin(table.with_suffix(".toml"), made)
     return report, moved
 
 
 def check(study: Study, trials: Sequence[Trial], jobs: int = 1, scheduler: str = "") -> list[str]:
-    """Run some trials of a study anew; a line for each that does not come out as committed.
+    """Run some trials of a study anew; a line for each row that does not come out as committed.
 
     Raises:
         StoreError: as for :func:`read`.
@@ -124,7 +160,7 @@ def check(study: Study, trials: Sequence[Trial], jobs: int = 1, scheduler: str =
         report = run_sweep(
             trials, study.run, Path(folder) / "check.sqlite", jobs, scheduler, progress=False
         )
-    return compare(read(study), report.results)
+    return compare(read(study.name), report.results)
 
 
 def drawn(study: Study, count: int, seed: int) -> list[Trial]:
@@ -137,33 +173,26 @@ def drawn(study: Study, count: int, seed: int) -> list[Trial]:
     return random.Random(seed).sample(study.trials, count)
 
 
-def compare(before: dict[Trial, Result], results: Iterable[Result]) -> list[str]:
-    """A line for each result whose row is missing, or farther off than :data:`TOLERANCE`."""
+def compare(before: pd.DataFrame, results: Iterable[Result]) -> list[str]:
+    """A line for each row that is new, ends otherwise, or is off by more than :data:`TOLERANCE`."""
+    old = before.set_index(_NETWORK) if len(before) else before
     lines = []
     for result in results:
-        old = before.get(result.trial)
-        if old is None:
-            lines.append(f"{result.trial}: new")
-        elif old.completed != result.completed:
-            lines.append(f"{result.trial}: {old.status}, now {result.status} {result.message}")
-        else:
-            for name in _ERRORS if result.completed else ():
-                was, now = float(old.values[name]), float(result.values[name])  # type: ignore[arg-type]
-                if not math.isclose(was, now, rel_tol=TOLERANCE):
-                    lines.append(f"{result.trial}: {name} {was:.6g}, now {now:.6g}")
+        for _, row in to_frame([result]).iterrows():
+            name = f"{result.trial}: n = {row['n']}, seed {row['seed']}"
+            if (place := tuple(row[_NETWORK])) not in old.index:
+                lines.append(f"{name}: new")
+                continue
+            was = old.loc[place]
+            if (was["status"] in COMPLETED) != (row["status"] in COMPLETED):
+                lines.append(f"{name}: {was['status']}, now {row['status']} {row['message']}")
+            elif row["status"] in COMPLETED:
+                lines += [
+                    f"{name}: {error} {was[error]:.6g}, now {row[error]:.6g}"
+                    for error in _ERRORS
+                    if not np.isclose(was[error], row[error], rtol=TOLERANCE, atol=0)
+                ]
     return lines
-
-
-def _described(trial: Trial) -> set[str]:
-    """The columns of a table of results that say what was run, and how it went."""
-    empty = to_frame([Result(trial, "", "", "", 0.0, "", "", {})])
-    return {*empty.columns} - {"parameters", *_ERRORS}
-
-
-def _result(trial: Trial, row: dict[str, Any], measured: list[str], made: dict[str, Any]) -> Result:
-    values = {name: row[name] for name in measured if row[name] == row[name]}
-    origin = (made["fingerprint"], row["status"], "", float(row["seconds"]), made["date"])
-    return Result(trial, *origin, made["versions"], values)
 
 
 def _origin(study: Study, report: Report) -> dict[str, Any]:
@@ -174,7 +203,7 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
     return {
         "title": study.title,
         **{f"protocol_{name}": text for name, text in study.protocols.items()},
-        "rows": len(report.results),
+        "trials": len(report.results),
         "commit": commit + "-dirty" * bool(changed),
         "fingerprint": last.fingerprint,
         "versions": last.versions,
@@ -187,24 +216,22 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
 def _git(*arguments: str) -> str:
     """What git prints; nothing outside a repository."""
     return subprocess.run(
-        ["git", *arguments], cwd=_root(), capture_output=True, text=True, check=False
+        ["git", *arguments], cwd=_CHECKOUT, capture_output=True, text=True, check=False
     ).stdout.strip()
 
 
-def _files(study: Study) -> tuple[Path, Path]:
-    folder = _root() / "results"
-    return folder / f"{study.name}.csv", folder / f"{study.name}.toml"
+def _in_checkout() -> bool:
+    return (_CHECKOUT / "_toc.yml").is_file()
 
 
-def _store(study: Study) -> Path:
-    folder = _root() / "_build" / "studies"
+def _folder() -> Path:
+    """Where the rows lie: in a checkout at its top, where they are edited; else in the package."""
+    return _CHECKOUT / "results" if _in_checkout() else Path(__file__).parent / "results"
+
+
+def _store(name: str) -> Path:
+    if not _in_checkout():
+        return Path.cwd() / f"{name}.sqlite"
+    folder = _CHECKOUT / "_build" / "studies"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{study.name}.sqlite"
-
-
-def _root() -> Path:
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        if (folder / "results").is_dir() and (folder / "_toc.yml").is_file():
-            return folder
-    raise StoreError(f"{here} is not inside a checkout of the book (no results and _toc.yml)")
+    return folder / f"{name}.sqlite"

@@ -13,11 +13,13 @@ from functools import cache
 from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
+from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
-from xsquared_studies.learned_maps import map_trials, run_map
+from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
+from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
 
@@ -281,7 +283,12 @@ def _learned_maps() -> Study:
         "learned_maps",
         "Two networks whose product is fitted to GELU(W x), wide enough for their features",
         MAP_PROTOCOLS,
-        (*short, *map_trials(), *map_trials("optimal", features=(16, 64))),
+        (
+            *short,
+            *map_trials(),
+            *corner_trials(),
+            *map_trials("optimal", features=(16, 64)),
+        ),
         short,
         run_map,
     )
@@ -298,6 +305,36 @@ def _quality() -> Study:
         },
         trials,
         tuple(t for t in trials if (t.n_hidden, t.solver) == (5, "free_knots"))[::12],
+    )
+
+
+def _optimal_knots() -> Study:
+    trials = knot_trials()
+    narrow = {("mlp", 3), ("glu", 9), ("gqu", 17)}
+    return Study(
+        "optimal_knots",
+        "Knots of the best splines found, in millionths of the interval, and their RMSE",
+        {
+            "knots": "the best spline of n cells for the unit's order and continuity, n - 1 knots "
+            "inside, by the integral of the squared error"
+        },
+        trials,
+        tuple(trial for trial in trials if (trial.unit, trial.n_hidden) in narrow),
+        run_knots,
+    )
+
+
+def _ablation() -> Study:
+    trials = ablation_trials(QUALITY_TARGETS[::5])
+    return Study(
+        "ablation",
+        "Trainers with each of their parts switched off or halved",
+        ABLATION_PROTOCOLS,
+        trials,
+        tuple(t for t in trials if (t.solver, t.unit, t.n_hidden) == ("free_knots", "mlp", 3))[
+            ::45
+        ],
+        run_ablation,
     )
 
 
@@ -321,5 +358,12 @@ class _Studies(Mapping[str, Study]):
 #:
 #: :meta hide-value:
 STUDIES: Mapping[str, Study] = _Studies(
-    _line, _table1, _smooth_gates, _smooth_line, _learned_maps, _quality
+    _line,
+    _table1,
+    _smooth_gates,
+    _smooth_line,
+    _learned_maps,
+    _quality,
+    _optimal_knots,
+    _ablation,
 )

@@ -67,6 +67,7 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
         "parameters": trial.record.parameter_count(data.dim, trial.n_hidden),
         "train_rmse": done.train_rmse,
         "test_rmse": done.test_rmse,
+        "points": len(data.train.y),
         "iterations": done.iterations,
         "gradient_norm": done.gradient_norm,
         **_over_the_domain(data, done),

@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from xsquared.checks import check_integer
 from xsquared.feature_maps.learned import (
     Protocol,
     TwoNetworks,
@@ -47,11 +46,7 @@ def map_trials(
     dimensions: tuple[int, ...] = DIMENSIONS,
     features: tuple[int, ...] = FEATURES,
 ) -> tuple[Trial, ...]:
-    """Trials of a protocol, by features and dimension.
-
-    Raises:
-        ValueError: numbers that are no sizes.
-    """
+    """Trials of a protocol, by features and dimension."""
     return tuple(
         Trial(
             "mlp",
@@ -67,11 +62,18 @@ def map_trials(
     )
 
 
+def corner_trials() -> tuple[Trial, ...]:
+    """Trials at the two corners of the law, d + 1 and d + d (d + 1)/2 features."""
+    corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
+    return tuple(trial for d, m in corners for trial in map_trials("drawn", (d,), (m,)))
+
+
 def run_map(trial: Trial) -> dict[str, Scalar]:
     """Train one pair of networks for ten seeds.
 
     Returns:
-        The mean squared error of each seed, ``mse_0`` to ``mse_9``, and the root of their median,
+        The mean squared error of each seed, ``mse[seed=0]`` to
+        ``mse[seed=9]``, and the root of their median,
         ``test_rmse``; the root of the median loss of the last hundred steps, ``train_rmse``; the
         least error of so many features, ``best_mse``; the number of parameters.
 
@@ -92,7 +94,9 @@ def run_map(trial: Trial) -> dict[str, Scalar]:
         "train_rmse": float(np.sqrt(np.median(run.losses[-100:].mean(axis=0)))),
         "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
         "best_mse": float(best_mse(d, m)),
-        **{f"mse_{seed}": float(error) for seed, error in enumerate(errors)},
+        "d": d,
+        "m": m,
+        **{f"mse[seed={seed}]": float(error) for seed, error in enumerate(errors)},
     }
 
 
@@ -105,12 +109,8 @@ def known_errors(d: int, m: int, draw: int = 3) -> Callable[[TwoNetworks], np.nd
     Args:
         d: dimension.
         m: number of features.
-        draw: which pairs, at least 0; the study's is number 3.
-
-    Raises:
-        ValueError: sizes that :class:`~xsquared.feature_maps.optimal.OptimalMap` refuses.
+        draw: which pairs; the study's is number 3.
     """
-    check_integer("draw", draw, 0)
     W, x, y = draw_pairs(d, _PAIRS, [[draw]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))
     rows = optimal.phi(W[0].numpy())

@@ -9,12 +9,12 @@ error too; the tables of real data are cut differently and need a trial for each
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtrit
 
 from xsquared.checks import check_choice, check_integer, check_integers
@@ -24,19 +24,19 @@ from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
 from xsquared.training import Fit, Growth, fit, grow, solver_from
 from xsquared.training.result import Gates
-from xsquared.units import PAPER_UNITS, find_unit
+from xsquared.units import PAPER_UNITS
 from xsquared_studies.experiment import dataset, values_of
-from xsquared_studies.trial import Result, Scalar, Setting, Trial
+from xsquared_studies.trial import Scalar, Setting, Trial
 
 #: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
     "grown from width to width until twice the iterations lower the error by less than 2 per cent; "
-    "train_N is the error on the training points of the network of N neurons that fits them best"
+    "train_rmse is the error on the training points of the network of n neurons that fits them best"
 )
 _HELD_OUT = (
-    f"{_GROWN}, test_N that on fresh points of the one chosen on validation points, grid_N that of "
-    "the former on the author's 44 x 44 points of a planar target"
+    f"{_GROWN}, test_rmse that on fresh points of the one chosen on validation points, author_rmse "
+    "that of the former on the author's 44 x 44 points of a planar target"
 )
 _PAPER = (
     f"{_GROWN}: all rows of the airfoils, the first 2,000 of California Housing, as the paper's"
@@ -130,8 +130,9 @@ def run_scaling(trial: Trial) -> dict[str, Scalar]:
     """Train one network for each of the trial's widths.
 
     Returns:
-        What a trial of the widest network alone would; and ``train_N``, ``test_N`` for each width
-        N, ``grid_N`` where the target is planar, and the widths that did not converge, as text.
+        For each width what a trial of that network alone would, by names as ``test_rmse[n=4]``; and
+        ``author_rmse``, the error where the author's code measures it: on the 44 x 44 points of a
+        planar target, else on the training points.
 
     Raises:
         MemoryError: there is not enough memory.
@@ -149,16 +150,16 @@ def run_scaling(trial: Trial) -> dict[str, Scalar]:
             fit(data, trial.record, n, solver=solver, gates=trial.gates, seed=trial.seed)
             for n in sizes
         ]
-    values = values_of(trial, data, made[-1])
+    values: dict[str, Scalar] = {"points": len(data.train.y)}
     for n, one in zip(sizes, made, strict=False):
-        values |= {f"train_{n}": one.train_rmse, f"test_{n}": one.test_rmse}
-        if find_problem(trial.problem).kind == "planar" and one.closest is not None:
-            values[f"grid_{n}"] = _on_the_grid(data, one)
-    early = [str(n) for n, one in zip(sizes, made, strict=False) if one.status.word != "converged"]
-    return values | {"unconverged": " ".join(early)}
+        found = values_of(replace(trial, n_hidden=n), data, one)
+        on_grid = find_problem(trial.problem).kind == "planar" and one.closest is not None
+        found["author_rmse"] = _on_the_grid(data, one) if on_grid else one.train_rmse
+        values |= {f"{name}[n={n}]": value for name, value in found.items() if name != "points"}
+    return values
 
 
-def scalings(results: Iterable[Result]) -> dict[tuple[str, str, str], Scaling]:
+def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     """Errors and slopes of :func:`scaling_trials`, by problem, unit and what they are errors of.
 
     That is ``"training"``, ``"held-out"`` and ``"grid"`` of held-out trials, ``"paper"`` of the
@@ -166,24 +167,27 @@ def scalings(results: Iterable[Result]) -> dict[tuple[str, str, str], Scaling]:
     points again, or those of the grid.
 
     Raises:
-        ValueError: a trial that did not complete, or a problem whose seeds have other widths.
+        ValueError: a network that was not trained, or a problem whose seeds have other widths.
     """
-    errors: dict[tuple[str, str, str], list[dict[int, float]]] = defaultdict(list)
-    for result in results:
-        trial = result.trial
-        if not result.completed:
-            raise ValueError(f"no errors of {trial}: {result.status}, {result.message}")
-        train, test, grid = (_by_width(result, part) for part in ("train", "test", "grid"))
-        of = {trial.protocol: grid or train}
-        if trial.protocol == "held-out":
-            of = {"training": train, "held-out": test} | ({"grid": grid} if grid else {})
-            if find_problem(trial.problem).kind != "table":
-                of["paper"] = train
-        elif trial.protocol == "paper":
-            of = {"paper": train}
-        for word, found in of.items():
-            errors[trial.problem, trial.unit, word].append(found)
-    return {key: _scaling(*key[:2], found) for key, found in errors.items()}
+    found = {}
+    for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
+        kind, of = find_problem(problem).kind, {"author": "author_rmse", "paper": "train_rmse"}
+        words = {protocol: of.get(protocol, "test_rmse")}
+        if protocol == "held-out":
+            words["training"] = "train_rmse"
+            words |= {"grid": "author_rmse"} if kind == "planar" else {}
+            words |= {"paper": "train_rmse"} if kind != "table" else {}
+        for word, column in words.items():
+            table = part.pivot(index="seed", columns="n", values=column)
+            if table.isna().to_numpy().any():
+                raise ValueError(f"{problem}, {unit}: expected the error of every seed and width")
+            parameters = part.groupby("n")["parameters"].first().to_numpy(int)
+            errors = table.to_numpy(float)
+            slope = fit_slope_over_seeds(parameters, errors)
+            found[problem, unit, word] = Scaling(
+                table.columns.to_numpy(), parameters, errors, slope
+            )
+    return found
 
 
 def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, float, float]:
@@ -222,20 +226,3 @@ def _on_the_grid(data: Dataset, made: Fit) -> float:
     x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
     y = (data.target(*x.T) - data.target_mean) / data.target_scale
     return rmse(made.closest, (x - data.feature_mean) / data.feature_scale, y)
-
-
-def _by_width(result: Result, part: str) -> dict[int, float]:
-    """The errors of one part by width."""
-    rows = result.values.items()
-    named = {name.removeprefix(f"{part}_"): value for name, value in rows if f"{part}_" in name}
-    return {int(n): float(value) for n, value in named.items() if n.isdigit()}  # type: ignore[arg-type]
-
-
-def _scaling(problem: str, unit: str, found: list[dict[int, float]]) -> Scaling:
-    widths = sorted(found[0])
-    if any(sorted(row) != widths for row in found):
-        raise ValueError(f"{problem}, {unit}: expected the same widths of every seed")
-    table = np.array([[row[n] for n in widths] for row in found])
-    record, dim = find_unit(unit), find_problem(problem).dim
-    parameters = np.array([record.parameter_count(dim, n) for n in widths])
-    return Scaling(np.array(widths), parameters, table, fit_slope_over_seeds(parameters, table))

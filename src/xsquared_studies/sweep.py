@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -18,7 +19,12 @@ from tqdm import tqdm
 from xsquared.checks import check_integer, quoted
 from xsquared_studies.executors import Attempt, RunTrial, in_this_process, on_workers
 from xsquared_studies.store import Store
-from xsquared_studies.trial import Result, Trial
+from xsquared_studies.trial import Result, Scalar, Trial
+
+#: A value of one of a trial's networks: its name, and the column and number that tell which.
+_INDEXED = re.compile(r"(\w+)\[(n|seed)=(\d+)\]")
+#: The last columns of a table: how a trial went.
+_HOW = ("status", "seconds", "message", "versions", "fingerprint", "key")
 
 
 @dataclass(frozen=True)
@@ -123,40 +129,50 @@ def _run(missing: list[Attempt], store: Store, jobs: int, scheduler: str, bar: t
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Results as a table, one row each: what was run, what came of it, then all else.
+    """Results as a table, a row a network: what was run, what came of it, how it went.
 
-    Domain and settings become JSON. Values that a row has not are missing.
+    A value named ``rmse[n=4]`` belongs to the row of the trial's network with ``n = 4``; values
+    without an index are repeated in each of the trial's rows. Domain and settings become JSON;
+    ``domain`` and ``points`` are left out where no row has them.
     """
-    rows = []
-    for result in results:
-        trial, values = result.trial, result.values
-        row = {
-            "problem": trial.subject,
-            "unit": trial.unit,
-            "activation": trial.record.activation,
-            "n_hidden": trial.n_hidden,
-            "parameters": values.get("parameters"),
-            "protocol": trial.protocol,
-            "split": trial.split,
-            "gates": trial.gates,
-            "solver": trial.solver,
-            "seed": trial.seed,
-            "train_rmse": values.get("train_rmse"),
-            "test_rmse": values.get("test_rmse"),
-            "seconds": result.seconds,
-            "status": result.status,
-        }
-        rest = {
-            "points": trial.points,
-            "domain": json.dumps(trial.domain),
-            "settings": json.dumps(dict(trial.settings)),
-            "message": result.message,
-            "versions": result.versions,
-            "fingerprint": result.fingerprint,
-            "key": trial.key,
-        }
-        rows.append(row | {**values} | rest)
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame([row for result in results for row in _networks(result)])
+    frame = frame[[name for name in frame if name not in _HOW] + [*_HOW]]
+    empty = [name for name in ("domain", "points") if frame[name].isna().all()]
+    return frame.drop(columns=empty)
+
+
+def _networks(result: Result) -> list[dict[str, object]]:
+    """The rows of a trial: one, or one for each index among its values."""
+    trial, common = result.trial, dict[str, Scalar]()
+    networks: dict[tuple[str, int], dict[str, Scalar]] = {}
+    for name, value in result.values.items():
+        if found := _INDEXED.fullmatch(name):
+            name, index, place = found.groups()
+            networks.setdefault((index, int(place)), {})[name] = value
+        else:
+            common[name] = value
+    described = {
+        "problem": trial.subject,
+        "domain": json.dumps(trial.domain) if trial.domain else None,
+        "unit": trial.unit,
+        "gate": trial.record.activation,
+        "n": trial.n_hidden,
+        "parameters": None,
+        "protocol": trial.protocol,
+        "split": trial.split,
+        "gates": trial.gates,
+        "solver": trial.solver,
+        "settings": json.dumps(dict(trial.settings)),
+        "seed": trial.seed,
+        "points": trial.points,
+        "train_rmse": None,
+        "test_rmse": None,
+    }
+    how = [result.status, result.seconds, result.message]
+    how += [result.versions, result.fingerprint, trial.key]
+    row = described | common | dict(zip(_HOW, how, strict=True))
+    networks = networks or {("n", trial.n_hidden): {}}
+    return [row | own | {index: place} for (index, place), own in networks.items()]
 
 
 def export(results: Iterable[Result], path: Path | str) -> None:

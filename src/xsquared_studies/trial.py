@@ -239,7 +239,11 @@ def checked_values(returned: object) -> dict[str, Scalar]:
     """
     if not isinstance(returned, Mapping):
         raise TypeError(f"expected a mapping from a trial, got {quoted(returned)}")
-    taken = {f.name for f in (*fields(Trial), *fields(Result))} - {"status", "message"} | {"key"}
+    taken = {f.name for f in (*fields(Trial), *fields(Result))} - {
+        "status",
+        "message",
+        "points",
+    } | {"key"}
     if clash := sorted(taken & set(returned)):
         raise ValueError(f"expected names that a row has not, got {quoted(clash[0])}")
     return {str(name): _scalar(str(name), value) for name, value in returned.items()}

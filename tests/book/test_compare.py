@@ -30,6 +30,7 @@ RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]
 def write(
     folder: Path,
     injected: str = "",
+    own: str = "n = 2\npair = (1.0, 2.0)",
     rate: float = -2.0,
     trend: dict[str, float] | None = None,
     shown: str = "a",
@@ -42,7 +43,7 @@ def write(
     ]
     glued = {"text/plain": repr(shown)}
     cells = [
-        new_code_cell("n = 2\npair = (1.0, 2.0)", metadata={"tags": ["parameters"]}),
+        new_code_cell(own, metadata={"tags": ["parameters"]}),
         new_code_cell(injected, metadata={"tags": ["injected-parameters"]}),
         new_code_cell("…", outputs=[new_output("display_data", data=one) for one in data]),
         new_code_cell(
@@ -126,6 +127,19 @@ def test_a_claim_that_moves_by_another_protocol_only_is_a_change_but_no_flip(
     assert (row["claim"], row["change"], row["otherwise"]) == (TREND.id, "+0", "1 of 1 moved")
     assert not found.equal
     assert found.flipped == []
+
+
+def test_nothing_that_a_revision_holds_is_executed(recorded: Project) -> None:
+    """Neither is a range of it made that no memory holds."""
+    attack = (
+        "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
+        ".__init__.__globals__['system']('touch executed')"
+    )
+    write(recorded.chapters, own=f"n = {attack}\npair = list(range(10**15))")
+    commit(recorded)
+    write(recorded.runs)
+    assert [row["changed"] for row in compare(recorded).parameters] == [True, True]
+    assert not (recorded.root / "executed").exists()
 
 
 def test_any_revision_is_a_baseline_and_the_book_itself_can_be_compared(recorded: Project) -> None:

@@ -54,7 +54,7 @@ def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
 def test_a_figure_is_shown_in_lines_with_its_numbers_and_the_same_every_time(
     small_project: Project,
 ) -> None:
-    first = execute_drawing(small_project, "_ = plt.plot([n, 3], [1 / 3, 5], label='two')")
+    first = execute_drawing(small_project, "plt.plot([n, 3], [1 / 3, 5], label='two')")
     committed = first.output.read_bytes()
     cells = nbformat.read(first.output, as_version=4).cells
     (output,) = cells[-1].outputs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.site_in_browser import IN_BROWSER, PROJECT
+from tests.site_in_browser import IN_BROWSER
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.units import PAPER_UNITS, find_unit
 from xsquared_book.explore import STEP, TARGETS, page_data, read_optima
@@ -21,7 +21,7 @@ LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]
 
 def cases() -> Iterator[tuple[str, str, list[float], float]]:
     """Target, unit, knots, least RMSE: of the optima by the package, of equal cells by scipy."""
-    data = page_data(PROJECT)
+    data = page_data()
     for name, made in TARGETS.items():
         a, b = made.domain[0]
         for unit in PAPER_UNITS:
@@ -142,7 +142,7 @@ def test_every_choice_shows_its_optimum_from_a_disk(site: Path, browser: Any) ->
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else 0)
     page.goto((site / "explore.html").as_uri())
-    optima = read_optima(PROJECT)
+    optima = read_optima()
     for name in TARGETS:
         for unit, n in (("mlp", 50), ("glu", 1), ("gqu", 12)):
             page.locator("#explore-target").select_option(name)

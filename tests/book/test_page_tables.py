@@ -14,7 +14,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from xsquared_book.page_html import mend_body
+from xsquared_book.page_tables import table_cell
 from xsquared_book.papers.claims import settle
+from xsquared_book.project import BookError, Project
 from xsquared_book.tables import Table
 
 TABLE = Table(
@@ -26,6 +28,7 @@ TABLE = Table(
 CONF = """
 extensions = ["myst_nb", "xsquared_book.sphinx_ext"]
 nb_execution_mode = "off"
+exclude_patterns = ["chapters"]
 myst_enable_extensions = ["dollarmath"]
 numfig = True
 """
@@ -49,13 +52,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     shutil.copy(Path(__file__).parents[2] / "CITATION.cff", root.parent)
     (root / "conf.py").write_text(CONF)
     cells = [
-        new_markdown_cell("# A page\n\nAs {numref}`tab-errors` shows."),
+        new_markdown_cell(
+            "# A page\n\nAs {numref}`tab-errors` shows, {cell}`tab-errors:MLP,error $e$`."
+        ),
         new_markdown_cell("(claim-gu-fig1-piecewise)=\n## Where the page of verdicts has it"),
         cell(TABLE, "Table(frame)"),
         cell(settle({"gu-fig1-piecewise": True}), "settle()", "Code that judges"),
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "P", "language": "python"}}
     nbformat.write(new_notebook(cells=cells, metadata=kernel), root / "index.ipynb")
+    (root / "chapters").mkdir()
+    shutil.copy(root / "index.ipynb", root / "chapters")
     command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "html", root, root / "out"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert run.returncode == 0, run.stderr
@@ -67,6 +74,26 @@ def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
     assert page.count("Table 1") >= 2
     assert re.search(r'caption-text">Errors, of (<span class="unbroken">)?<span class="math', page)
     assert "<p>0.125</p>" in page
+
+
+def test_prose_cites_a_cell(page: str) -> None:
+    assert 'shows, <span class="pasted-text">0.250</span>.' in page
+
+
+def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.chapters.mkdir(parents=True)
+    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")])
+    several = Table(pd.DataFrame({"in, all": [1, 2, 3, 4]}, index), "C.", "tab-b")
+    for name, table in (("01", TABLE), ("02", several)):
+        notebook = new_notebook(cells=[new_markdown_cell("t"), cell(table, "Table(frame)")])
+        nbformat.write(notebook, project.chapters / f"{name}.ipynb")
+    assert table_cell(project, "tab-errors:GLU,error $e$") == "0.125"
+    assert table_cell(project, "tab-b:a,y,in, all") == "2"
+    with pytest.raises(BookError, match="expected a table of a chapter, got 'tab-c'"):
+        table_cell(project, "tab-c:a,b")
+    with pytest.raises(BookError, match="expected one cell of tab-b, such as a,x,in, all"):
+        table_cell(project, "tab-b:b,x,in, all")
 
 
 def test_headers_say_what_they_head(page: str) -> None:

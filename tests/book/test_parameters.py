@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.small_project import notebook_text
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import fitting_value, parameter_defaults, parameter_value
 from xsquared_book.project import BookError
 
 
@@ -67,6 +67,14 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
 def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
     with pytest.raises(BookError, match=f"parameter p: expected {expected}, such as .*, got "):
         fitting_value("p", value, default)
+
+
+@pytest.mark.parametrize(
+    "default", ["print(1)", "[n for n in (1,)]", "list(range(10**15))", "list(range(9**9**9))", "n"]
+)
+def test_a_default_is_a_literal_or_a_list_of_a_range(default: str) -> None:
+    with pytest.raises(BookError, match="expected a literal or list"):
+        parameter_value(default)
 
 
 def test_a_seed_is_no_size() -> None:

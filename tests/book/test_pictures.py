@@ -12,6 +12,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -26,6 +27,7 @@ from xsquared_book.pictures import (
     picture_of,
     plotted,
     plotted_in,
+    show_in_notebook,
 )
 from xsquared_book.plotting import draw_knots, use_style
 
@@ -207,3 +209,21 @@ def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:
     assert picture_of({"data": {"text/plain": "1"}}) is None
     assert plotted_in({"data": {}, "metadata": {}}) == ""
     assert PLOTTED in bundle(curve())[1]
+
+
+def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    show_in_notebook()
+
+    def told(value: object) -> str:
+        return str(shell.display_formatter.format(value)[0].get("text/plain", ""))
+
+    assert told([1, 2]) == "[1, 2]"
+    fig, ax = plt.subplots()
+    for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t")):
+        assert told(value) == ""
+    assert shell.display_formatter.format(fig)[0].keys() == {"text/plain", SVG}
+    assert told(3) == "3"
+    plt.close(fig)
+    assert told((0, 1)) == "(0, 1)"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from matplotlib.axes import Axes
@@ -19,6 +20,7 @@ from xsquared_book.plotting import (
     LOOK,
     draw_hinges,
     draw_knots,
+    error_plot,
     line_look,
     use_style,
 )
@@ -65,15 +67,11 @@ def test_lines_stand_out_from_white(look: dict) -> None:
 
 def test_line_look_drops_the_marker() -> None:
     assert "marker" not in line_look("mlp")
-    with pytest.raises(ValueError, match="unknown look 'rnn'; known are target, mlp"):
-        line_look("rnn")
 
 
 def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
     draw_knots(ax, np.array([0.0, 0.5]))
     assert [line.get_xdata()[0] for line in ax.lines] == [0.0, 0.5]
-    with pytest.raises(ValueError, match=r"knots: expected 1 axes, got shape \(1, 2\)"):
-        draw_knots(ax, np.zeros((1, 2)))
 
 
 def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
@@ -84,3 +82,76 @@ def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
     drawn = [list(zip(*line.get_data(), strict=True)) for line in ax.lines]
     assert drawn == [[hinge.start, hinge.end] for hinge in hinges]
     assert ax.get_xlim() == (-1.0, 1.0)
+
+
+@pytest.fixture
+def errors() -> Iterator[pd.DataFrame]:
+    """Errors of known orders, three seeds each, one run of which failed."""
+    sizes = [10, 20, 40, 80]
+    frame = pd.DataFrame(
+        [
+            {"problem": problem, "unit": unit, "parameters": p, "seed": seed,
+             "train_rmse": seed * p**-order, "test_rmse": 2 * p**-order}
+            for problem in ("sine", "kink", "waves")
+            for unit, order in (("glu", 3.0), ("mlp", 2.0))
+            for p in sizes
+            for seed in (1.0, 2.0, 6.0)
+        ]
+    )  # fmt: skip
+    frame.loc[0, "train_rmse"] = np.nan
+    with mpl.rc_context({"backend": "agg"}):
+        yield frame
+        plt.close("all")
+
+
+def test_an_error_plot_has_a_panel_a_problem_and_a_curve_a_unit(errors: pd.DataFrame) -> None:
+    panels = error_plot(errors, titles={"sine": "a wave"})
+    assert list(panels) == ["sine", "kink", "waves"]
+    assert len(panels["sine"].figure.axes) == 3
+    assert [ax.get_title() for ax in panels.values()] == ["a wave", "kink", "waves"]
+    assert [ax.get_ylabel() for ax in panels.values()] == ["RMSE", "", "RMSE"]
+    assert [ax.get_legend() is None for ax in panels.values()] == [False, True, True]
+    lines = panels["kink"].lines
+    assert [line.get_label() for line in lines] == ["GLU", "MLP"]
+    assert [line.get_color() for line in lines] == [LOOK["glu"]["color"], LOOK["mlp"]["color"]]
+    assert panels["kink"].get_xscale() == panels["kink"].get_yscale() == "log"
+
+
+def test_a_curve_is_the_median_of_the_seeds_in_a_band_of_their_range(errors: pd.DataFrame) -> None:
+    panels = error_plot(errors)
+    assert panels["kink"].lines[0].get_ydata()[0] == pytest.approx(2e-3)
+    assert panels["sine"].lines[0].get_ydata()[0] == pytest.approx(4e-3), "of the two that ran"
+    band = panels["kink"].collections[0]
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == pytest.approx((80**-3.0, 6e-3))
+    assert not error_plot(errors, y="test_rmse")["kink"].collections, "no range of equal seeds"
+    assert not error_plot(errors, spread=False)["kink"].collections
+
+
+def test_reference_slopes_stand_below_their_curves_and_say_their_number(
+    errors: pd.DataFrame,
+) -> None:
+    ax = error_plot(errors, facet="", slopes={"glu": -3})[""]
+    (line,) = (line for line in ax.lines if line.get_label() == "_slope -3")
+    x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
+    assert np.polyfit(x, y, 1)[0] == pytest.approx(-3)
+    assert np.all(line.get_ydata() < ax.lines[0].get_ydata()[2:])
+    assert [text.get_text() for text in ax.texts] == ["slope -3"]
+
+
+def test_a_second_call_draws_over_the_first_where_there_is_something(errors: pd.DataFrame) -> None:
+    panels = error_plot(errors)
+    over = errors[errors["problem"] == "sine"]
+    again = error_plot(over, y="test_rmse", axes=panels, note="held out", linestyle="--")
+    assert again == panels
+    added = panels["sine"].lines[2:]
+    assert [line.get_label() for line in added] == ["_GLU, held out", "_MLP, held out"]
+    assert {line.get_linestyle() for line in added} == {"--"}
+    assert len(panels["kink"].lines) == 2
+
+
+def test_curves_of_anything_else_have_markers_and_names_too(errors: pd.DataFrame) -> None:
+    frame = errors.rename(columns={"unit": "gate"}).replace({"glu": "relu", "mlp": "gelu"})
+    ax = error_plot(frame, by="gate", facet="", names={"relu": "ReLU"})[""]
+    assert [line.get_label() for line in ax.lines] == ["ReLU", "gelu"]
+    assert len({(line.get_marker(), line.get_color()) for line in ax.lines}) == 2

@@ -44,7 +44,7 @@ def test_changed_digit_fails_and_names_the_cell(small_project: Project) -> None:
 def test_last_digits_of_a_figure_are_not_compared_but_that_it_is_there(
     small_project: Project,
 ) -> None:
-    run = execute_drawing(small_project, "_ = plt.plot([n, 3])")
+    run = execute_drawing(small_project, "plt.plot([n, 3])")
     notebook = nbformat.read(run.output, as_version=4)
     (output,) = notebook.cells[-1].outputs
     drawn = output.data.pop(SVG)

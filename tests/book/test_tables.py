@@ -28,22 +28,18 @@ def test_all_forms_hold_the_same_strings() -> None:
         for line in bundle["text/html"].splitlines()
     ]
     assert tuple(row for row in html if row)[1:] == expected
-    latex = bundle["text/latex"].splitlines()
-    assert tuple(tuple(line[:-3].split(" & ")) for line in latex[5:7]) == expected
     text = bundle["text/plain"].splitlines()
     assert text[0] == "Errors of $x^2$."
     assert tuple(tuple(line.split()) for line in text[3:]) == expected
 
 
-def test_html_names_its_headers_and_latex_its_own_characters() -> None:
+def test_html_names_its_headers() -> None:
     bundle = Table(FRAME, "A caption.", "tab-errors", FORMATS)._repr_mimebundle_()
     assert bundle["text/html"].count('scope="col"') == 4
     assert '<th scope="row">MLP</th>' in bundle["text/html"]
     assert "<caption>A caption.</caption>" in bundle["text/html"]
     assert 'class="number">error &amp; $e_1$</th>' in bundle["text/html"]
     assert "style=" not in bundle["text/html"]
-    assert r"unit & error \& $e_1$ & n & ok \\" in bundle["text/latex"]
-    assert r"\caption{A caption.}\label{tab-errors}" in bundle["text/latex"]
 
 
 def test_markdown_has_the_caption_and_a_line_a_row() -> None:

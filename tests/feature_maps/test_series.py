@@ -82,22 +82,7 @@ def test_remainder_is_within_its_bound_and_of_the_next_terms_sign(z: float, n_te
         assert (-1) ** n_terms * left >= -slack
 
 
-@pytest.mark.parametrize("bad", [-1, 81, 2.0, "3", True])
-def test_bad_term_counts_are_refused(bad) -> None:
-    for function in (series_coefficients, lambda n: taylor_gelu(1.0, n)):
-        with pytest.raises(ValueError, match="n_terms: expected an integer from 0 to 80, got"):
-            function(bad)
-    with pytest.raises(ValueError, match="n_terms: expected an integer from 0 to 79, got 80"):
-        remainder_bound(1.0, 80)
-
-
-@pytest.mark.parametrize("bad", [0.0, -1.0, math.inf, math.nan, 1e200])
-def test_bad_radii_are_refused(bad: float) -> None:
-    with pytest.raises(ValueError, match="radius: expected a finite number > 0 and <= 30, got"):
-        largest_error(5, bad)
-
-
 def test_largest_radius_and_most_terms_stay_in_float64() -> None:
     """Rounding leaves nothing of the sum, but nothing overflows either."""
     assert math.isfinite(largest_error(80, 30.0))
-    assert math.isfinite(remainder_bound(30.0, 79))
+    assert math.isfinite(float(remainder_bound(30.0, 79)))

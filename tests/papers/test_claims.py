@@ -7,6 +7,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,6 +195,18 @@ def test_columns_that_no_claim_needs_are_left_out() -> None:
 def test_settle_refuses_what_it_cannot_judge(measured: dict, message: str) -> None:
     with pytest.raises(ClaimError, match=message):
         settle(measured)
+
+
+def test_a_frame_settles_a_claim_a_row_by_a_protocol_a_column() -> None:
+    claim = ledger()["gu-eq9-rate"]
+    other = claim.alternatives[0]
+    frame = pd.DataFrame(
+        {claim.protocol: [-2.0, None], other: [-1.9, None], "tried elsewhere": [None, None]},
+        index=["gu-eq9-rate", "gu-eq9-constant"],
+    )
+    verdicts = settle(frame).verdicts
+    assert verdicts["gu-eq9-rate"] == judge(claim, {claim.protocol: -2.0, other: -1.9})
+    assert verdicts["gu-eq9-constant"] is None
 
 
 @pytest.mark.parametrize("claim_id", [c.id for c in ledger().values() if not c.is_question])

@@ -151,46 +151,6 @@ def test_iteration_limit_is_reported() -> None:
     assert fit.iterations == 2
 
 
-@pytest.mark.parametrize(
-    ("knots", "message"),
-    [
-        ([-1.0], "at least 2 strictly ascending knots"),
-        ([-1.0, 0.5, 0.5, 1.0], "strictly ascending"),
-        ([-1.0, math.nan, 1.0], "finite real numbers, got nan"),
-        ([[-1.0, 1.0]], r"got shape \(1, 2\)"),
-        ([-1.0, 0.9], r"span \(-1, 1\), got \(-1, 0\.9\)"),
-    ],
-)
-def test_bad_knots_are_refused(knots: list, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        fit_free_knots(PAPER_TARGET, space("mlp"), np.array(knots))
-
-
-def test_what_is_not_implemented_is_refused() -> None:
-    for call in (space, lambda u: fit_free_knots(PAPER_TARGET, space(u), np.array([-1.0, 1.0]))):
-        with pytest.raises(ValueError, match="unknown unit 'rnn'"):
-            call("rnn")
-        for unit, gate in (("bilinear", "identity"), ("relu2_mlp", "relu2"), ("geglu", "gelu")):
-            with pytest.raises(
-                ValueError,
-                match=r"free_knots fits relu gates with up to two factors, "
-                f"got unit '{unit}' with gate '{gate}'",
-            ):
-                call(unit)
-    with pytest.raises(ValueError, match="max_iterations: expected an integer >= 0, got -1"):
-        fit_free_knots(PAPER_TARGET, space("mlp"), np.array([-1.0, 1.0]), max_iterations=-1)
-    plane = target("x*y")
-    with pytest.raises(ValueError, match="one variable"):
-        fit_free_knots(plane, space("mlp"), np.array([-1.0, 1.0]))
-    with pytest.raises(ValueError, match="one variable"):
-        equidistributed_knots(plane, space("mlp"), 3)
-    with pytest.raises(ValueError, match=r"n_cells: expected an integer .*got 0"):
-        equidistributed_knots(PAPER_TARGET, space("mlp"), 0)
-    for directions in ([1], [1, 0]):
-        with pytest.raises(ValueError, match="expected 2 directions 1 or -1"):
-            fit_free_knots(PAPER_TARGET, space("mlp"), np.linspace(-1, 1, 4), directions=directions)
-
-
 def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Columns of a network without a neuron behind its gates: its neurons and a constant."""
     power = space(unit).degree - 1

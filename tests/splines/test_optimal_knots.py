@@ -65,12 +65,18 @@ def test_offset_of_a_zero_is_that_of_the_local_model() -> None:
     assert math.sqrt(constant / rmse) - n == pytest.approx(0.5807, abs=1e-3)
 
 
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(ValueError, match="one variable"):
-        optimal_knots(target("x*y"), 2, 3)
-    with pytest.raises(ValueError, match="continuity"):
-        optimal_knots(PAPER_TARGET, 3, 3, 1)
+@pytest.mark.parametrize(
+    ("text", "order", "continuity", "n", "best"),
+    [("sin(4*x)", 4, 1, 40, 5.906e-7), ("sin(4*x)", 3, 0, 10, 1.531e-3),
+     ("exp(-4*x**2)", 4, 1, 80, 1.697e-8)],
+)  # fmt: skip
+def test_cells_between_zeros_are_as_many_as_is_best(
+    text: str, order: int, continuity: int, n: int, best: float
+) -> None:
+    """One cell more on the other side of a zero costs 1 to 6 per cent."""
+    assert optimal_knots(target(text), order, n, continuity).rmse < 1.001 * best
+
+
+def test_a_derivative_that_vanishes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"derivative of order .* that does not vanish"):
         optimal_knots(target("x**2"), 3, 3)
-    with pytest.raises(ValueError, match="n_cells"):
-        optimal_knots(PAPER_TARGET, 3, 0)

@@ -12,10 +12,22 @@ import pytest
 from tests.small_project import commit, git
 from xsquared_book.cli import main
 from xsquared_book.project import Project
-from xsquared_studies import STUDIES, StoreError, Study, Trial, committed, declared, rows
+from xsquared_studies import (
+    STUDIES,
+    Store,
+    StoreError,
+    Study,
+    Trial,
+    committed,
+    declared,
+    fingerprint,
+    rows,
+    to_frame,
+)
 from xsquared_studies.committed import TOLERANCE, check, compare, drawn, read, run
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
+from xsquared_studies.trial import COMPLETED
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,13 +40,37 @@ def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_row_of_a_study_is_committed_and_tells_what_made_it(name: str) -> None:
-    assert STUDIES[name].name == name
-    found = read(STUDIES[name])
-    assert set(found) == set(STUDIES[name].trials)
+def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str) -> None:
+    study, found = STUDIES[name], rows(name)
+    assert study.name == name
+    assert set(found["key"]) == {trial.key for trial in study.trials}
+    assert not found.duplicated(["key", "n", "seed"]).any()
     # A forward pass that says it misses its spline has an error all the same.
-    assert all(result.completed or result.status == "inexact" for result in found.values())
-    assert "torch" in next(iter(found.values())).versions
+    assert set(found["status"]) <= {*COMPLETED, "inexact"}
+    assert not found[["parameters", "train_rmse", "test_rmse"]].isna().to_numpy().any()
+    made = tomllib.loads((ROOT / "results" / f"{name}.toml").read_text())
+    assert "torch" in made["versions"]
+    assert (made["rows"], made["trials"]) == (len(found), len(study.trials))
+
+
+def test_every_file_of_results_belongs_to_a_study() -> None:
+    files = {path.name for path in (ROOT / "results").iterdir()} - {"README.md"}
+    assert files == {f"{name}.{kind}" for name in STUDIES for kind in ("csv", "toml")}
+
+
+def test_the_dictionary_names_every_column_and_where_it_stands() -> None:
+    text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    described = {line[0].strip("`"): line[-1] for line in lines}
+    standing: dict[str, list[str]] = {}
+    for name in sorted(STUDIES):
+        for column, empty in rows(name).isna().mean().items():
+            standing.setdefault(str(column), []).append(name)
+            assert empty < 0.5, (name, column)
+    assert described == {
+        column: "all" if len(tables) == len(STUDIES) else ", ".join(tables)
+        for column, tables in standing.items()
+    }
 
 
 @pytest.fixture
@@ -43,6 +79,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Study:
     (tmp_path / "results").mkdir()
     (tmp_path / "_toc.yml").touch()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(committed, "_CHECKOUT", tmp_path)
     trials = tuple(
         Trial(unit, n, expression="x**2", domain=((-1, 1),), solver="free_knots", protocol="small")
         for unit in ("mlp", "glu", "gqu")
@@ -63,17 +100,15 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Stud
     assert b"\r" not in text
     table = pd.read_csv("results/small.csv")
     assert list(table["unit"]) == sorted(table["unit"])
-    assert list(table.columns[:5]) == ["problem", "unit", "activation", "n_hidden", "parameters"]
+    assert list(table.columns[:5]) == ["problem", "domain", "unit", "gate", "n"]
     origin = Path("results/small.toml").read_text()
     for word in ("commit", "fingerprint", "torch", "cpu_seconds", "as a test needs it"):
         assert word in origin
-    found = read(small)
-    assert list(found) == sorted(small.trials, key=lambda t: (t.unit, t.n_hidden))
-    for result in report.results:
-        again = found[result.trial]
-        assert again.values["test_rmse"] == pytest.approx(result.values["test_rmse"], rel=1e-5)
-        assert again.values["parameters"] == result.values["parameters"]
-        assert again.status == result.status
+    found = rows("small", small.trials)
+    expected = to_frame(report.results)
+    pd.testing.assert_frame_equal(
+        found, expected[found.columns], check_dtype=False, rtol=1e-5, atol=0.06
+    )
     assert run(small)[1] == []
     assert Path("results/small.csv").read_bytes() == text
 
@@ -140,7 +175,8 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
     monkeypatch.setattr(committed, "STUDIES", {"small": replace(small, run=counted)})
     wider = replace(small.trials[0], n_hidden=3)
     found = rows("small", [wider, small.trials[4]])
-    assert [row.trial for row in found] == [wider, small.trials[4]]
+    assert list(found["key"]) == [wider.key, small.trials[4].key]
+    assert list(found.columns) == list(rows("small").columns)
     assert ran == [wider]
     rows("small", [wider])
     assert ran == [wider], "kept in the study's store"
@@ -157,7 +193,10 @@ def test_what_moved_is_told(small: Study, capsys: pytest.CaptureFixture[str]) ->
     assert main(["study", "small", "--check", "6"]) == 1
     shown = capsys.readouterr().out
     assert "6 rows are not as committed, within 2%" in shown
-    assert "x**2: mlp, n = 1, free_knots, gates frozen, paper, seed 0, small: test_rmse" in shown
+    assert (
+        "x**2: mlp, n = 1, free_knots, gates frozen, paper, seed 0, small: n = 1, seed 0: test_rmse"
+        in shown
+    )
     assert main(["study", "--all"]) == 0
     assert "6 rows are not as committed" in capsys.readouterr().out
     assert main(["study", "--all"]) == 0
@@ -167,11 +206,21 @@ def test_what_moved_is_told(small: Study, capsys: pytest.CaptureFixture[str]) ->
 def test_failures_show_by_their_status(small: Study) -> None:
     report, _ = run(small)
     first = report.results[0]
+    name = f"{first.trial}: n = 1, seed 0"
     lost = replace(first, status="lost", message="killed", values={})
-    assert compare({first.trial: first}, [lost]) == [
-        f"{first.trial}: {first.status}, now lost killed"
-    ]
-    assert compare({}, [first]) == [f"{first.trial}: new"]
+    assert compare(read("small"), [lost]) == [f"{name}: {first.status}, now lost killed"]
+    assert compare(read("small")[1:0], [first]) == [f"{name}: new"]
+
+
+def test_outside_a_checkout_what_is_missing_is_kept_where_the_reader_is(
+    small: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("_toc.yml").unlink()
+    assert len(rows("small", small.trials)) == 6
+    assert caplog.messages == [f"small: 6 trials to compute, kept in {tmp_path / 'small.sqlite'}"]
+    assert len(Store(tmp_path / "small.sqlite").results(fingerprint(run_trial))) == 6
+    with pytest.raises(StoreError, match="studies are run in a checkout of the book"):
+        run(small)
 
 
 def test_draws_are_those_of_their_seed(small: Study) -> None:
@@ -183,7 +232,7 @@ def test_draws_are_those_of_their_seed(small: Study) -> None:
         drawn(small, 7, 0)
 
 
-def test_what_is_refused(small: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_refused(small: Study) -> None:
     with pytest.raises(ValueError, match="unknown study 'none'; known are small"):
         rows("none", small.trials)
     with pytest.raises(ValueError, match="the protocol 'small' is not declared"):
@@ -192,11 +241,5 @@ def test_what_is_refused(small: Study, tmp_path: Path, monkeypatch: pytest.Monke
         replace(small, trials=small.trials[:1] * 2)
     run(small)
     Path("results/small.csv").write_text("key\nx\n\x00")
-    Path("results/small.toml").write_text("= 3")
-    with pytest.raises(StoreError, match=r"small\.csv or small\.toml is damaged"):
-        read(small)
-    outside = tmp_path / "results"
-    Path("_toc.yml").unlink()
-    monkeypatch.chdir(outside)
-    with pytest.raises(StoreError, match="is not inside a checkout of the book"):
-        read(small)
+    with pytest.raises(StoreError, match=r"small\.csv is damaged"):
+        read("small")

@@ -35,7 +35,7 @@ from tests.studies.trainers import (
     measure,
     measured,
     result,
-    sweep_in_processes,
+    sweep_in_branches,
     sweep_slowly,
     trials,
     wait_to_be_killed,
@@ -231,7 +231,7 @@ def test_workers_end_when_the_sweep_is_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.studies.trainers"])
     sweep = context.Process(
-        target=sweep_in_processes, args=(tmp_path / "rows.sqlite", str(tmp_path))
+        target=sweep_in_branches, args=(tmp_path / "rows.sqlite", str(tmp_path))
     )
     sweep.start()
     told = tmp_path / "pid"
@@ -255,7 +255,7 @@ def test_an_interrupt_from_the_terminal_ends_all_at_once(tmp_path: Path) -> None
     told = tmp_path / "pid"
     wait_until(lambda: told.exists() or sweep.poll() is not None, "the trial has begun")
     os.killpg(sweep.pid, signal.SIGINT)
-    _, said = sweep.communicate(timeout=60)
+    _, said = sweep.communicate(timeout=480)
     assert "KeyboardInterrupt" in said
     assert sweep.returncode not in (0, None)
     wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
@@ -305,11 +305,25 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     export(rows, tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
-    assert list(table["n_hidden"]) == [2, 1, 2]
+    assert list(table["n"]) == [2, 1, 2]
     assert list(table["train_rmse"]) == [row.values["train_rmse"] for row in rows]
-    assert list(table["domain"]) == ["[[0.0, 1.0]]", "[]", "[]"]
+    assert list(table["domain"].fillna("")) == ["[[0.0, 1.0]]", "", ""]
     assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_every_network_of_a_trial_has_a_row() -> None:
+    one, other = trials(2)
+    values = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
+    table = to_frame([replace(result(one), values=values), result(other)])
+    assert list(table["key"]) == [one.key, one.key, other.key]
+    assert list(table["n"]) == [4, 8, other.n_hidden]
+    assert list(table["rmse"])[:2] == [0.2, 0.3]
+    assert list(table["best"])[:2] == [0.1, 0.1]
+    assert list(table["status"]) == ["stalled", "completed", "completed"]
+    assert list(table.columns[-6:]) == [
+        "status", "seconds", "message", "versions", "fingerprint", "key"
+    ]  # fmt: skip
 
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:

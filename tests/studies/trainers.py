@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import dask
 import numpy as np
 
 from xsquared_studies import Store, Trial, run_sweep
@@ -93,7 +94,7 @@ def wait_to_be_killed(trial: Trial) -> dict[str, Scalar]:
         unfinished = folder(trial) / "pid.tmp"
         unfinished.write_text(str(os.getpid()))
         unfinished.rename(told)
-        time.sleep(60)
+        time.sleep(600)
     return measured(trial)
 
 
@@ -116,6 +117,12 @@ def folder(trial: Trial) -> Path:
 def sweep_slowly(path: Path, count: int, seconds: float) -> None:
     """The sweep that is killed."""
     run_sweep(trials(count, seconds=seconds), measure, path, progress=False)
+
+
+def sweep_in_branches(path: Path, where: str) -> None:
+    """As the next, in processes that branch off a loaded one, which takes no time."""
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        sweep_in_processes(path, where)
 
 
 def sweep_in_processes(path: Path, where: str) -> None:

@@ -15,7 +15,7 @@ from tests.training.test_variable_projection import bent_record, every_record
 from xsquared import Gate, Unit, register
 from xsquared.data.dataset import Dataset, Points
 from xsquared.data.problems import load
-from xsquared.errors import confined_rmse, rmse
+from xsquared.errors import rmse
 from xsquared.training import Growth, fit, grow
 from xsquared.training import growth as module
 from xsquared.training.variable_projection import iterates, last
@@ -116,13 +116,12 @@ def test_validation_keeps_a_network_from_fitting_noise(unit: str, noisy: Dataset
     train, held = noisy.train, noisy.validation
 
     def judged(network: module.Trained) -> float:
-        return confined_rmse(network, held.x, held.y, train.y, FEW.margin)
+        return noisy.error(network, held)
 
     assert judged(wide.network) <= judged(narrow.network) * (1 + 1e-9)
     assert judged(wide.network) <= judged(wide.closest)
     assert wide.network.n_hidden == 12
-    test = noisy.test
-    assert wide.test_rmse == confined_rmse(wide.network, test.x, test.y, train.y, FEW.margin)
+    assert wide.test_rmse == noisy.error(wide.network, noisy.test)
     assert wide.test_rmse < 0.35  # of noise of 0.5
     if unit != "bilinear":
         assert wide.train_rmse < rmse(wide.network, train.x, train.y)

@@ -19,8 +19,7 @@ from xsquared.splines.spaces import combination
 from xsquared.training.fit import fit
 from xsquared.training.spline_network import FreeKnots
 from xsquared.units import find_unit
-from xsquared_studies import STUDIES
-from xsquared_studies.committed import read
+from xsquared_studies import STUDIES, rows
 from xsquared_studies.trial import Trial
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of the values.
@@ -48,8 +47,8 @@ def missed(found: list[tuple[float, Trial]]) -> dict[tuple[str, int, str], float
 
 @pytest.fixture(scope="module")
 def reached() -> dict[Trial, float]:
-    rows = read(STUDY).items()
-    return {trial: float(row.values["integral_rmse"]) for trial, row in rows}  # type: ignore[arg-type]
+    errors = rows("quality").set_index("key")["integral_rmse"]
+    return {trial: errors[trial.key] for trial in STUDY.trials}
 
 
 def test_the_study_has_targets_of_every_kind() -> None:
@@ -84,7 +83,8 @@ def test_no_network_of_the_study_is_worse_than_a_fit_on_points(reached: dict[Tri
 
 def test_statuses_of_the_study_are_true() -> None:
     """The door compares the forward pass with what its spline promises."""
-    words = {name(trial): row.status for trial, row in read(STUDY).items() if trial in INTEGRAL}
+    status = rows("quality").set_index("key")["status"]
+    words = {name(trial): status[trial.key] for trial in INTEGRAL}
     assert {key for key, word in words.items() if word == "inexact"} == INEXACT
     assert set(words.values()) == {"converged", "iterations", "inexact"}
 

@@ -1,22 +1,29 @@
 """What a network is trained on: points and values, split, standardised, with the way back.
 
-However data come, from arrays, a frame, a file, a target or a problem's name, they end as one
-:class:`Dataset`. Two splits share everything else:
+Arrays, frames, files, targets and named problems all become one :class:`Dataset`. Its split is one
+of two:
 
 - ``"paper"``: the training points are the validation and test points too, as in the gated-units
   paper (section 4.3). Tables give their first rows in their own order.
 - ``"held-out"``: training, validation and test points are disjoint. Tables are shuffled by the seed
   and cut: a fifth for the test, a fifth of the rest for validation.
 
-Features and values are standardised with mean and deviation of the training points, so nothing of
-the others leaks in. Errors are thus in units of the values' deviation; times ``target_scale``, in
-their own.
+Features and values are standardised with mean and deviation of the training points. Errors are in
+units of the values' deviation; times ``target_scale``, in the data's own.
+
+A gated unit grows like the square or the cube of the distance from the points it has seen. On a
+held-out split its predictions are therefore confined to the range of the training values, widened
+by a tenth of it at either end (:data:`MARGIN`). Errors are those of these predictions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import csv
+import math
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -40,32 +47,27 @@ DEFAULT_POINTS = 2000
 TEST_POINTS = 10_000
 #: The part of a table held out for the test, and the part of the rest held out for validation.
 HELD_OUT = 0.2
+#: Share of the training values' range by which a prediction for a point not seen may leave it.
+MARGIN = 0.1
+#: Columns of a table of one's own: reading many more takes minutes and all memory.
+MOST_COLUMNS = 10_000
 #: A column whose deviation is below this multiple of its size is constant up to rounding.
 _ROUNDING = 1e-12
-#: Points this far outside a domain, in widths of it, and values this far from their target, in
-#: sizes of it, have moved by rounding, as points that were scaled and scaled back do.
-_POINTS_MOVED, _VALUES_MOVED = 1e-9, 1e-6
+_NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*")
 
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Features x (m, dim) and values y (m,), in a network's units and read-only.
-
-    Raises:
-        ValueError: shapes that do not fit, no point, or numbers that are not finite.
-    """
+    """Features x (m, dim) and values y (m,) in a network's units: read-only copies."""
 
     x: np.ndarray
     y: np.ndarray
 
     def __post_init__(self) -> None:
-        x, y = check_finite_array("points", self.x), check_finite_array("values", self.y)
-        if x.ndim != 2 or y.shape != x.shape[:1] or x.size == 0:
-            raise ValueError(f"expected points (m, dim) and values (m,), got {x.shape}, {y.shape}")
-        object.__setattr__(self, "x", x)
-        object.__setattr__(self, "y", y)
+        for name in ("x", "y"):
+            object.__setattr__(self, name, _frozen(np.array(getattr(self, name), np.float64)))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -88,10 +90,6 @@ class Dataset:
         features: names of the columns, where they have names.
         target: the function behind the values, where it is known; a solver that minimises an
             integral needs it.
-
-    Raises:
-        ValueError: an unknown split, parts of different dimension, values that are not the
-            target's, or points outside its domain.
     """
 
     name: str
@@ -103,34 +101,8 @@ class Dataset:
     feature_scale: np.ndarray
     target_mean: float
     target_scale: float
-    features: tuple[str, ...] = ()
+    features: tuple[str | int, ...] = ()
     target: Target | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_choice("split", self.split, SPLITS)
-        for part in (self.validation, self.test):
-            if part.x.shape[1] != self.dim:
-                found = f"training points have {self.dim} features, others {part.x.shape[1]}"
-                raise ValueError(f"{self.name}: {found}")
-        if self.target is None:
-            return
-        if self.target.dim != self.dim:
-            found = f"points have {self.dim} features, the target has {self.target.dim} variables"
-            raise ValueError(f"{self.name}: {found}")
-        low, high = np.array(self.target.domain).T
-        for part in (self.train, self.validation, self.test):
-            x = part.x * self.feature_scale + self.feature_mean
-            slack = _POINTS_MOVED * (high - low)
-            if (x < low - slack).any() or (x > high + slack).any():
-                raise ValueError(f"{self.name}: some points lie outside {self.target.domain}")
-            gap = np.abs(self.inverse(part.y) - self.target(*np.clip(x, low, high).T))
-            if gap.max() > _VALUES_MOVED * max(np.abs(self.inverse(part.y)).max(), 1e-300):
-                place = int(gap.argmax())
-                raise ValueError(
-                    f"{self.name}: expected the values of its target, got one that is off by "
-                    f"{gap[place]:.3g} at {x[place].tolist()}; leave the target out to fit the "
-                    "values as they are"
-                )
 
     @property
     def dim(self) -> int:
@@ -143,13 +115,13 @@ class Dataset:
         Raises:
             ValueError: a wrong shape, a missing column, or values that are no finite numbers.
         """
-        columns = getattr(x, "columns", None)
-        if columns is not None and self.features:
-            if missing := [name for name in self.features if name not in columns]:
-                raise ValueError(f"{self.name}: expected a column {missing[0]!r}, got {[*columns]}")
-            frame: Any = x
-            x = frame[list(self.features)]
-        array = check_finite_array("features", _plain(x))
+        frame = _as_pandas(x)
+        if frame is not None and self.features:
+            if missing := [name for name in self.features if name not in frame.columns]:
+                found = quoted([*frame.columns])
+                raise ValueError(f"{self.name}: expected a column {missing[0]!r}, got {found}")
+            frame = frame.loc[:, list(self.features)]
+        array = _numbers("features", x if frame is None else frame)
         if array.ndim == 1 and self.dim == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] != self.dim:
@@ -160,9 +132,35 @@ class Dataset:
         """A network's values in the units of the data."""
         return y * self.target_scale + self.target_mean
 
-    def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
-        """A trained network's values (m,) at features that :meth:`standardise` takes."""
-        return self.inverse(predict(network, self.standardise(x)))
+    def predict(
+        self, network: GatedNetwork, x: ArrayLike, *, confined: bool | None = None
+    ) -> np.ndarray:
+        """A trained network's values (m,) at features that :meth:`standardise` takes.
+
+        Args:
+            network: of this data's features.
+            x: features in the units of the data.
+            confined: to the widened range of the training values. None: as errors are judged, on a
+                held-out split; False: as the network gives them.
+        """
+        return self.inverse(self._values(network, self.standardise(x), confined))
+
+    def error(self, network: GatedNetwork, points: Points) -> float:
+        """Root mean square error of the predictions at points in a network's units."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = (self._values(network, points.x) - points.y) ** 2
+        return error if math.isfinite(error := float(np.sqrt(np.mean(squares)))) else math.inf
+
+    def _values(
+        self, network: GatedNetwork, x: np.ndarray, confined: bool | None = None
+    ) -> np.ndarray:
+        """x (m, dim) -> y (m,), both in the network's units."""
+        y = predict(network, x)
+        if not (self.split == "held-out" if confined is None else confined):
+            return y
+        low, high = self.train.y.min(), self.train.y.max()
+        room = MARGIN * (high - low)
+        return np.clip(y, low - room, high + room)
 
 
 def sampled(target: Target, n_points: int = 10_000) -> Dataset:
@@ -176,7 +174,7 @@ def sampled(target: Target, n_points: int = 10_000) -> Dataset:
     """
     interval, count = interval_of(target), check_integer("n_points", n_points, 2, 10**7)
     x = np.linspace(*interval, count)
-    points = Points(_frozen(x[:, None]), _frozen(target(x)))
+    points = Points(x[:, None], target(x))
     one, zero = _frozen(np.ones(1)), _frozen(np.zeros(1))
     return Dataset(target.name, "paper", points, points, points, zero, one, 0.0, 1.0, target=target)
 
@@ -199,7 +197,8 @@ def from_target(
         name: of the data; the target's own where empty.
 
     Raises:
-        ValueError: an unknown split, a negative seed, or too few points to fit.
+        TypeError: no target.
+        ValueError: an unknown split, a bad seed, or too few points to fit.
     """
     if not isinstance(target, Target):
         raise TypeError(f"expected a Target, got {quoted(target)}")
@@ -244,7 +243,7 @@ def from_arrays(
     split: Split = "held-out",
     points: int | None = None,
     name: str = "table",
-    features: Sequence[str] = (),
+    features: Sequence[str | int] = (),
 ) -> Dataset:
     """A table of one's own, split as the shipped ones are.
 
@@ -262,8 +261,7 @@ def from_arrays(
             more points than rows, or too few.
     """
     _check(seed, split)
-    x = check_finite_array(f"{name}, features", x)
-    y = check_finite_array(f"{name}, values", y)
+    x, y = _numbers(f"{name}, features", x), _numbers(f"{name}, values", y)
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
@@ -288,29 +286,34 @@ def from_arrays(
 
 
 def from_frame(
-    frame: pd.DataFrame,
-    y: str,
+    frame: pd.DataFrame | object,
+    y: str | int,
     seed: int = 0,
     split: Split = "held-out",
     points: int | None = None,
     name: str = "frame",
 ) -> Dataset:
-    """A pandas frame: column y to predict, all others as features; else as :func:`from_arrays`.
+    """A frame: column y to predict, all others as features; else as :func:`from_arrays`.
+
+    Frames of other libraries, polars or pyarrow, come by the dataframe interchange protocol.
 
     Raises:
-        ValueError: a column that is missing, stands twice or holds no numbers.
+        TypeError: no frame.
+        ValueError: a column that is missing, has no name of its own, holds no numbers, or is the
+            column to predict once more.
     """
-    if not hasattr(frame, "columns"):
-        raise TypeError(f"{name}: expected a pandas frame, got {quoted(frame)}")
-    if not isinstance(y, Hashable) or y not in frame.columns:
-        raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*frame.columns])}")
-    if not frame.columns.is_unique:
-        raise ValueError(f"{name}: expected every column once, got {quoted([*frame.columns])}")
-    features = [column for column in frame.columns if column != y]
-    columns = [check_finite_array(f"{name}, column {c}", _plain(frame[c])) for c in features]
-    values = check_finite_array(f"{name}, column {y}", _plain(frame[y]))
-    table = np.stack(columns, axis=1) if columns else np.empty((len(frame), 0))
-    return from_arrays(table, values, seed, split, points, name, features)
+    table = _as_pandas(frame)
+    if table is None:
+        raise TypeError(f"{name}: expected a frame of named columns, got {quoted(frame)}")
+    _check_names(name, [*table.columns])
+    if not isinstance(y, str | int) or y not in table.columns:
+        raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*table.columns])}")
+    columns = {column: _numbers(f"{name}, column {column}", table[column]) for column in table}
+    values = columns.pop(y)
+    if copies := [column for column, found in columns.items() if np.array_equal(found, values)]:
+        raise ValueError(f"{name}: expected features, column {copies[0]!r} is {y!r} once more")
+    x = np.stack([*columns.values()], axis=1) if columns else np.empty((len(values), 0))
+    return from_arrays(x, values, seed, split, points, name, [*columns])
 
 
 def from_file(
@@ -324,9 +327,11 @@ def from_file(
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: neither csv nor parquet.
+        ValueError: neither csv nor parquet, or rows longer than the header of a csv.
     """
     import pandas as pd  # a second that only tables of one's own need
+    import pyarrow as pa
+    import pyarrow.parquet
 
     if not isinstance(path, str | Path):
         raise TypeError(f"expected the path of a file, got {quoted(path)}")
@@ -334,34 +339,78 @@ def from_file(
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     if path.suffix not in readers:
         raise ValueError(f"expected a file {' or '.join(readers)}, got {path.name}")
+    parsing = csv.Error, UnicodeError, pd.errors.EmptyDataError, pd.errors.ParserError
     try:
+        if path.suffix == ".csv":
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                lines = filter(None, csv.reader(file))  # as pandas, which skips empty ones
+                header, first = next(lines, []), next(lines, [])
+            _check_names(path.name, header)
+            if len(first) > len(header):
+                found = f"{len(header)} names over {len(first)} fields"
+                raise ValueError(f"{path.name}: expected rows as long as the header, got {found}")
+        else:
+            _check_count(path.name, pa.parquet.read_schema(path).names)
         frame = readers[path.suffix](path)
     except OSError as error:
         raise OSError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:  # pandas' and pyarrow's own are some
+    except (*parsing, pa.lib.ArrowException) as error:
         raise ValueError(f"cannot read {path}: {quoted(str(error))}") from error
     return from_frame(frame, y, seed, split, points, path.name)
 
 
-def _plain(values: object) -> object:
-    """A frame or one of its columns as an array of numpy's own kinds where pandas has one."""
-    return values.to_numpy() if hasattr(values, "to_numpy") else values
+def _check_count(name: str, columns: Sequence[object]) -> None:
+    if len(columns) > MOST_COLUMNS:
+        raise ValueError(f"{name}: expected at most {MOST_COLUMNS} columns, got {len(columns)}")
+
+
+def _check_names(name: str, columns: Sequence[object]) -> None:
+    """Refuse a table whose columns cannot be told apart by names of their own."""
+    _check_count(name, columns)
+    for n in columns:
+        if isinstance(n, bool) or not isinstance(n, str | int | np.integer):
+            raise ValueError(f"{name}: expected columns named by texts, got {quoted(n)}")
+        if isinstance(n, str) and (not n.strip() or n.startswith("Unnamed: ")):
+            raise ValueError(f"{name}: expected a name for every column, got {n!r}: drop an index")
+    texts = [n for n in columns if isinstance(n, str)]
+    if texts and all(_NUMBER.fullmatch(text.strip()) for text in texts):
+        raise ValueError(f"{name}: expected names in the header, got numbers, {quoted(texts)}")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{name}: expected every column once, got {quoted([*columns])}")
+
+
+def _as_pandas(table: Any) -> pd.DataFrame | None:
+    """A frame of any library as one of pandas; None for what is no frame."""
+    if not hasattr(table, "__dataframe__"):
+        return None
+    import pandas as pd
+
+    return pd.api.interchange.from_dataframe(table)
+
+
+def _numbers(what: str, values: Any) -> np.ndarray:
+    """An array, column or frame as float64; decimals and pandas' nullable kinds are numbers."""
+    if hasattr(values, "columns"):
+        columns = [_numbers(f"{what}, column {c}", column) for c, column in values.items()]
+        return np.stack(columns, axis=1) if columns else np.empty((len(values), 0))
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+        if values.dtype == object and all(isinstance(value, Decimal) for value in values.flat):
+            values = values.astype(np.float64)
+    return check_finite_array(what, values)
 
 
 def _standardised(
     name: str,
     split: Split,
     parts: list[tuple[np.ndarray, np.ndarray]],
-    features: tuple[str, ...] = (),
+    features: tuple[str | int, ...] = (),
     target: Target | None = None,
 ) -> Dataset:
-    """Standardise the raw parts by the first, and freeze them; one part plays all."""
+    """Parts x (m, dim), y (m,), standardised by the first; a single part serves as all three."""
     x, y = parts[0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean, scale = x.mean(axis=0), x.std(axis=0)
-        target_mean, target_scale = float(y.mean()), float(y.std())
-    if not np.isfinite([*scale, target_scale]).all():
-        raise ValueError(f"{name}: expected numbers whose squares float64 holds, got larger ones")
+    mean, scale = _moments(x)
+    target_mean, target_scale = _moments(y)
     constant = np.flatnonzero(scale <= _ROUNDING * np.abs(x).max(axis=0))
     over = f"constant over the {len(x)} training points"
     if len(constant):
@@ -369,13 +418,17 @@ def _standardised(
         raise ValueError(f"{name}: expected columns that vary, feature column {column} is {over}")
     if target_scale <= _ROUNDING * np.abs(y).max():
         raise ValueError(f"{name}: expected values that vary, the values are {over}")
-    points = [
-        Points(_frozen((x - mean) / scale), _frozen((y - target_mean) / target_scale))
-        for x, y in parts
-    ]
+    points = [Points((x - mean) / scale, (y - target_mean) / target_scale) for x, y in parts]
     train, validation, test = points if len(points) == 3 else points * 3
-    scaling = (_frozen(mean), _frozen(scale), target_mean, target_scale)
+    scaling = (_frozen(mean), _frozen(scale), float(target_mean), float(target_scale))
     return Dataset(name, split, train, validation, test, *scaling, features, target)
+
+
+def _moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation over the rows, of numbers whose squares float64 need not hold."""
+    power = np.frexp(np.abs(x).max(axis=0))[1]  # dividing by a power of two is exact
+    scaled = np.ldexp(x, -power)
+    return np.ldexp(scaled.mean(axis=0), power), np.ldexp(scaled.std(axis=0), power)
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -46,13 +46,7 @@ class Problem:
 
     @property
     def target(self) -> Target:
-        """The planar target as a function on [-1, 1]^2.
-
-        Raises:
-            ValueError: a problem that is not planar.
-        """
-        if self.kind != "planar":
-            raise ValueError(f"{self.name} is not given by an expression")
+        """The planar target as a function on [-1, 1]^2."""
         return target(self.expression, (-1.0, 1.0), self.title)
 
 
@@ -90,8 +84,7 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
     held out; of the airfoils, which have fewer, every row.
 
     Raises:
-        ValueError: an unknown problem or split, a negative seed, or more points than a table
-            has, or too few to fit.
+        ValueError: an unknown problem or split, a bad seed, or too many or too few points.
     """
     problem = find_problem(name)
     if problem.kind == "planar":
@@ -105,11 +98,7 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
 
 
 def find_problem(name: str) -> Problem:
-    """The problem of that name.
-
-    Raises:
-        ValueError: an unknown name.
-    """
+    """The problem of that name; a ValueError where there is none."""
     return PROBLEMS[check_choice("problem", name, PROBLEMS)]
 
 

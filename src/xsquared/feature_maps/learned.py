@@ -1,13 +1,12 @@
-"""The two-network map of the GELU-linearization paper's section 3, trained for many seeds at once.
+"""The two-network map of the GELU-linearization paper's section 3, many seeds at a time.
 
-Phi acts on rows of W and Psi on x; both are MLPs with one hidden layer of ReLU, and their dot
-product is fitted to GELU(W x) by Adam on mini-batches. All seeds are trained in one set of batched
-tensors. Adam works entry by entry and a seed's loss does not depend on the others, so each seed's
-run is the one it would have alone.
+Phi acts on rows of W, Psi on x. Both are MLPs with one hidden layer of ReLU; their dot product is
+fitted to GELU(W x) by Adam on mini-batches. All S seeds are trained in one set of batched tensors.
+Adam works entry by entry and a seed's loss does not depend on the others, so each seed's run is the
+one it would have alone.
 
 Data, initial weights and batch order of a seed come from that seed alone. W and x are standard
-normal, weights start as in ``torch.nn.Linear``. Arithmetic is float64 unless the protocol asks for
-float32, torch's default, which the paper's listing uses.
+normal, weights start as in ``torch.nn.Linear``.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu
 
-from xsquared.checks import check_integer, check_integers, check_number, check_size, quoted
-from xsquared.feature_maps import check_vectors
 from xsquared.feature_maps.optimal import OptimalMap
 
 
@@ -38,10 +35,7 @@ class Protocol:
         hidden: width of both networks.
         rate: Adam's learning rate.
         decay: the rate falls to zero along half a cosine, instead of staying as it is.
-        single: float32 instead of float64.
-
-    Raises:
-        ValueError: a value out of its range.
+        single: float32, torch's default, instead of float64.
     """
 
     d: int = 2
@@ -52,16 +46,6 @@ class Protocol:
     rate: float = 1e-3
     decay: bool = False
     single: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("d", "m", "batch", "hidden"):
-            check_integer(name, getattr(self, name), 1)
-        if self.n_pairs is not None:
-            check_integer("n_pairs", self.n_pairs, self.batch)
-        check_number("rate", self.rate, above=0)
-        for name in ("decay", "single"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected a bool, got {quoted(getattr(self, name))}")
 
     @property
     def dtype(self) -> torch.dtype:
@@ -86,13 +70,11 @@ class TwoNetworks:
 
     def phi(self, W: Tensor) -> Tensor:
         """Features of rows: (S, n, rows, d) -> (S, n, rows, m)."""
-        self.check(W)
         rows = _two_layers(self.phi_layers, W.flatten(1, 2))
         return rows.unflatten(1, W.shape[1:3])
 
     def psi(self, x: Tensor) -> Tensor:
         """Features of inputs: (S, n, d) -> (S, n, m)."""
-        self.check(x)
         return _two_layers(self.psi_layers, x)
 
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
@@ -108,10 +90,6 @@ class TwoNetworks:
         product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
         return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
 
-    def check(self, vectors: Tensor) -> None:
-        """Refuse what :func:`~xsquared.feature_maps.check_vectors` does; training does not ask."""
-        check_vectors(vectors, self.phi_layers[0].shape[1], self.phi_layers[2].shape[2])
-
 
 def _two_layers(layers: tuple[Tensor, ...], v: Tensor) -> Tensor:
     """One network per seed: (S, n, d) -> (S, n, m)."""
@@ -120,19 +98,11 @@ def _two_layers(layers: tuple[Tensor, ...], v: Tensor) -> Tensor:
 
 
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Untrained networks: every entry uniform within 1/sqrt(fan in), as ``torch.nn.Linear`` has it.
-
-    Raises:
-        ValueError: no seeds, or networks that memory should not hold.
-    """
-    if not isinstance(protocol, Protocol):
-        raise TypeError(f"expected a Protocol, got {quoted(protocol)}")
-    numbers = check_integers("seeds", seeds)
+    """Untrained networks: entries uniform within 1/sqrt(fan in), as in ``torch.nn.Linear``."""
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
-    check_size("networks", len(numbers), 2, hidden, d + m + 2)
     shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
     per_seed = []
-    for seed in numbers:
+    for seed in seeds:
         rng = np.random.default_rng([0, seed])
         per_seed.append([
             torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
@@ -146,9 +116,6 @@ def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
     """Networks near the optimal map: first layers as drawn, last ones fitted to its features.
 
     The fit is least squares on 4,096 normal vectors of each seed.
-
-    Raises:
-        ValueError: as for :func:`initial_networks`, or a d of 1.
     """
     drawn, best = initial_networks(protocol, seeds), OptimalMap(protocol.d, protocol.m)
     fitted = []
@@ -170,17 +137,8 @@ def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, T
 
     Returns:
         Standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
-
-    Raises:
-        ValueError: d or n below 1, no keys, or pairs that memory should not hold.
     """
-    if not isinstance(keys, list | tuple) or not keys:
-        raise ValueError(f"keys: expected at least one list of integers, got {quoted(keys)}")
-    streams = [check_integers("keys", key) for key in keys]
-    check_size("pairs", len(keys), check_integer("n", n, 1), check_integer("d", d, 1), d + 1)
-    numbers = np.stack(
-        [np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in streams]
-    )
+    numbers = np.stack([np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in keys])
     W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
     return W, x, gelu((W @ x[..., None])[..., 0])
 
@@ -195,19 +153,7 @@ class Training:
 
 
 def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Predictions less y for W (1, n, d, d), x and y (1, n, d), the same for all seeds: (S, n, d).
-
-    Raises:
-        ValueError: pairs that are not finite or have another dimension.
-    """
-    if not isinstance(networks, TwoNetworks):
-        raise TypeError(f"expected TwoNetworks, got {quoted(networks)}")
-    shapes = [tuple(getattr(v, "shape", ())) for v in (W, x, y)]
-    n, d = (*shapes[1][1:], 0, 0)[:2]
-    if shapes != [(1, n, d, d), (1, n, d), (1, n, d)]:
-        raise ValueError(f"expected W (1, n, d, d), x and y (1, n, d), got {shapes}")
-    for vectors in (W, x, y):
-        networks.check(vectors)
+    """Predictions less y on the same W (1, n, d, d), x and y (1, n, d) for all seeds: (S, n, d)."""
     seeds, dtype = len(networks.psi_layers[0]), networks.psi_layers[0].dtype
     W, x = W.to(dtype).expand(seeds, -1, -1, -1), x.to(dtype).expand(seeds, -1, -1)
     with torch.no_grad():
@@ -215,7 +161,7 @@ def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tenso
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-    """RMSE over the outputs of each test pair, the paper's measure: (S, n); errors as above."""
+    """RMSE over the outputs of each test pair, the paper's measure: (S, n)."""
     return (pair_errors(networks, W, x, y) ** 2).mean(dim=2).sqrt().numpy()
 
 
@@ -232,21 +178,12 @@ def train(
     Args:
         protocol: what to train.
         seeds: one independent run each: its data, initial weights and batch order.
-        steps: number of Adam steps, at least 1.
+        steps: number of Adam steps.
         measure: called without gradients after those of the steps that ``at_steps`` lists.
         at_steps: each from 1 to ``steps``.
         start: the networks to go on from, which are changed; those of the seeds where None.
-
-    Raises:
-        ValueError: no seeds, a step out of its range, or arrays that memory should not hold.
     """
-    if not callable(measure):
-        raise TypeError(f"measure: expected a function, got {quoted(measure)}")
-    check_integer("steps", steps, 1)
-    for step in at_steps:
-        check_integer("at_steps", step, 1, steps)
     networks = initial_networks(protocol, seeds) if start is None else start
-    check_size("losses", steps, len(seeds))
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
     optimiser = torch.optim.Adam(parameters, lr=protocol.rate, fused=True)
     losses = np.empty((steps, len(seeds)))

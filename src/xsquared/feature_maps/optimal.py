@@ -1,19 +1,16 @@
-"""The law of optimal features: the singular values of GELU(w . x), and the map that they belong to.
+"""The law of optimal features: the singular values of GELU(w . x), and the map that has them.
 
-Let w and x be independent normal vectors in d dimensions, x standard and w with entries of a given
-deviation, its scale. How small can E (GELU(w . x) - Phi(w) Psi(x))^2 be with m features? GELU is
-then the kernel of an integral operator, and the answer is what its m largest singular values leave
-over (Eckart, Young, Schmidt): no network, however large or well trained, does better.
+Let w and x be independent normal vectors in d dimensions, x standard and w with entries of
+deviation ``scale``. No map of m features has a smaller E (GELU(w . x) - Phi(w) Psi(x))^2 than the
+sum of the squares of all singular values of this kernel but the m largest (Eckart, Young, Schmidt).
 
-The law is invariant under rotations, so the operator splits. The odd part z/2 has d singular values
-of half the scale. The even part E has, for each even degree l of spherical harmonics, the radial
-kernel
+The kernel splits by rotation (Funk, Hecke). Its odd part z/2 has d singular values scale/2. For
+each even degree l of spherical harmonics its even part E has those of the radial kernel
 
     mu_l(r s),  mu_l(p) = E_t E(p t) P_l(t),
 
-with t the cosine of a random angle and P_l the Gegenbauer polynomial with P_l(1) = 1 (Funk, Hecke).
-Each eigenvalue of it, r and s being lengths of normal vectors, counts as often as there are
-harmonics of that degree.
+where r and s are lengths of normal vectors, t is the cosine of a random angle and P_l the
+Gegenbauer polynomial with P_l(1) = 1. Each of them counts as often as there are harmonics.
 """
 
 from __future__ import annotations
@@ -28,19 +25,21 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
 
-from xsquared.checks import check_integer, check_integers, check_number
-from xsquared.feature_maps import check_vectors
 from xsquared.feature_maps.series import gelu_even
 from xsquared.quadrature import on_cells
 
-#: Largest dimension, and largest degree of harmonics.
-MOST_D, MOST_DEGREE = 10_000, 4000
+#: Largest degree of harmonics.
+MOST_DEGREE = 4000
 #: Cells of the rule in angle, and nodes in a cell up to and beyond a degree of harmonics.
 _CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
 #: Degrees whose integrals over the angle are taken together: one product of matrices.
 _AT_ONCE = 16
-#: Eigenvalues below this share of their degree's largest are rounding.
-_LEAST = 1e-9
+#: Below this share of the second moment a level is rounding.
+_ROUNDING = 1e-26
+#: What 1 less the listed shares is off by.
+_SUBTRACTION = 1e-13
+#: How far off, relative to itself, the share beyond the features asked for may be.
+_PRECISION = 1e-7
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class Level:
     Attributes:
         degree: of its spherical harmonics.
         radial: its place in its degree, from 0.
-        value: the singular value; zero where float64 has none so small.
+        value: the singular value; exp(-700) where float64 has none so small.
         multiplicity: number of harmonics of that degree.
         share: of the second moment, that all of them carry together.
         sign: of the eigenvalue.
@@ -66,60 +65,76 @@ class Level:
     function: np.ndarray = field(repr=False, compare=False)
 
 
+@dataclass(frozen=True)
+class Spectrum:
+    """Levels, the largest value first; the share of all others, and a bound on its error."""
+
+    levels: tuple[Level, ...]
+    rest: float
+    uncertain: float
+
+
 def second_moment(d: int, scale: float = 1.0) -> float:
     """E GELU(w . x)^2, by quadrature over the length of x of a closed form.
 
     Given x, w . x is normal with variance v, and the mean square of its GELU is
     v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
-
-    Raises:
-        ValueError: d outside 2 to 10,000 or a scale outside 1e-3 to 1e3, as everywhere below.
     """
-    d, scale = _checked(d, scale)
     length, weights = _lengths(d)
     v = (scale * length) ** 2
     arc = v * np.arcsin(v / (1 + v)) / (2 * np.pi)
     return float(weights @ (v / 4 + arc + v**2 / (np.pi * (1 + v) * np.sqrt(1 + 2 * v))))
 
 
-def levels(
-    d: int, scale: float = 1.0, left_over: float = 1e-9, features: int | None = None
-) -> tuple[Level, ...]:
-    """The levels of the spectrum, the largest value first.
-
-    Args:
-        d: dimension.
-        scale: standard deviation of the entries of w.
-        left_over: degrees are added until those after them carry less than this share of the second
-            moment, at least 1e-9, or 4000 is reached,
-        features: or until the levels hold so many features, which larger degrees cannot displace.
-
-    Raises:
-        ValueError: as above, a ``left_over`` outside 1e-9 to 1, or fewer features than 1.
-    """
-    d, scale = _checked(d, scale)
-    left_over = check_number("left_over", left_over, least=1e-9, most=1.0)
-    return _levels(d, scale, left_over, check_integer("features", features, 1) if features else 0)
-
-
 @cache
-def _levels(d: int, scale: float, left_over: float, features: int) -> tuple[Level, ...]:
+def spectrum(d: int, scale: float = 1.0, features: int = 0, left_over: float = 1e-9) -> Spectrum:
+    """Levels until they hold so many features, or else until the others carry ``left_over``.
+
+    Degrees are added, each with all its levels. With ``features``, the list ends where no larger
+    degree can displace one of them, and where the share of the levels beyond them is known to
+    1e-7 of itself. It ends in any case where a degree is rounding, or at degree 4000.
+    """
     _, roots, basis = _rule(d)
     radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
     share = d * scale**2 / 4 / second_moment(d, scale)
     linear = Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))
-    found, rest = [(math.log(scale / 2), linear)], 1 - linear.share
+    found, carried = [(math.log(scale / 2), linear)], [share]
     for own in _by_degree(d, scale):
-        largest, _ = own[0]
-        higher = (level.multiplicity for log_value, level in found if log_value >= largest)
-        enough = features > 0 and features <= sum(higher)
+        largest = own[0][0] if own else -math.inf
+        higher = sum(level.multiplicity for log_value, level in found if log_value >= largest)
         found += own
-        carried = sum(level.share for _, level in own)
-        rest -= carried
-        if rest < left_over or carried < left_over / 1000 or enough:
+        carried.append(sum(level.share for _, level in own))
+        rest, uncertain = _rest(carried)
+        if carried[-1] < _ROUNDING or (not features and rest < left_over):
+            break
+        if 0 < features <= higher and uncertain < _PRECISION * (_beyond(found, features) + rest):
             break
     # Rounding must not decide between two levels.
-    return tuple(level for _, level in sorted(found, key=lambda pair: -round(pair[0], 9)))
+    ordered = sorted(found, key=lambda pair: -round(pair[0], 9))
+    return Spectrum(tuple(level for _, level in ordered), rest, uncertain)
+
+
+def _rest(carried: list[float]) -> tuple[float, float]:
+    """The share of the degrees that follow, from those of the first, and a bound on its error.
+
+    It is what the first leave of 1 or, where that is rounding, the geometric series of the last
+    ratio. There shares fall like exp(-c l^(2/3)), so twice the series is a bound.
+    """
+    ratio = min(carried[-1] / max(carried[-2], _ROUNDING), 0.99)
+    series = max(carried[-1], _ROUNDING) * ratio / (1 - ratio)
+    if len(carried) < 4 or series > _SUBTRACTION:
+        return 1 - math.fsum(carried), _SUBTRACTION
+    return series, series
+
+
+def _beyond(found: list[tuple[float, Level]], features: int) -> float:
+    """The share of the listed levels beyond the first features."""
+    left, beyond = features, 0.0
+    for _, level in sorted(found, key=lambda pair: -pair[0]):
+        taken = min(left, level.multiplicity)
+        beyond += level.share * ((level.multiplicity - taken) / level.multiplicity)
+        left -= taken
+    return beyond
 
 
 def _by_degree(d: int, scale: float) -> Iterator[tuple[tuple[float, Level], ...]]:
@@ -149,7 +164,7 @@ def _degree_levels(
     count = harmonics(d, degree)
     values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(-np.abs(values))
-    kept = order[np.abs(values[order]) > _LEAST * np.abs(values).max()]
+    kept = order[values[order] ** 2 > _ROUNDING * whole]
     logs = np.log(np.abs(values[kept])) - math.log(count) / 2
     basis, found = _rule(d)[2], []
     for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
@@ -191,29 +206,23 @@ def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
     """The smallest mean squared error that any Phi and Psi of m features can have, of m's shape.
 
     Between two corners, numbers of features with which a level is complete, it is linear in m.
-
-    Raises:
-        ValueError: as above, or a number of features below 0.
     """
-    wanted = np.asarray(check_integers("m", np.atleast_1d(m).ravel().tolist()))
-    listed = levels(d, scale, features=max(*wanted, 1))
-    shares = np.array([level.share for level in listed])
-    # Summed from the smallest, with what is not listed: subtracting from one would cancel.
-    errors = np.append(np.cumsum(shares[::-1])[::-1], 0.0) + max(0.0, 1 - shares.sum())
-    corners = np.cumsum([0.0, *(float(level.multiplicity) for level in listed)])
-    found = np.interp(wanted, corners, errors) * second_moment(d, scale)
-    return found.reshape(np.shape(m))
+    found = spectrum(d, scale, max(1, int(np.max(m))))
+    shares = np.array([level.share for level in found.levels])
+    # Summed from the smallest: subtracting from one would cancel.
+    errors = np.append(np.cumsum(shares[::-1])[::-1], 0.0) + max(0.0, found.rest)
+    corners = np.cumsum([0.0, *(float(level.multiplicity) for level in found.levels)])
+    return np.asarray(np.interp(m, corners, errors) * second_moment(d, scale))
 
 
 def features_needed(d: int, error: float, scale: float = 1.0) -> int:
     """The fewest features with which some map has this root mean square error, relative to GELU's.
 
     Raises:
-        ValueError: as above, or an error outside 1e-4 to 1.
+        ValueError: an error that 4000 degrees do not reach.
     """
-    error = check_number("error", error, least=1e-4, most=1.0)
     missing, count = 1 - error**2, 0
-    for level in levels(d, scale, error**2 / 10):
+    for level in spectrum(d, scale, left_over=error**2 / 10).levels:
         if level.share >= missing:
             # Numbers beyond float64, so in integers.
             part = math.ceil(missing / level.share * 2**50)
@@ -223,12 +232,7 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
 
 
 def harmonics(d: int, degree: int) -> int:
-    """Number of spherical harmonics of a degree, up to 4000, in d dimensions.
-
-    Raises:
-        ValueError: a degree or a dimension out of bounds.
-    """
-    d, degree = check_integer("d", d, 2, MOST_D), check_integer("degree", degree, 0, MOST_DEGREE)
+    """Number of spherical harmonics of a degree in d dimensions."""
     if degree < 2:
         return d**degree
     # One number of many digits, and not the difference of two.
@@ -243,7 +247,7 @@ class OptimalMap:
     length.
 
     Raises:
-        ValueError: d outside 2 to 10,000, m below 1 or beyond the levels, or a scale out of bounds.
+        ValueError: more features than have a singular value above rounding.
     """
 
     d: int
@@ -251,26 +255,19 @@ class OptimalMap:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        check_integer("m", self.m, 1)
-        if self.m > sum(level.multiplicity for level in self._levels()):
-            raise ValueError(
-                f"m: expected at most the features with a singular value, got {self.m}"
-            )
+        if self.m > (most := sum(level.multiplicity for level in self._levels())):
+            raise ValueError(f"m: expected at most {most} features, the others are rounding")
 
     def phi(self, w: np.ndarray) -> np.ndarray:
-        """Features of weight rows, of deviation ``scale``: (..., d) -> (..., m).
-
-        Raises:
-            ValueError: as for :func:`~xsquared.feature_maps.check_vectors`.
-        """
-        return self._features(check_vectors(w, self.d, self.m, power=2) / self.scale, 1)
+        """Features of weight rows, of deviation ``scale``: (..., d) -> (..., m)."""
+        return self._features(np.asarray(w) / self.scale, 1)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
-        """Features of inputs: (..., d) -> (..., m); errors as for :meth:`phi`."""
-        return self._features(check_vectors(x, self.d, self.m, power=2), 0)
+        """Features of inputs: (..., d) -> (..., m)."""
+        return self._features(np.asarray(x), 0)
 
     def _levels(self) -> tuple[Level, ...]:
-        return levels(self.d, self.scale, features=self.m)
+        return spectrum(self.d, self.scale, self.m).levels
 
     def _features(self, v: np.ndarray, signed: int) -> np.ndarray:
         """Singular functions of standard normal vectors times roots of their singular values."""
@@ -294,16 +291,8 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
     """So many orthonormal harmonics of a degree at unit vectors: (..., d) -> (..., count).
 
     They are spanned by the zonal ones about as many random points.
-
-    Raises:
-        ValueError: more than there are, or vectors of another dimension or longer than one.
     """
-    check_integer("count", count, 1, most := harmonics(d, degree))
-    vectors = check_vectors(unit, d, count)
-    with np.errstate(over="ignore"):
-        longest = np.linalg.norm(vectors, axis=-1).max(initial=0.0)
-    if longest > 1 + 1e-9:
-        raise ValueError(f"unit: expected vectors of length 1, got one of length {longest:.3g}")
+    most = harmonics(d, degree)
     points = np.random.default_rng(degree).normal(size=(count, d))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
 
@@ -313,7 +302,7 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
         return math.sqrt(most) * found
 
     root = np.linalg.cholesky(zonal(points @ points.T))
-    values = zonal(vectors @ points.T)
+    values = zonal(unit @ points.T)
     return solve_triangular(root, values.reshape(-1, count).T, lower=True).T.reshape(values.shape)
 
 
@@ -360,18 +349,14 @@ def _lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes (n,), roots of their weights (n,), and the orthonormal polynomials times them (n, n).
+    """Nodes (q,), roots of their weights (q,), and Laguerre's polynomials times these roots (n, q).
 
-    Half the squared length is Gamma(d/2), so the polynomials are Laguerre's, with the signs that
-    make their leading coefficients positive; all come from their recurrence (Golub, Welsch), as
-    scipy's own weights do not sum to one and overflow from d = 344 on.
+    Half the squared length is Gamma(d/2), so Laguerre's are the orthonormal polynomials, here with
+    positive leading coefficients. Nodes are eigenvalues of their recurrence (Golub, Welsch), as
+    scipy's weights overflow from d = 344 on. Of n nodes the q with a weight above rounding remain.
     """
-    k = np.arange(60 + 120 // d)
+    k = np.arange(60 + 900 // d)
     half_square, basis = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])
     basis = basis * np.sign(basis[0])
-    return np.sqrt(2 * half_square), basis[0], basis
-
-
-def _checked(d: int, scale: float) -> tuple[int, float]:
-    scale = check_number("scale", scale, least=1e-3, most=1e3)
-    return check_integer("d", d, 2, MOST_D), scale
+    kept = basis[0] > 1e-14
+    return np.sqrt(2 * half_square[kept]), basis[0, kept], basis[:, kept]

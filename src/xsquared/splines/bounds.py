@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import permutations
 
 import numpy as np
 
-from xsquared.checks import check_finite_array, check_integer, check_size, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
 
@@ -44,8 +44,18 @@ class Segments:
         """How many zeros lie inside the interval."""
         return len(self.masses) - 1
 
+    def mesh(self, n_cells: int) -> np.ndarray:
+        """(n_cells + 1,) places with equal masses between them, the interval's ends exactly."""
+        places = self.knots(np.linspace(0, 1, n_cells + 1))
+        places[[0, -1]] = self.edges[[0, -1]]
+        return places
+
+    def squares(self, order: int, cells: np.ndarray, extra: np.ndarray) -> float:
+        """Sum of mass^(2k+1) (cells + extra)^(-2k): the law's squared error but for a constant."""
+        return float(np.sum(self.masses ** (2 * order + 1) * (cells + extra) ** (-2.0 * order)))
+
     def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
-        """Cells per segment that make the sum of mass^(2k+1) (cells + extra)^(-2k) least.
+        """Cells per segment that make :meth:`squares` least.
 
         A cell with a zero in its middle counts half for either side. The sum is convex in every
         segment, so that giving one cell after another where it helps most is optimal.
@@ -70,20 +80,28 @@ class Segments:
             cells[np.argmax(gain)] += 1
         return cells - extra
 
+    def rivals(
+        self, order: int, cells: np.ndarray, extra: np.ndarray, most: int
+    ) -> list[np.ndarray]:
+        """The allocations, at most so many, that move one cell at the least cost."""
+        moved = []
+        for giver, taker in permutations(range(len(cells)), 2):
+            other = cells.copy()
+            other[giver] -= 1
+            other[taker] += 1
+            if other[giver] > 0:
+                moved.append(other)
+        return sorted(moved, key=lambda other: self.squares(order, other, extra))[:most]
 
+
+@lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
 def segments(target: Target, order: int) -> Segments:
     """Cut a target's interval at the zeros of its derivative of that order.
 
     Raises:
-        ValueError: several variables, an order above 12, or a derivative that vanishes everywhere.
+        ValueError: a derivative that vanishes everywhere.
     """
-    interval_of(target)
-    return _segments(target, check_integer("order", order, 1, 12))
-
-
-@lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
-def _segments(target: Target, order: int) -> Segments:
-    a, b = target.domain[0]
+    a, b = interval_of(target)
     edges = np.linspace(a, b, _FINE + 1)
     values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
     if not values.any():
@@ -120,17 +138,8 @@ def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> 
 
     Returns:
         (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
-
-    Raises:
-        ValueError: several variables, a number out of bounds, or a grid that does not ascend.
     """
-    interval_of(target)
-    check_integer("longest", longest, 1)
-    grid = check_finite_array("grid", grid, ndim=1)
-    m, top = len(grid) - 1, check_integer("order", order, 1, 12) + _MORE_DEGREES
-    if m < 1 or not (np.diff(grid) > 0).all():
-        raise ValueError(f"grid: expected at least 2 ascending points, got {quoted(grid)}")
-    check_size("bounds", m + 1, m + 1)
+    m, top = len(grid) - 1, order + _MORE_DEGREES
     # Exact for what must cancel: a polynomial of degree k - 1 times the Legendre polynomials.
     count = -(-(order + top) // 2)
     xi, weights = gauss_legendre(count)
@@ -174,15 +183,8 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
 
     Returns:
         (most,) bounds, and for every n the (n - 1,) indices of the cells left out.
-
-    Raises:
-        ValueError: bounds that are no square, or a number of pieces out of bounds.
     """
-    bounds = check_finite_array("bounds", bounds, ndim=2)
     m = len(bounds) - 1
-    if m < 1 or bounds.shape[1] != m + 1:
-        raise ValueError(f"bounds: expected shape (m + 1, m + 1), got {bounds.shape}")
-    check_integer("most", most, 1, m - 1)
     # A piece that begins behind the cell j and ends at the grid point i.
     piece = np.where(np.arange(m)[:, None] < np.arange(m + 1), bounds[1:], np.inf)
     best, found, chosen = bounds[0], [bounds[0, m]], []
@@ -201,7 +203,9 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
     return np.array(found), breaks
 
 
-def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
+def bounds_with_breaks(
+    target: Target, order: int, most: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
     """Certified lower bounds of the RMSE of 1 to ``most`` pieces that need not meet.
 
     The larger one of two grids counts: a coarse one, on which the longest pieces are projected as
@@ -211,19 +215,25 @@ def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
     Args:
         target: a function of one variable.
         order: k; the pieces have degree k - 1.
-        most: pieces, at most 200.
+        most: pieces.
 
     Returns:
-        (most,) bounds, by quadrature and in floating point.
-
-    Raises:
-        ValueError: several variables, or a number out of bounds.
+        (most,) bounds, by quadrature and in floating point, and for every n the (n + 1,) ends of
+        pieces with breaks in the middles of the cells left out: where to look for a spline that
+        comes close.
     """
     cut, length = segments(target, order), float(np.ptp(interval_of(target)))
-    found = np.zeros(check_integer("most", most, 1, 200))
+    found, ends = np.zeros(most), [np.empty(0)] * most
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
-        grid = cut.knots(np.linspace(0, 1, cells + 1))
-        grid[[0, -1]] = interval_of(target)
-        squares, _ = certified_lower_bounds(least_errors(target, order, grid, longest), last)
-        found[:last] = np.maximum(found[:last], np.sqrt(squares / length))
-    return found
+        grid = cut.mesh(cells)
+        squares, skipped = certified_lower_bounds(least_errors(target, order, grid, longest), last)
+        for n, (bound, left_out) in enumerate(zip(np.sqrt(squares / length), skipped, strict=True)):
+            if bound > found[n]:
+                middles = (grid[left_out] + grid[left_out + 1]) / 2
+                found[n], ends[n] = bound, np.concatenate([grid[:1], middles, grid[-1:]])
+    return found, ends
+
+
+def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
+    """The (most,) bounds of :func:`bounds_with_breaks` alone."""
+    return bounds_with_breaks(target, order, most)[0]

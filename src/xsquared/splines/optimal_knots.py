@@ -20,16 +20,18 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.linalg import LinAlgError, solveh_banded
 
-from xsquared.checks import check_finite_array, check_integer, quoted
-from xsquared.functions import Target, interval_of
+from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import segments
 from xsquared.splines.spaces import assembled, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
 _NODES, _ALL_NODES = 10, 160
-#: Cells that a zero of f^(k) saves, roughly: enough to place the first knots.
-_NEAR_A_ZERO = 0.5
+#: Cells that a zero of f^(k) saves, roughly, and an end by order beyond the second where pieces
+#: meet: enough to tell how many cells go between which zeros, but for a few near ties.
+_NEAR_A_ZERO, _NEAR_AN_END = 0.5, 0.115
+#: Allocations of cells beside the best one from which Newton's method starts as well.
+_RIVALS = 2
 #: A relative decrease of the squared error below this ends the iteration.
 _CONVERGED = 1e-13
 
@@ -174,7 +176,11 @@ def optimal_knots(
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
-    """The spline with free knots to which Newton's method leads from the optimal density.
+    """The best spline with free knots to which Newton's method leads.
+
+    It starts from equal shares of the optimal density, with the zeros of f^(k) in the middles of
+    cells. Between two zeros there is a whole number of cells, which no step changes: it starts from
+    the best allocation and from its nearest rivals.
 
     Args:
         target: a function of one variable with ``order`` + 2 derivatives, bar isolated points.
@@ -182,31 +188,27 @@ def optimal_knots(
         n_cells: at least 1.
         continuity: continuous derivatives r at the knots, -1 where pieces need not meet; 2 (r + 1)
             is at most the order.
-        start: (n_cells + 1,) ascending knots, the interval's ends among them; where None, equal
-            shares of the optimal density with the zeros of f^(k) in the middles of cells.
-        max_iterations: at least 1.
+        start: (n_cells + 1,) ascending knots, the interval's ends among them, to start there alone.
+        max_iterations: of each start.
 
     Raises:
-        ValueError: several variables, a number out of its range, or a target whose derivative of
-            that order vanishes everywhere.
+        ValueError: a target whose derivative of that order vanishes everywhere.
     """
-    a, b = interval_of(target)
-    check_integer("order", order, 1, 8)
-    check_integer("n_cells", n_cells, 1, 10**5)
-    check_integer("max_iterations", max_iterations, 1)
-    check_integer("continuity", continuity, -1, order // 2 - 1)
     cells = _Cells(target, order, continuity, n_cells)
-    block = 2 + continuity
+    starts = _starts(target, order, n_cells, continuity) if start is None else [start]
+    found = [_newton(cells, knots, max_iterations) for knots in starts]
+    return min(found, key=lambda one: one.rmse)
+
+
+def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKnots:
+    """A stationary point: first of the ends' values alone, then of everything."""
+    n_cells, block = len(start) - 1, 1 + cells.shared
     columns = unknowns_of(n_cells, block, 2 * block)
     unknowns = np.zeros((n_cells + 1) * block)
-    if start is not None:
-        start = check_finite_array("start", start)
-        if start.shape != (n_cells + 1,) or not (np.diff(start) > 0).all():
-            raise ValueError(f"start: expected {n_cells + 1} ascending knots, got {quoted(start)}")
-    unknowns[::block] = _start(target, order, n_cells) if start is None else start
+    unknowns[::block] = start
     free = np.ones(len(unknowns), dtype=bool)
     free[[0, -block]] = False
-    # First the ends' values alone, for which the error is quadratic, then everything.
+    # With knots held the error is quadratic.
     held = free.copy()
     held[::block] = False
     if held.any():
@@ -227,7 +229,8 @@ def optimal_knots(
             continue
         converged = loss - lower < _CONVERGED * loss and damping < 1e-6
         unknowns, loss, damping = trial, lower, damping / 10
-    return OptimalKnots(unknowns[::block].copy(), math.sqrt(loss / (b - a)), iterations, converged)
+    rmse = math.sqrt(loss / (start[-1] - start[0]))
+    return OptimalKnots(unknowns[::block].copy(), rmse, iterations, converged)
 
 
 def _step(
@@ -253,16 +256,20 @@ def _step(
         return np.full(total, np.nan)
 
 
-def _start(target: Target, order: int, n_cells: int) -> np.ndarray:
+def _starts(target: Target, order: int, n_cells: int, continuity: int) -> list[np.ndarray]:
     """Knots of equal shares of the mass, with the zeros of f^(k) in the middles of cells."""
     cut = segments(target, order)
     extra = np.full(len(cut.masses), _NEAR_A_ZERO)
     extra[[0, -1]] = _NEAR_A_ZERO / 2 if cut.zeros else 0.0
-    cells = cut.allocate(order, n_cells, extra)
-    shares = np.linspace(0, 1, n_cells + 1)
-    if cells is not None:
+    extra[[0, -1]] += _NEAR_AN_END * (order - 2) * (continuity >= 0)
+    best = cut.allocate(order, n_cells, extra)
+    if best is None:
+        return [cut.mesh(n_cells)]
+    made = []
+    for cells in (best, *cut.rivals(order, best, extra, _RIVALS)):
         cumulated = np.concatenate([[0.0], np.cumsum(cut.masses)]) / cut.masses.sum()
-        shares = np.interp(shares * n_cells, np.concatenate([[0.0], np.cumsum(cells)]), cumulated)
-    knots = cut.knots(shares)
-    knots[[0, -1]] = target.domain[0]
-    return knots
+        counted = np.concatenate([[0.0], np.cumsum(cells)])
+        knots = cut.knots(np.interp(np.arange(n_cells + 1), counted, cumulated))
+        knots[[0, -1]] = target.domain[0]
+        made.append(knots)
+    return made

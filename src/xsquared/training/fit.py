@@ -36,7 +36,7 @@ from xsquared.checks import (
     quoted,
 )
 from xsquared.data.dataset import Dataset
-from xsquared.errors import confined_rmse, rmse
+from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
@@ -186,11 +186,7 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
     """The result by the forward passes of the networks that a solver left."""
     closest = trained.network if trained.closest is None else trained.closest
     train = rmse(closest, data.train.x, data.train.y)
-    test = (
-        rmse(trained.network, data.test.x, data.test.y)
-        if trained.margin is None
-        else confined_rmse(trained.network, data.test.x, data.test.y, data.train.y, trained.margin)
-    )
+    test = data.error(trained.network, data.test)
     word = trained.status
     if not np.isfinite(train):
         word = "diverged"

@@ -9,9 +9,7 @@ where all else fails: errors on the training points never rise with the width.
 
 For points not seen, each fit on the way is solved again for its linear weights under a row of
 ridges. The best of all these networks on the validation points is the one to use, filled up by
-neurons without weight where it is narrower. A gated unit grows like the square or the cube of the
-distance from the points it has seen; predictions for others are therefore confined to the range of
-the training values, widened by a margin.
+neurons without weight where it is narrower.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from torch import Tensor
 
 from xsquared.checks import check_fit_size, check_integer, check_integers, check_number
 from xsquared.data.dataset import Dataset
-from xsquared.errors import confined_rmse
 from xsquared.training.greedy import AT_ONCE, candidates, insertions, removal_losses
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
@@ -64,8 +61,6 @@ class Growth:
             the error by less than this share.
         ridges: multiples of the linear weights' sum of squares added to the mean square error. The
             last is that of training; on validation points any of them may be the best.
-        margin: by how much of the training values' range a prediction for a point not seen may
-            leave it.
         device: ``"cpu"`` or ``"cuda"``.
     """
 
@@ -79,7 +74,6 @@ class Growth:
     max_iterations: int = 120
     moved: float = 0.02
     ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
-    margin: float = 0.1
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -92,7 +86,6 @@ class Growth:
             raise ValueError("ridges: expected at least one, got none")
         for ridge in self.ridges:
             check_number("ridges", ridge, above=0)
-        check_number("margin", self.margin, least=0)
         check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
@@ -148,7 +141,6 @@ class Growth:
                 total,
                 fit.rmse,
                 closest=closest,
-                margin=self.margin if held_out else None,
             )
 
     def _check_room(self, data: Dataset, unit: Unit, n: int, *, trains: bool) -> None:
@@ -224,9 +216,7 @@ class _Task:
 
     def judged(self, fit: ProjectedFit) -> float:
         """The error on the validation points."""
-        points, seen = self.data.validation, self.data.train.y
-        network = to_network(fit, self.unit)
-        return confined_rmse(network, points.x, points.y, seen, self.solver.margin)
+        return self.data.error(to_network(fit, self.unit), self.data.validation)
 
     def inserted(self, rows: Rows, count: int, drawn: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""

@@ -78,8 +78,6 @@ class Trained:
             points; empty where there is no single descent to follow.
         closest: the network with the least training error, where that is another one, as the solver
             chose on validation points.
-        margin: by how much of the training values' range the network's predictions may leave it
-            where it is judged on points not seen; None: they are taken as they are.
 
     Raises:
         ValueError: an unknown status.
@@ -91,7 +89,6 @@ class Trained:
     promised: float | None = None
     history: np.ndarray = field(default_factory=_no_history)
     closest: GatedNetwork | None = None
-    margin: float | None = None
 
     def __post_init__(self) -> None:
         check_choice("status", self.status, STATUSES)
@@ -125,7 +122,8 @@ class Fit:
             the solver chose that on validation points.
         train_rmse: root mean square error of ``closest`` on the training points; NaN where there is
             no network, infinite where the pass is not finite.
-        test_rmse: that of ``network`` on the test points.
+        test_rmse: that of ``network``'s predictions on the test points, which ``data.predict``
+            makes: confined on a held-out split.
         detail: the message of the error that ended the run; empty where none did.
         iterations: as in :class:`Trained`.
         history: as there.

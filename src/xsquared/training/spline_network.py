@@ -19,17 +19,16 @@ References:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_number, check_settings
+from xsquared.checks import check_choice, check_integer, check_settings
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import Damping
 from xsquared.quadrature import on_cells
 from xsquared.splines.density import equidistributed_knots, proportioned_knots
 from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
@@ -51,7 +50,25 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _WORTH = 1e-6
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
-#: Cells of the rule on which networks are fitted whose slope is not continuous.
+#: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
+#: which knots could cross.
+_JITTER = 0.4
+#: The widest network that is searched more closely: its optima are few enough to be found, and a
+#: bad one costs most.
+_NARROW = 8
+#: Random knots from which a narrow network's directions are tried as well.
+_RANDOM_KNOTS = 16
+#: A narrow network's fits are many: so many iterations of all,
+_FIRST_ITERATIONS = 8
+#: ``trial_iterations`` of so many of the best,
+_SCREENED = 16
+#: and so many of these to the end.
+_AHEAD = 3
+#: The widest GQU for which networks whose slope jumps at the knots compete as well.
+_JUMPS = 3
+#: Random rows from which such networks start.
+_RANDOM_STARTS = 30
+#: Cells of the rule on which such networks are fitted.
 _FIXED = 60
 
 Start = Literal["density", "equidistant", "random"]
@@ -68,50 +85,27 @@ class FreeKnots:
             gamma distribution whose standard deviation is half its mean.
         starts: local fits that are compared; the first from the start as it is unless that is
             random, the others with every knot jittered.
-        jitter: how far a jittered knot may go, in widths of the smaller cell beside it.
         moves: most knots moved to better places.
         directions: how many choices of the gates' directions are fitted, with all hinges inside;
             with 0 all gates but one open away from an anchor.
         trial_iterations: of each of these fits before the best goes on.
-        narrow: the widest network for which gates away from an anchor are tried in any case,
-            directions at every optimum that the starts lead to and at random knots, and a neuron
-            less where the forward pass misses its spline.
-        random_knots: how many of these, as if places in the optimal density were drawn; the best
-            two choices of directions are fitted at each.
-        first_iterations: of fits with chosen directions, up to that width; of them
-        screened: go on for ``trial_iterations``, and of these, as of fits from random rows,
-        ahead: to the end.
-        jumps: the widest GQU for which networks whose slope jumps at the knots compete as well.
-        random_starts: how many of them start from random rows.
-        damping: how the damping moves, and when a local fit ends.
     """
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
     start: Start = "density"
     starts: int = 2
-    jitter: float = 0.4
     moves: int = 4
     directions: int = 4
     trial_iterations: int = 25
-    narrow: int = 8
-    random_knots: int = 16
-    first_iterations: int = 8
-    screened: int = 16
-    ahead: int = 3
-    jumps: int = 3
-    random_starts: int = 30
-    damping: Damping = DAMPING
 
     def __post_init__(self) -> None:
         check_settings(self)
-        for setting in fields(self):
-            if setting.type == "int":
-                least = int(setting.name in ("starts", "screened", "ahead", "trial_iterations"))
-                check_integer(setting.name, getattr(self, setting.name), least)
+        for name in ("max_iterations", "moves", "directions"):
+            check_integer(name, getattr(self, name), 0)
+        for name in ("starts", "trial_iterations"):
+            check_integer(name, getattr(self, name), 1)
         check_choice("start", self.start, get_args(Start))
-        # Beyond a half knots could cross.
-        check_number("jitter", self.jitter, least=0, most=0.49)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train; with frozen gates the other weights only, which stay on equidistant knots.
@@ -173,7 +167,7 @@ class FreeKnots:
             spent += sum(one.iterations for one in (*optima, *ends)) + tried
             reached = add(min(ends, key=lambda one: one.rmse))
             bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
-        if n_hidden <= self.narrow or not reached <= bound:
+        if n_hidden <= _NARROW or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
             spent += spline.iterations
             if add(spline) == np.inf and n_hidden > 1:
@@ -182,7 +176,7 @@ class FreeKnots:
                 add(spline)
         best = min(made, key=lambda one: one.rmse, default=None)
         # Kinks: pieces that merely meet, of a degree less, come closer than smooth ones.
-        kinked = n_hidden <= self.jumps
+        kinked = n_hidden <= _JUMPS
         if order > 3 and not kinked and best is not None:
             fewer = replace(record, factors=record.factors[:-1])
             knots = equidistributed_knots(target, space(fewer), n_hidden + 1)
@@ -192,7 +186,7 @@ class FreeKnots:
                 spent += other.iterations
                 made.append(other)
         best = min(made, key=lambda one: one.rmse)
-        if not best.holds and 1 < n_hidden <= self.narrow:  # what a neuron less can do, n can
+        if not best.holds and 1 < n_hidden <= _NARROW:  # what a neuron less can do, n can
             less = self.on_target(target, record, n_hidden - 1, seed)
             spent += less.iterations
             made.append(replace(less, network=_with_an_idle_neuron(less.network)))
@@ -202,14 +196,14 @@ class FreeKnots:
         self, target: Target, unit: Unit, n_hidden: int, optima: list[FreeKnotSpline], seed: int
     ) -> tuple[list[FreeKnotSpline], int]:
         """Fits of n + 1 cells on which n gates suffice, and the iterations of those given up."""
-        narrow = n_hidden <= self.narrow
+        narrow = n_hidden <= _NARROW
         places = [(free.knots, self.directions) for free in optima[: None if narrow else 1]]
         if narrow:
             width = np.diff(equidistributed_knots(target, space(unit), n_hidden + 1))
             draw = np.random.default_rng((seed, n_hidden, 1))
             places += [
                 (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
-                for _ in range(self.random_knots)
+                for _ in range(_RANDOM_KNOTS)
             ]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = [
             (knots, directions)
@@ -219,7 +213,7 @@ class FreeKnots:
         spent = 0
         for limit, kept in self._rounds(narrow):
             fits = [
-                fit_free_knots(target, space(unit), knots, limit, directions, self.damping)
+                fit_free_knots(target, space(unit), knots, limit, directions, DAMPING)
                 for knots, directions in tries
             ]
             spent += sum(one.iterations for one in fits)
@@ -231,8 +225,8 @@ class FreeKnots:
 
     def _rounds(self, narrow: bool) -> list[tuple[int, int]]:
         """Iterations of short fits, and how many of them go on."""
-        first = [(self.first_iterations, self.screened)] if narrow else []
-        return [*first, (self.trial_iterations, self.ahead if narrow else 1)]
+        first = [(_FIRST_ITERATIONS, _SCREENED)] if narrow else []
+        return [*first, (self.trial_iterations, _AHEAD if narrow else 1)]
 
     def _with_free_roots(
         self, target: Target, unit: Unit, n_hidden: int, seed: int
@@ -261,10 +255,10 @@ class FreeKnots:
 
         gates = torch.from_numpy(np.column_stack([values["G"], values["g"]]))
         starts = [Rows(gates, (torch.tensor([[0.0, 1.0]]).double().repeat(n_hidden, 1),))]
-        if n_hidden <= self.jumps:
+        if n_hidden <= _JUMPS:
             draw = np.random.default_rng((seed, n_hidden))
             starts += [
-                rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(self.random_starts)
+                rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(_RANDOM_STARTS)
             ]
         spent = 0
         for limit, kept in (*self._rounds(narrow=True), (self.max_iterations, 1)):
@@ -325,9 +319,7 @@ class FreeKnots:
         knots: np.ndarray,
         directions: np.ndarray | None = None,
     ) -> FreeKnotSpline:
-        return fit_free_knots(
-            target, space(unit), knots, self.max_iterations, directions, self.damping
-        )
+        return fit_free_knots(target, space(unit), knots, self.max_iterations, directions, DAMPING)
 
     def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
         """The starts, each (n_cells + 1,)."""
@@ -343,7 +335,7 @@ class FreeKnots:
                 proportioned_knots(target, width * draw.gamma(4.0, size=n_cells))
                 for _ in range(self.starts)
             ]
-        shifts = draw.uniform(-self.jitter, self.jitter, (self.starts - 1, n_cells - 1)) * room
+        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n_cells - 1)) * room
         return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from numbers import Real
 from typing import Any
 
@@ -25,6 +26,34 @@ from xsquared_book.tables import Table
 
 #: A verdict in words, with its mark.
 WORDS = {True: "✔ holds", False: "✘ fails", None: "○ cannot be judged"}
+
+
+class Sort(StrEnum):
+    """The kind of verdict, in the words that it is counted by, best first.
+
+    Attributes:
+        holds: whether the claim holds by its own protocol; None where it was not judged.
+    """
+
+    holds: bool | None
+
+    def __new__(cls, words: str, holds: bool | None = None) -> Sort:
+        """A member of these words."""
+        made = str.__new__(cls, words)
+        made._value_, made.holds = words, holds
+        return made
+
+    AGREED = "holds by every protocol tried", True
+    CONTESTED = "holds by its own protocol and others", True
+    ALONE = "holds by its own protocol only", True
+    UNTRIED = "holds, no alternative", True
+    RESCUED = "fails by its own protocol, holds by another", False
+    REFUTED = "fails by every protocol tried", False
+    FAILED = "fails, no alternative", False
+    UNJUDGED = "cannot be judged"
+    OPEN = "open"
+
+
 #: What a chapter can say of a claim under one protocol.
 Measured = float | bool | None
 
@@ -67,19 +96,18 @@ class Verdict:
         return WORDS[self.holds]
 
     @property
-    def sort(self) -> str:
-        """The kind of verdict, in a few words, as it is counted."""
+    def sort(self) -> Sort:
+        """The kind of verdict."""
         if self.holds is None:
-            return "cannot be judged"
-        word, others = ("holds" if self.holds else "fails"), len(self.measured) - 1
+            return Sort.UNJUDGED
+        others, flips = len(self.measured) - 1, len(self.flips)
         if not others:
-            return f"{word}, no alternative"
-        if not self.flips:
-            return f"{word} by every protocol tried"
+            return Sort.UNTRIED if self.holds else Sort.FAILED
+        if not flips:
+            return Sort.AGREED if self.holds else Sort.REFUTED
         if not self.holds:
-            return "fails by its own protocol, holds by another"
-        only = len(self.flips) == others
-        return "holds by its own protocol only" if only else "holds by its own protocol and others"
+            return Sort.RESCUED
+        return Sort.ALONE if flips == others else Sort.CONTESTED
 
     @property
     def sentence(self) -> str:
@@ -88,15 +116,11 @@ class Verdict:
             return f"cannot be judged, because {self.claim.unjudged.strip()}"
         count = f"{sum(self.outcomes.values())} of {len(self.outcomes)}"
         flips = ", ".join(self.flips)
-        if not self.holds:
-            return (
-                f"fails by its own protocol, holds for {flips} ({count})"
-                if flips
-                else f"fails ({count})"
-            )
         if not flips:
-            return f"holds ({count})"
-        alone = " by its own protocol only" if len(self.flips) == len(self.outcomes) - 1 else ""
+            return f"{'holds' if self.holds else 'fails'} ({count})"
+        if not self.holds:
+            return f"fails by its own protocol, holds for {flips} ({count})"
+        alone = " by its own protocol only" if self.sort is Sort.ALONE else ""
         return f"holds{alone} ({count}: fails for {flips})"
 
     @property
@@ -125,7 +149,7 @@ class Verdict:
         return {
             "claim": self.claim.id,
             "holds": self.holds,
-            "sort": self.sort,
+            "sort": self.sort.value,
             "sentence": self.sentence,
             "measured": self.measured_text(),
             "found": {name: self.measured_text(name) for name in self.measured},
@@ -232,18 +256,25 @@ class Settled:
 def settle(
     measured: Mapping[
         str, Measured | Mapping[str, Measured] | tuple[Measured | Mapping[str, Measured], str]
-    ],
+    ]
+    | pd.DataFrame,
 ) -> Settled:
     """Judge all claims of a chapter; end its last cell with this call.
 
     Args:
         measured: by the claim's id, what :func:`judge` takes, alone or with a note; None where a
-            reader's parameters leave out what the claim is about.
+            reader's parameters leave out what the claim is about. Or a frame, a row per claim and a
+            column per protocol, without a value where a protocol was not tried.
 
     Raises:
         ClaimError: no claims, an id that is not in the ledger, or as in :func:`judge`.
     """
     claims = ledger()
+    if isinstance(measured, pd.DataFrame):
+        measured = {
+            key: {name: row[name] for name in row.index[row.notna()]} or None
+            for key, row in measured.astype(object).iterrows()
+        }
     if not isinstance(measured, Mapping):
         raise TypeError(f"expected what was measured, by claim, got {quoted(measured)}")
     if unknown := sorted(set(measured) - set(claims)):

@@ -1,0 +1,218 @@
+"""What each part of a trainer is worth: one part at a time is switched off or halved.
+
+Protocol, fixed before the first run. A part is a setting of a solver, or a constant of its module.
+Counts and shares are halved, or set to none where the solver works without; tolerances are raised a
+hundredfold; only a default that is off already has no trial. Everything else stays at its default,
+seeds included, so that a case is the same with and without the part.
+
+Cases on the line: three units of 3, 8 and 20 neurons (Newton's method and growth: 3 and 8), on
+every fifth target of the study of quality and on four that no trainer was made with. Cases of
+several variables: the planar sine and the three Friedman problems, 400 training points, 16 neurons
+(Newton's method: 8), two seeds. Newton's method takes at most 10 sweeps a stage, as more would take
+the study's time, and one seed. Growth takes the four targets only.
+
+Judged is error over default error of the same case, by the median and the 90th percentile over
+cases, in three families: on the line up to 3 neurons, on the line with more, of several variables;
+and the ratio of seconds. A part whose change moves no median by one per cent is a constant, or
+goes. The error is that of the integral for free knots, else that on the training points; for growth
+that on held-out points as well.
+
+A trial names its part in its settings. A part whose name of a value has a dot is a constant of a
+module of :mod:`xsquared.training`; it is replaced while the trial runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from xsquared.levenberg_marquardt import DAMPING
+from xsquared.training import Growth, fit, solver_from
+from xsquared_studies.experiment import dataset, values_of
+from xsquared_studies.trial import Scalar, Trial
+
+#: Targets of one variable that no trainer of this package was made with.
+NEW_TARGETS = (
+    "log(1.2 + x)*cos(3*x)",
+    "atan(12*(x - 0.37)) + 0.3*x**3",
+    "sqrt(1.05 + x)*sin(7*x + 1)",
+    "abs(x - 0.2171)**1.4 + 0.5*sin(5*x)",
+)
+#: By protocol, what is trained and judged.
+ABLATION_PROTOCOLS = MappingProxyType(
+    {
+        "line": "400 equidistant points, free knots the integral; errors on what is minimised",
+        "several": "400 training points; test_rmse on fresh ones",
+    }
+)
+_PROBLEMS = ("sine", "friedman1", "friedman2", "friedman3")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a solver and what becomes of it.
+
+    Attributes:
+        solver: its name.
+        name: of the setting, or what the constant is.
+        change: ``"none"``, ``"halved"``, ``"x 100"`` or what takes its place.
+        values: settings, or constants as ``"module.NAME"``, by what replaces them.
+    """
+
+    solver: str
+    name: str
+    change: str
+    values: Mapping[str, Any] = field(hash=False)
+
+
+def _parts() -> Iterator[Part]:
+    value: Any
+
+    def knots(name: str, change: str, value: Any, constant: str = "") -> Part:
+        return Part("free_knots", name, change, {constant or name: value})
+
+    yield knots("max_iterations", "halved", 150)
+    yield knots("start", "equidistant", "equidistant")
+    yield knots("starts", "halved", 1)
+    yield knots("moves", "none", 0)
+    yield knots("directions", "none", 0)
+    yield knots("directions", "halved", 2)
+    yield knots("trial_iterations", "halved", 12)
+    yield knots("jitter", "halved", 0.2, "spline_network._JITTER")
+    yield knots("narrow", "none", 0, "spline_network._NARROW")
+    yield knots("random_knots", "none", 0, "spline_network._RANDOM_KNOTS")
+    yield knots("first_iterations", "halved", 4, "spline_network._FIRST_ITERATIONS")
+    yield knots("screened", "halved", 8, "spline_network._SCREENED")
+    yield knots("ahead", "halved", 1, "spline_network._AHEAD")
+    yield knots("jumps", "none", 0, "spline_network._JUMPS")
+    yield knots("random_starts", "none", 0, "spline_network._RANDOM_STARTS")
+    yield knots("damping", "of the other solvers", DAMPING, "spline_network.DAMPING")
+    for name, change, value in (
+        ("max_iterations", "halved", 100),
+        ("starts", "none", 1),
+        ("trial_iterations", "halved", 7),
+        ("damping", "start halved", replace(DAMPING, start=5e-3)),
+        ("damping", "lowered halved", replace(DAMPING, lowered=2.0)),
+        ("damping", "raised halved", replace(DAMPING, raised=2.0)),
+        ("damping", "stall x 100", replace(DAMPING, stall=1e-6)),
+        ("damping", "patience none", replace(DAMPING, patience=1)),
+    ):
+        yield Part("varpro", name, change, {name: value})
+    yield Part("varpro", "least_damping", "none", {"variable_projection._LEAST_DAMPING": 0.0})
+    for name, change, value in (
+        ("max_iterations", "halved", 5),
+        ("joint", "none", False),
+        ("singular", "x 100", 1e-11),
+        ("rcond", "x 100", 1e-11),
+        ("stall", "x 100", 1e-5),
+        ("patience", "none", 1),
+        ("armijo", "x 100", 1e-2),
+        ("halvings", "halved", 15),
+        ("elements", "halved", 200_000),
+    ):
+        yield Part("newton", name, change, {name: value})
+    grown = Growth()
+    for name, change, value in (
+        ("candidates", "halved", 512),
+        ("few", "none", grown.candidates),
+        ("share", "halved", 0.1),
+        ("share", "all at once", 1.0),
+        ("iterations", "halved", 7),
+        ("exchanges", "none", 0),
+        ("exchanges", "halved", 16),
+        ("exchanged", "halved", 0.1),
+        ("max_iterations", "halved", 60),
+        ("moved", "halved", 0.01),
+        ("ridges", "the last alone", grown.ridges[-1:]),
+        ("margin", "none", 0.0),
+    ):
+        yield Part("growth", name, change, {name: value})
+
+
+#: Every part by solver, name and change.
+PARTS = {(part.solver, part.name, part.change): part for part in _parts()}
+#: What a solver's default is in this study.
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {"newton": {"max_iterations": 10}}
+
+
+def ablation_trials(targets: tuple[tuple[str, tuple[float, float]], ...]) -> tuple[Trial, ...]:
+    """Every part on every case of its solver, the defaults of a solver first.
+
+    Args:
+        targets: expressions of one variable and their domains, beside the new ones.
+    """
+    new = tuple((text, (-1.0, 1.0)) for text in NEW_TARGETS)
+    cases: dict[str, list[Trial]] = {}
+    for solver, widths, most, seeds in (
+        ("free_knots", (3, 8, 20), 0, 0),
+        ("varpro", (3, 8, 20), 16, 2),
+        ("newton", (3, 8), 8, 1),
+        ("growth", (3, 8), 16, 2),
+    ):
+        cases[solver] = [
+            Trial(
+                unit,
+                n,
+                expression=text,
+                domain=(domain,),
+                solver=solver,
+                split="paper",
+                points=400,
+                protocol="line",
+            )
+            for text, domain in (new if solver == "growth" else (*targets, *new))
+            for unit in ("mlp", "glu", "gqu")
+            for n in widths
+        ] + [
+            Trial(unit, most, name, solver=solver, points=400, seed=seed, protocol="several")
+            for name in _PROBLEMS
+            for unit in ("mlp", "glu", "gqu")
+            for seed in range(seeds)
+        ]
+    settings: dict[str, list[tuple[tuple[str, str], ...]]] = {solver: [()] for solver in cases}
+    for solver, name, change in PARTS:
+        settings[solver].append((("change", change), ("part", name)))
+    return tuple(
+        replace(trial, settings=named)
+        for solver, known in cases.items()
+        for named in settings[solver]
+        for trial in known
+    )
+
+
+def run_ablation(trial: Trial) -> dict[str, Scalar]:
+    """Train one network without a part of its solver.
+
+    Raises:
+        MemoryError: there is not enough memory.
+    """
+    data, named, values = dataset(trial), dict(trial.settings), dict[str, Any]()
+    if named:
+        values = dict(PARTS[trial.solver, str(named["part"]), str(named["change"])].values)
+    constants = {name: values.pop(name) for name in list(values) if "." in name}
+    solver = solver_from(trial.solver, {**_DEFAULTS.get(trial.solver, {}), **values})
+    with _replaced(constants):
+        made = fit(data, trial.record, trial.n_hidden, solver=solver, seed=trial.seed)
+    return values_of(trial, data, made)
+
+
+@contextmanager
+def _replaced(constants: Mapping[str, Any]) -> Iterator[None]:
+    """Constants of modules of the trainers, each ``"module.NAME"``, replaced for a while."""
+    places = {
+        name: (importlib.import_module(f"xsquared.training.{module}"), constant)
+        for name in constants
+        for module, constant in [name.split(".")]
+    }
+    before = {name: getattr(*place) for name, place in places.items()}
+    try:
+        for name, place in places.items():
+            setattr(*place, constants[name])
+        yield
+    finally:
+        for name, place in places.items():
+            setattr(*place, before[name])

@@ -1,0 +1,65 @@
+"""Knots of the best splines found: what a reader's own knots are compared with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xsquared.functions import PAPER_TARGET, Target, interval_of, target
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
+from xsquared.training import FreeKnots
+from xsquared.units import PAPER_UNITS, space
+from xsquared_studies.trial import Scalar, Trial
+
+#: What a reader can choose to fit, by name.
+TARGETS: dict[str, Target] = {
+    PAPER_TARGET.name: PAPER_TARGET,
+    "1/(1+9x²)": target("1/(1 + 9*x**2)", (-1.0, 1.0)),
+    "exp(2x)": target("exp(2*x)", (-1.0, 1.0)),
+}
+#: The most neurons: with one gate open everywhere, n neurons make n cells.
+WIDEST = 50
+#: Knots are kept in this share of the interval: an error moves by less than 1e-6 of itself.
+STEP = 1e-6
+
+
+def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
+    """The best spline for knots inside at so many steps from the left end of the interval."""
+    a, b = interval_of(made)
+    knots = np.array([a, *(a + (b - a) * STEP * np.array(places)), b])
+    return fit_free_knots(made, space(unit), knots, max_iterations=0)
+
+
+def knot_trials() -> tuple[Trial, ...]:
+    """A trial for every target, unit and number of cells."""
+    return tuple(
+        Trial(
+            unit,
+            cells,
+            expression=str(made.expression),
+            domain=made.domain,
+            solver="free_knots",
+            split="paper",
+            protocol="knots",
+        )
+        for made in TARGETS.values()
+        for unit in PAPER_UNITS
+        for cells in range(1, WIDEST + 1)
+    )
+
+
+def run_knots(trial: Trial) -> dict[str, Scalar]:
+    """Find the best spline of n cells.
+
+    Returns:
+        The places of the knots inside, in steps, as text, and the RMSE with the knots there.
+    """
+    a, b = interval_of(trial.target)
+    found = FreeKnots().spline(trial.target, trial.unit, trial.n_hidden)
+    places = np.rint((found.knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
+    error = spline(trial.target, trial.unit, places).rmse
+    return {
+        "parameters": trial.record.parameter_count(1, trial.n_hidden),
+        "train_rmse": error,
+        "test_rmse": error,
+        "knots": " ".join(map(str, places)),
+    }
