@@ -7,6 +7,7 @@ the same folder takes the space that its rows will need, and gives it back when 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -109,9 +110,9 @@ class Store:
         with self._open("cannot read results from") as database:
             if not database.execute("pragma table_info(results)").fetchall():
                 return []
-            found = f"select row from results where {condition} order by rowid"
+            found = f"select * from results where {condition} order by rowid"
             try:
-                return [Result.from_row(json.loads(r)) for (r,) in database.execute(found, values)]
+                return [_checked(*row) for row in database.execute(found, values)]
             except (ValueError, TypeError, KeyError) as error:
                 raise StoreError(f"{self.path} holds what is no result: {error}") from error
 
@@ -136,4 +137,17 @@ def _insert(database: sqlite3.Connection, result: Result) -> bool:
         lost = "delete from results where key = ? and fingerprint = ? and status = ?"
         database.execute(lost, (*identity, LOST))
         new = "insert or ignore into results values (?, ?, ?, ?)"
-        return database.execute(new, (*identity, result.status, result.to_json())).rowcount > 0
+        row = (*identity, result.status, result.to_json())
+        return database.execute(new, (*row[:3], f"{_sum(*row)} {row[3]}")).rowcount > 0
+
+
+def _checked(key: str, fingerprint: str, status: str, row: str) -> Result:
+    """The result of a row; ValueError where the row is not the one that was written."""
+    noted, _, text = row.partition(" ")
+    if noted != _sum(key, fingerprint, status, text):
+        raise ValueError(f"the row of trial {key} is not as it was written")
+    return Result.from_row(json.loads(text))
+
+
+def _sum(*row: str) -> str:
+    return hashlib.sha256("\0".join(row).encode()).hexdigest()[:16]

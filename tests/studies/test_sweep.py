@@ -102,7 +102,7 @@ def rows_of(path: Path) -> list[tuple]:
     with closing(sqlite3.connect(path, timeout=60)) as database:
         if not database.execute("pragma table_info(results)").fetchall():
             return []
-        found = [json.loads(row) for (row,) in database.execute("select row from results")]
+        found = [json.loads(row[17:]) for (row,) in database.execute("select row from results")]
     return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
 
 
