@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
-from xsquared_studies.trial import LOST, Result, Trial
+from xsquared_studies.trial import FAILED, LOST, Result, Trial
 
 #: Space kept for a row, and for the journal of a transaction: several times what they take.
 _ROW_BYTES, _JOURNAL_BYTES = 4096, 1 << 16
@@ -78,6 +78,13 @@ class Store:
                 self._ballast.truncate(0)
                 return _insert(database, result)
 
+    def forget_failed(self, trial: Trial, fingerprint: str) -> None:
+        """Drop the row of a trial that failed, so that it is run again."""
+        if self.path.exists():
+            with self._open("cannot write to") as database:
+                failed = "delete from results where key = ? and fingerprint = ? and status = ?"
+                database.execute(failed, (trial.key, fingerprint, FAILED))
+
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
         """Make sure, before any work, that so many rows can be written; hold their space meanwhile.
@@ -89,7 +96,7 @@ class Store:
         with self._open(attempted, so) as database:
             database.execute(_TABLE)
         # Unnamed from the start: it vanishes with this process, however that ends.
-        with tempfile.TemporaryFile(dir=self.path.parent, buffering=0) as ballast:
+        with tempfile.TemporaryFile(dir=self.path.resolve().parent, buffering=0) as ballast:
             try:
                 block = bytes(1 << 20)
                 while (missing := rows * _ROW_BYTES + _JOURNAL_BYTES - ballast.tell()) > 0:
