@@ -86,11 +86,7 @@ class Attempt:
 
 
 def attempt(asked: Attempt) -> Result:
-    """Run one trial on one thread; a trial that raises gives a row all the same.
-
-    Raises:
-        RuntimeError: this process has other sources or packages than the one that asked.
-    """
+    """Run one trial on one thread; a trial that raises gives a row all the same."""
     found = fingerprint(asked.run_trial)
     if found != asked.sources:
         raise RuntimeError(

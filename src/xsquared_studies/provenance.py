@@ -179,11 +179,7 @@ def _code(text: str) -> str:
 
 
 def sources(function: Callable[..., object]) -> dict[str, Path]:
-    """The modules that a function reaches, by name, and their files.
-
-    Raises:
-        ValueError: a function that is not found, under its name, in an importable module.
-    """
+    """The modules that a function reaches, by name, and their files."""
     root, name = function.__module__, function.__qualname__
     if root == "__main__" or getattr(importlib.import_module(root), name, None) is not function:
         raise ValueError(

@@ -65,9 +65,6 @@ class Store:
 
         Returns:
             True, or False if the row of this trial is there already, from another process.
-
-        Raises:
-            StoreError: it could not be written. The rows stored before are as they were.
         """
         with self._open("cannot write a result to", "; the rows in it are safe") as database:
             try:
@@ -87,11 +84,7 @@ class Store:
 
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
-        """Make sure, before any work, that so many rows can be written; hold their space meanwhile.
-
-        Raises:
-            StoreError: a folder that is missing or read-only, a full disk, a limit on file sizes.
-        """
+        """Make sure, before any work, that so many rows can be written; hold their space meanwhile."""
         attempted, so = f"cannot write {rows} results to", "; no trial was started"
         with self._open(attempted, so) as database:
             database.execute(_TABLE)

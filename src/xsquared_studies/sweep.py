@@ -185,9 +185,6 @@ def export(results: Iterable[Result], path: Path | str) -> None:
     Args:
         results: the rows.
         path: ending in ``.parquet`` or ``.csv``.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     path, frame = Path(path).resolve(), to_frame(results)  # where a link points
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
