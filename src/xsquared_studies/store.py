@@ -84,7 +84,7 @@ class Store:
 
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
-        """Make sure, before any work, that so many rows can be written; hold their space meanwhile."""
+        """Make sure, before any work, that so many rows can be written, and hold their space."""
         attempted, so = f"cannot write {rows} results to", "; no trial was started"
         with self._open(attempted, so) as database:
             database.execute(_TABLE)
