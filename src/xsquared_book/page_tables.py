@@ -111,9 +111,6 @@ def table_cell(project: Project, asked: str) -> str:
         project: the checkout.
         asked: the table's name, its row's headers and the column's, as in
             ``"tab-slopes:mlp,slope"``.
-
-    Raises:
-        BookError: no such table or cell, or several of one name.
     """
     name, _, place = asked.partition(":")
     tables: dict[str, dict[str, str]] = {}

@@ -151,12 +151,6 @@ def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Pro
     assert any("*None.* A definition" in row or "*None.* A choice" in row for row in table)
 
 
-def test_an_unknown_paper_is_named_with_the_known_ones(small_project: Project) -> None:
-    for write_table in (verdicts.full_table, verdicts.coverage_table):
-        with pytest.raises(ValueError, match="unknown paper 'other'; known are gated-units, "):
-            write_table(small_project, "other")
-
-
 @pytest.mark.usefixtures("small_ledger")
 @pytest.mark.parametrize(
     ("records", "message"),
