@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -217,6 +218,19 @@ def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
     box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
     page.wait_for_function("box => !box.classList.contains('goes-on')", arg=handle)
     assert handle.evaluate(look) == "none"
+
+
+@pytest.mark.parametrize("name", [CHAPTERS[1], CHAPTERS[11]])
+def test_no_formula_in_a_sentence_fades_where_fonts_are_slow(
+    browser: Any, address: str, name: str
+) -> None:
+    page = browser.new_context().new_page()
+    page.route("**/*.woff*", lambda route: (time.sleep(0.2), route.continue_()))
+    page.goto(f"{address}/{name}.html", wait_until="networkidle")
+    page.evaluate("document.fonts.ready")
+    assert page.locator("span.math mjx-container").count() > 20
+    assert page.locator("span.math:is(.goes-on, [tabindex]), span.math [tabindex]").count() == 0
+    page.context.close()
 
 
 @pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])
