@@ -18,7 +18,9 @@ from xsquared_studies.speedrun import speedrun
 
 
 def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
+    with pytest.raises(SystemExit) as stop:
+        main(["--help"])
+    assert stop.value.code == 0
     assert "book" in capsys.readouterr().out
 
 
@@ -42,11 +44,13 @@ def test_outside_a_checkout_one_line_says_so(
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two"])
 def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["book", "--jobs", jobs]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("xsquared book: error: Invalid value for '--jobs': ")
-    assert jobs in error
-    assert error.count("\n") == 1
+    with pytest.raises(SystemExit) as stop:
+        main(["book", "--jobs", jobs])
+    assert stop.value.code == 2
+    assert (
+        f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.slow
@@ -89,18 +93,20 @@ def test_what_was_given_at_length_is_shortened(
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        (["sweep", "--targ", "-x**2"], "No such option '--targ'"),
-        (["sweep", "--dom", "-1e-3", "1"], "No such option '--dom'"),
-        (["book", "--job", "2"], "No such option '--job'"),
-        (["study", "--al"], "No such option '--al'"),
-        ([], "Missing command"),
-        (["x" * 10**5], "No such command 'xxx"),
+        (["sweep", "--targ", "-x**2"], "unrecognized arguments: --targ -x**2"),
+        (["sweep", "--dom", "-1e-3", "1"], "unrecognized arguments: --dom -1e-3 1"),
+        (["book", "--job", "2"], "unrecognized arguments: --job 2"),
+        (["study", "--al"], "unrecognized arguments: --al"),
+        (["--vers"], "arguments are required: command"),
+        (["x" * 10**5], "xxx' (choose from"),
     ],
 )
 def test_options_have_one_name_and_errors_are_short(
     given: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(given) == 2
+    with pytest.raises(SystemExit) as stop:
+        main(given)
+    assert stop.value.code == 2
     error = capsys.readouterr().err
     assert named in error
     assert len(error) < 1000
@@ -124,7 +130,9 @@ def test_sweep_writes_a_row_per_trial_and_resumes(
     assert sorted(set(table["n"])) == [2, 4]
     assert set(table["solver"]) == {"free_knots"}
     assert set(table["status"]) <= {"converged", "iterations"}
-    assert {"gate", "protocol", "split", "seed", "train_rmse", "test_rmse"} <= set(table.columns)
+    first = ["problem", "domain", "unit", "gate", "n", "parameters", "protocol", "split", "gates"]
+    first += ["solver", "settings", "seed", "points", "train_rmse", "test_rmse"]
+    assert list(table.columns[: len(first)]) == first
     assert (table["parameters"] == table["unit"].map({"mlp": 3, "glu": 5}) * table["n"] + 1).all()
     capsys.readouterr()
     assert main(arguments) == 0
@@ -172,20 +180,19 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(
         (["--widths", "0:4"], "expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
         (["--widths", "9:4"], "got '9:4'"),
         (["--widths", "two"], "got 'two'"),
-        (["--seeds", "0"], "0 is not in the range 1<=x<=2147483647"),
-        (["--gates", "all"], "'all' is not one of"),
-        (["--split", "all"], "'all' is not one of"),
+        (["--seeds", "0"], "expected an integer of at least 1 and at most 2147483647, got '0'"),
+        (["--gates", "all"], "invalid choice: 'all'"),
+        (["--split", "all"], "invalid choice: 'all'"),
         (["--set", "3"], "expected name=value, got '3'"),
-        (
-            ["--data", "a.csv", "--problem", "sine"],
-            "expected one of --target, --problem and --data",
-        ),
+        (["--data", "a.csv", "--problem", "sine"], "not allowed with argument --data"),
     ],
 )
 def test_bad_sweep_arguments_are_refused(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["sweep", *arguments]) == 2
+    with pytest.raises(SystemExit) as stop:
+        main(["sweep", *arguments])
+    assert stop.value.code == 2
     assert expected in capsys.readouterr().err
 
 
