@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 #: Clips and markers, whose names depend on digits that are rounded away.
 _NAMED = re.compile(r'<(?:clipPath|path) id="([mp][0-9a-f]{10})"(.*?>)')
 #: How far apart the lengths of one figure may be on two processors, in points; and its numbers.
-_APART, _PARTED = 0.02, 1e-4
+_APART, _PARTED = 0.05, 1e-4
 #: A line's markers, each with the same style.
 _MARKERS = re.compile(
     r'<g((?: (?!style)[\w:-]+="[^"]*")*)>'

@@ -44,8 +44,8 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
     """What is to be known of a page, found out on the first call."""
 
     @functools.cache
-    def visit(name: str) -> dict[str, Any]:
-        found = {"shift on a phone": 0.0}
+    def visit(name: str) -> dict[Any, Any]:
+        found: dict[Any, Any] = {"shift on a phone": 0.0}
         if name in CHAPTERS:  # where formulas are many
             page = reader.open(f"{name}.html", 390)
             found |= {"shift on a phone": page.evaluate("shift"), 390: page.evaluate(LAYOUT)}
@@ -79,7 +79,7 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
     return visit
 
 
-Visit = Callable[[str], dict[str, Any]]
+Visit = Callable[[str], dict[Any, Any]]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -225,7 +225,12 @@ def test_no_formula_in_a_sentence_fades_where_fonts_are_slow(
     browser: Any, address: str, name: str
 ) -> None:
     page = browser.new_context().new_page()
-    page.route("**/*.woff*", lambda route: (time.sleep(0.2), route.continue_()))
+
+    def late(route: Any) -> None:
+        time.sleep(0.2)
+        route.continue_()
+
+    page.route("**/*.woff*", late)
     page.goto(f"{address}/{name}.html", wait_until="networkidle")
     page.evaluate("document.fonts.ready")
     assert page.locator("span.math mjx-container").count() > 20
