@@ -112,7 +112,7 @@ def table_cell(project: Project, asked: str) -> str:
         asked: the table's name, its row's headers and the column's, as in
             ``"tab-slopes:mlp,slope"``.
     """
-    name, _, place = asked.partition(":")
+    name, _, place = " ".join(asked.split()).partition(":")
     tables: dict[str, dict[str, str]] = {}
     for chapter in sorted(project.chapters.glob("*.ipynb")):
         tables |= _cells(chapter, chapter.stat().st_mtime_ns)

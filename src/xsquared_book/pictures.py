@@ -22,6 +22,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -200,7 +201,8 @@ def show_in_notebook() -> None:
     cast(Any, set_matplotlib_formats)()  # none of its own
     formatter = shell.display_formatter
     formatter.mimebundle_formatter.for_type(Figure, bundle)
-    formatter.ipython_display_formatter.for_type(Artist, lambda _: None)
+    for kind in (Artist, Colorbar):
+        formatter.ipython_display_formatter.for_type(kind, lambda _: None)
     formatter.ipython_display_formatter.for_type(Figure, _as_usual)
     for kind in (list, tuple, dict):
         formatter.ipython_display_formatter.for_type(kind, _silent_beside_a_figure)

@@ -243,7 +243,8 @@ def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.Monke
 
     assert told([1, 2]) == "[1, 2]"
     fig, ax = plt.subplots()
-    for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t")):
+    bar = fig.colorbar(ax.scatter(X, X, c=X))
+    for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t"), bar):
         assert told(value) == ""
     assert shell.display_formatter.format(fig)[0].keys() == {"text/plain", SVG}
     assert told(3) == "3"
