@@ -24,11 +24,15 @@ module of :mod:`xsquared.training`; it is replaced while the trial runs.
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from xsquared.levenberg_marquardt import DAMPING
 from xsquared.training import Growth, fit, solver_from
@@ -220,3 +224,40 @@ def _replaced(constants: Mapping[str, Any]) -> Iterator[None]:
     finally:
         for name, place in places.items():
             setattr(*place, before[name])
+
+
+def worth(frame: pd.DataFrame) -> pd.DataFrame:
+    """What changing each part does to the errors of the study's rows.
+
+    Returns:
+        A row a part, by solver, part and change. For the families narrow and wide (on the line) and
+        several (variables), and held out (growth's test points), the median of error over default
+        error and, with ``90%``, its 90th percentile; the median ratio of seconds. Cases that the
+        default solves to rounding are left out.
+    """
+    case = ["solver", "problem", "unit", "n", "seed"]
+    table = frame.assign(
+        **pd.json_normalize(frame["settings"].map(json.loads).tolist()).reindex(
+            columns=["part", "change"]
+        )
+    )
+    table["error"] = table["integral_rmse"].where(table["solver"] == "free_knots")
+    table["error"] = table["error"].fillna(table["train_rmse"]).fillna(np.inf)
+    line = np.where(table["n"] > 3, "wide", "narrow")
+    table["family"] = np.where(table["protocol"] == "several", "several", line)
+    default = table[table["part"].isna()].set_index(case)[["error", "test_rmse", "seconds"]]
+    solved = 1e-9 * table.groupby("problem")["error"].transform(lambda e: e[e < np.inf].max())
+    both = table[table["part"].notna()].join(default, on=case, rsuffix="_before")
+    both = both[both["error_before"] > solved[both.index]]
+    grown = both[(both["solver"] == "growth") & (both["family"] == "several")]
+    ratios = pd.concat(
+        [
+            both.assign(ratio=both["error"] / both["error_before"]),
+            grown.assign(ratio=grown["test_rmse"] / grown["test_rmse_before"], family="held out"),
+        ]
+    )
+    keys = ["solver", "part", "change"]
+    made = ratios.groupby([*keys, "family"])["ratio"].quantile([0.5, 0.9]).unstack([-2, -1])
+    made.columns = [f"{family}{' 90%' * (share > 0.5)}" for family, share in made.columns]
+    times = both.groupby(keys)[["seconds", "seconds_before"]].sum()
+    return made.assign(seconds=times["seconds"] / times["seconds_before"])
