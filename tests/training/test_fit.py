@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from xsquared.data.dataset import Dataset, Points, from_target, sampled
 from xsquared.errors import rmse
@@ -49,6 +48,7 @@ FEW: dict[str, Solver] = {
     "lbfgs": LBFGS(max_iterations=6),
 }
 #: Solvers of any unit whose module overrides the formula.
+QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
 BY_GRADIENT = ["newton", "adamw", "lbfgs"]
 BOTH: list[Gates] = ["trained", "frozen"]
 every_solver = pytest.mark.parametrize("solver", list(FEW))
@@ -368,30 +368,6 @@ def test_a_forward_pass_that_is_not_finite_is_a_divergence_whatever_was_promised
     assert made.train_rmse == math.inf
 
 
-class Wavy(GatedNetwork):
-    """A hidden layer that the formula does not describe."""
-
-    def hidden(self, x: Tensor) -> Tensor:
-        return torch.sin(super().hidden(x))
-
-
-WAVY = Unit("wavy", (("U", "u"),), module=Wavy)
-QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
-
-
-@pytest.mark.parametrize("solver", BY_GRADIENT)
-def test_a_hidden_layer_of_ones_own_is_called(solver: str) -> None:
-    data = PLANE
-    made = fit(data, WAVY, 3, solver=FEW[solver])
-    assert type(made.network) is Wavy
-    x = torch.tensor(data.train.x)
-    p = dict(made.network.named_parameters())
-    gate = torch.relu(x @ p["G"].T + p["g"]) * (x @ p["U"].T + p["u"])
-    y = (torch.sin(gate) @ p["D"].T + p["d"]).detach().numpy()[:, 0]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=1e-12)
-    assert made.train_rmse < made.history[0, 1]
-
-
 @pytest.mark.parametrize(
     ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
 )
@@ -539,9 +515,6 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
         (from_target(PAPER_TARGET), "glu", "free_knots", "free_knots takes unscaled data"),
         (LINE, "geglu", "free_knots", "free_knots .*gelu"),
         (LINE, QUARTIC, "free_knots", "up to two factors"),
-        (LINE, WAVY, "free_knots", "free_knots solves .*; the module of 'wavy' overrides"),
-        (PLANE, WAVY, "varpro", "varpro solves .*; the module of 'wavy' overrides"),
-        (PLANE, WAVY, "growth", "growth solves .*; the module of 'wavy' overrides"),
     ],
 )
 @pytest.mark.parametrize("gates", BOTH)

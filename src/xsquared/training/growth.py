@@ -30,7 +30,6 @@ from xsquared.training.variable_projection import (
     check_device,
     iterates,
     last,
-    require_formula,
     rows_on_data,
     to_network,
 )
@@ -111,7 +110,6 @@ class Growth:
         Raises:
             FloatingPointError: a number that is not finite in the linear algebra.
         """
-        require_formula(self.name, unit)
         task = _Task(self, data, unit, gates == "trained", np.random.default_rng(seed))
         fit = used = task.empty()
         least, total = math.inf, 0

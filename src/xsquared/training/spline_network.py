@@ -36,7 +36,6 @@ from xsquared.training.variable_projection import (
     Rows,
     iterates,
     last,
-    require_formula,
     rows_on_data,
     to_network,
 )
@@ -125,7 +124,6 @@ class FreeKnots:
             raise ValueError(
                 f"free_knots takes unscaled data, such as sampled(target): {data.name}"
             )
-        require_formula(self.name, unit)
         space(unit)
         if gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)

@@ -126,8 +126,7 @@ class VariableProjection:
         check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train; units of the standard formula with any gate will do."""
-        require_formula(self.name, unit)
+        """Train a unit with any gate."""
         trains = gates == "trained"
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
@@ -160,15 +159,6 @@ class VariableProjection:
                 rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
             )
         return rows.to(self.device)
-
-
-def require_formula(solver: str, unit: Unit) -> None:
-    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
-    if not unit.is_standard:
-        raise ValueError(
-            f"{solver} solves for the weights of d + D (gate * factors); the module of "
-            f"{unit.name!r} overrides that: train it with newton, adamw or lbfgs"
-        )
 
 
 def check_device(device: str) -> None:
