@@ -226,6 +226,7 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--points", type=_COUNT, help="Training points (default: all, or the split's).")
 @click.option("--seeds", type=_COUNT, default=1, help="Runs per unit and width.")
 @click.option("--out", type=_FILE, default="results.parquet", help="As .parquet or .csv.")
+@click.option("--retry-failed", is_flag=True, help="Run trials again that failed.")
 @_where
 def sweep(
     target: str | None,
@@ -241,6 +242,7 @@ def sweep(
     split: Literal["paper", "held-out"] | None,
     seeds: int,
     out: Path,
+    retry_failed: bool,
     jobs: int,
     scheduler: str,
     **same: Any,
@@ -290,7 +292,7 @@ def sweep(
         for seed in range(seeds)
     ]
     store = out.with_suffix(".sqlite")
-    report = run_sweep(trials, run_trial, store, jobs, scheduler)
+    report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
     export(report.results, out)
     print(report)
     print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
