@@ -46,20 +46,8 @@ def test_knots_inside_cut_an_interval_and_others_do_not() -> None:
     assert weights @ np.abs(points - 0.2) == pytest.approx(1.04, rel=1e-14)
 
 
-@pytest.mark.parametrize("count", [0, -1, 1001, 2**63, True, 2.0, "2", None, [2]])
-def test_counts_that_are_none_are_refused(count: object) -> None:
-    with pytest.raises(ValueError, match=r"^count: expected an integer from 1 to 1000, got"):
-        gauss_legendre(count)
-    with pytest.raises(ValueError, match=r"^nodes: expected an integer from 1 to 1000, got"):
-        on_cells([0.0, 1.0], count)
-
-
-@pytest.mark.parametrize("edges", [[], [0.0], [1.0, 0.0], 3.0, [[0.0, 1.0]], [0.0, np.nan], "ab"])
-def test_edges_that_are_none_are_refused(edges: object) -> None:
-    with pytest.raises(ValueError, match=r"^edges: expected "):
-        on_cells(edges)
-
-
-def test_points_that_fill_memory_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"points: expected at most .* numbers, got 200000 x"):
-        on_cells(np.arange(200_001.0), 1000)
+def test_pieces_are_cut_into_parts() -> None:
+    points, weights = between((0.0, 2.0), np.array([0.5]), parts=3)
+    expected = on_cells(np.array([0, 1 / 6, 1 / 3, 0.5, 1, 1.5, 2]))
+    np.testing.assert_allclose(points, expected[0].ravel(), rtol=1e-14)
+    np.testing.assert_allclose(weights, expected[1].ravel(), rtol=1e-14)

@@ -92,9 +92,8 @@ def test_the_slope_over_seeds_is_the_mean_of_theirs() -> None:
     ],
 )
 def test_bad_data_are_refused(sizes: list, errors: list, message: str) -> None:
-    for call in (fit_slope, local_slopes):
-        with pytest.raises(ValueError, match=message):
-            call(np.array(sizes), np.array(errors))
+    with pytest.raises(ValueError, match=message):
+        fit_slope(np.array(sizes), np.array(errors))
 
 
 def test_regression_is_scipys() -> None:
@@ -105,15 +104,6 @@ def test_regression_is_scipys() -> None:
     half = t.ppf(0.975, len(SIZES) - 2) * oracle.stderr
     np.testing.assert_allclose([slope.value, slope.high - slope.value], [oracle.slope, half])
     assert slope.low == slope.value - (slope.high - slope.value)
-
-
-def test_bad_seeds_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"errors of 2 or more seeds, got shape \(1, 6\)"):
-        fit_slope_over_seeds(SIZES, SIZES[None])
-    with pytest.raises(ValueError, match="one length >= 2"):
-        fit_slope_over_seeds(SIZES, np.ones((3, 4)))
-    with pytest.raises(ValueError, match="positive errors of 2 or more seeds"):
-        fit_slope_over_seeds(SIZES, np.outer([1.0, 2.0, -0.1], SIZES))
 
 
 def test_sizes_for_a_slope_are_checked_beforehand() -> None:

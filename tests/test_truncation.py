@@ -95,30 +95,3 @@ def test_terms_split_an_expression_by_degree() -> None:
 
 def test_root_mean_square_of_a_constant_is_its_size() -> None:
     assert root_mean_square(sp.Integer(-3)) == 3
-
-
-@pytest.mark.parametrize("function", [truncation_error, leading_term, leading_constant])
-def test_unknown_construction_names_the_known_ones(function) -> None:
-    with pytest.raises(ValueError, match=r"unknown construction 'spline'; known are interp"):
-        function("spline")
-
-
-@pytest.mark.parametrize("function", [terms_of_degree, terms_up_to])
-@pytest.mark.parametrize("degree", [-1, 101, True, 1.0])
-def test_degrees_out_of_bounds_are_refused(function, degree: object) -> None:
-    with pytest.raises(ValueError, match=f"degree: .* from 0 to 100, got {degree}"):
-        function(x, degree)
-
-
-def test_a_derivative_that_the_taylor_polynomial_does_not_carry_is_refused() -> None:
-    assert target_derivative(5, h) == f[5]
-    with pytest.raises(ValueError, match="order: expected an integer from 0 to 5, got 6"):
-        target_derivative(6, h)
-
-
-def test_what_is_no_expression_is_refused() -> None:
-    calls = [target, quadratic_piece, root_mean_square]
-    calls += [lambda at: target_derivative(1, at), lambda e: terms_of_degree(e, 1)]
-    for call in calls:
-        with pytest.raises(TypeError, match=r"^expected a sympy expression, got '1/x'$"):
-            call("1/x")

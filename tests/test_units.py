@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,7 +84,6 @@ def test_the_package_knows_these_units_and_gates() -> None:
         "swiglu": (1, "silu"),
     }
     assert set(PAPER_UNITS) <= set(UNITS)
-    assert all(unit.is_standard for unit in UNITS.values())
     assert all(name == record.name for name, record in (*UNITS.items(), *GATES.items()))
 
 
@@ -261,47 +261,11 @@ def test_unknown_units_are_named_with_the_known_ones(unit: object) -> None:
             call(unit)
 
 
-@pytest.mark.parametrize("sizes", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (1, -2, 1), (1, 2.5, 1)])
-def test_sizes_below_one_are_refused(sizes: tuple) -> None:
-    for call in (lambda s: build("glu", *s), lambda s: parameter_count("glu", *s)):
-        with pytest.raises(ValueError, match=r"n_\w+: expected an integer >= 1, got"):
-            call(sizes)
-
-
 def test_unknown_gates_are_refused() -> None:
     message = "unknown activation 'tanh'; known are relu, relu2, relu3, identity, gelu, silu"
     for call in (lambda: build("mlp", 1, 1, activation="tanh"), lambda: find_gate("tanh")):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_wrong_input_shapes_are_refused() -> None:
-    network = build("mlp", 2, 3)
-    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 3\)"):
-        network(torch.zeros(4, 3, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4,\)"):
-        network(torch.zeros(4, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"shape \(N, 2\), got \(4, 1\)"):
-        predict(network, np.zeros(4))
-
-
-def test_predict_needs_one_output() -> None:
-    with pytest.raises(ValueError, match="network of n_out = 1, got n_out = 2"):
-        predict(build("mlp", 1, 3, 2), np.zeros(4))
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"Q": [[1.0]]}, "unknown parameter 'Q'; known are G, g, U, u, D, d"),
-        ({"G": [1.0]}, r"G: expected shape \(1, 1\), got \(1,\)"),
-        ({"u": [np.nan]}, "u: expected finite real numbers, got nan"),
-        ({"d": [np.inf]}, "d: expected finite real numbers, got inf"),
-    ],
-)
-def test_bad_weights_are_refused(values: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        set_parameters(build("glu", 1, 1), **values)
 
 
 @pytest.mark.usefixtures("registry")
@@ -384,11 +348,60 @@ def test_a_gates_value_is_like_its_argument(value: Callable) -> None:
         Gate("mine", value)
 
 
-def test_a_network_takes_float64_only() -> None:
-    network = build("mlp", 2, 3)
-    for x in (torch.ones(4, 2), torch.ones(4, 2, dtype=torch.int64), np.ones((4, 2)), None):
-        with pytest.raises(TypeError, match="expected a tensor of float64, got"):
-            network(x)
+def once_differentiable(z: Tensor) -> Tensor:
+    """The square, whose derivative autograd does not differentiate again."""
+
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, z: Tensor) -> Tensor:
+            ctx.save_for_backward(z)
+            return z**2
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, upstream: Tensor) -> Tensor:
+            return 2 * ctx.saved_tensors[0] * upstream
+
+    made: Tensor = Square.apply(z)
+    return made
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (torch.sign, "a derivative that is not zero everywhere"),
+        (torch.floor, "a derivative that is not zero everywhere"),
+        (torch.zeros_like, "a derivative that is not zero everywhere"),
+        (lambda z: torch.sin(z.detach()), "a derivative that is not zero everywhere"),
+        (once_differentiable, "a smooth function, torch's derivative 2 of it"),
+        (lambda z: z * torch.sin(z.detach()), "a smooth function, torch's derivative 1 of it"),
+        (lambda z: torch.from_numpy(np.sin(z.numpy())), "two derivatives by torch: .*numpy"),
+    ],
+)
+def test_a_gate_that_cannot_be_trained_is_refused(value: Callable, message: str) -> None:
+    with pytest.raises(ValueError, match=f"^gate mine: expected {message}"):
+        register(Gate("mine", value))
+    assert "mine" not in GATES
+
+
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(torch.tanh, torch.sin, torch.exp, torch.square, torch.abs, lambda z: 3 * z),
+        *(
+            torch.nn.functional.leaky_relu,
+            torch.nn.functional.softplus,
+            lambda z: torch.exp(-z * z),
+        ),
+        *(torch.nn.functional.hardswish, lambda z: torch.relu(z - 10), lambda z: z**7),
+        *(gate.value for gate in GATES.values()),
+    ],
+)
+def test_a_gate_that_can_be_trained_passes(value: Callable) -> None:
+    register(Gate("mine", value))
+    assert GATES["mine"].value is value
 
 
 def test_a_gate_of_no_degree_has_no_hinge() -> None:
@@ -413,47 +426,6 @@ def test_a_gate_of_no_degree_has_no_hinge() -> None:
 def test_letters_that_clash_are_refused(factors: tuple) -> None:
     with pytest.raises(ValueError, match="unit mine: expected pairs of new letters as factors"):
         Unit("mine", factors)
-
-
-@pytest.mark.parametrize("module", [torch.nn.Linear, int, "GatedNetwork", build("mlp", 1, 1)])
-def test_a_module_that_is_no_gated_network_is_refused(module: object) -> None:
-    with pytest.raises(ValueError, match="unit mine: expected a subclass of GatedNetwork"):
-        Unit("mine", module=module)  # type: ignore[arg-type]
-
-
-class Shifted(GatedNetwork):
-    """Adds to what the formula gives."""
-
-    def hidden(self, x: Tensor) -> Tensor:
-        return super().hidden(x) + 1
-
-
-class Longer(GatedNetwork):
-    """One parameter more than the formula counts."""
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self.scale = torch.nn.Parameter(torch.ones(1, dtype=torch.float64))
-
-
-class Negative(GatedNetwork):
-    """Overrides the forward pass itself."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return -super().forward(x)
-
-
-def test_a_module_with_other_parameters_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"module of mine has 11 .* its unit's formula gives 10"):
-        build(Unit("mine", module=Longer), 1, 3)
-
-
-def test_a_units_own_module_is_built_and_known_for_what_it_is() -> None:
-    for module in (Shifted, Negative):
-        unit = Unit("mine", module=module)
-        assert type(build(unit, 2, 3)) is module
-        assert not unit.is_standard
-    assert Unit("mine", module=type("Plain", (GatedNetwork,), {})).is_standard
 
 
 @pytest.mark.parametrize("unit", PAPER_UNITS)

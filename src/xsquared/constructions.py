@@ -26,11 +26,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.checks import check_choice, check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.splines.spaces import combination, increments, shifted
 from xsquared.truncation import PIECES, leading_constant
-from xsquared.units import GatedNetwork, Unit, build, check_network, find_unit, set_parameters
+from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
 _JUMP = 1e-9
@@ -47,9 +46,6 @@ def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
     Args:
         target: a function of one variable.
         n_cells: number of cells, and of neurons, at least 1.
-
-    Raises:
-        ValueError: a target of several variables, or fewer than one cell.
     """
     t, h = _cells(target, n_cells)
     values = target(t)
@@ -59,17 +55,14 @@ def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
 def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """The paper's GLU construction (Eqs. 10-12): curvature taken at each cell's left end.
 
-    Arguments and errors as for :func:`interpolating_mlp`; the target needs a second derivative.
+    Arguments as for :func:`interpolating_mlp`; the target needs a second derivative.
     """
     t, h = _cells(target, n_cells)
     return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1]))
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """The same GLU with each cell's curvature taken at its midpoint: eight times more accurate.
-
-    Arguments and errors as for :func:`left_curvature_glu`.
-    """
+    """The same GLU with each cell's curvature taken at its midpoint: eight times more accurate."""
     t, h = _cells(target, n_cells)
     return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1] + h / 2))
 
@@ -92,9 +85,6 @@ def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     Args:
         target: a function of one variable with a derivative.
         n_cells: number of cells, at least 1; the network has n_cells + 1 neurons.
-
-    Raises:
-        ValueError: as for :func:`interpolating_mlp`.
     """
     t, h = _cells(target, n_cells)
     f, m = target(t), target.numpy(1)(t)
@@ -133,34 +123,19 @@ def network_from_pieces(
             where that is all of it.
 
     Raises:
-        ValueError: an unknown unit or a gate other than ReLU, knots that do not ascend, pieces of
-            another shape, or pieces that are not as smooth at a knot as the unit needs.
+        ValueError: pieces that are not as smooth at a knot as the unit needs.
     """
     record = find_unit(unit)
-    if record.gate.name != "relu":
-        raise ValueError(f"expected a relu gate for a spline, {record.name} has {record.gate.name}")
     p = len(record.factors)
-    t, c = check_finite_array("knots", knots), check_finite_array("pieces", pieces)
-    if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
-        raise ValueError(f"expected at least 2 strictly ascending knots, got shape {t.shape}")
-    if c.shape != (len(t) - 1, p + 2):
-        raise ValueError(f"pieces: expected shape {(len(t) - 1, p + 2)}, got {c.shape}")
+    t, c = np.asarray(knots, dtype=float), np.asarray(pieces, dtype=float)
     changes = increments(t, c)
     # Rounding of a piece continued is as large as its terms, not as what they sum to.
     terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
     if (np.abs(changes[:, : max(p, 1)]) > _JUMP * terms[: max(p, 1)]).any():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
-    opened = np.ones(len(c) - 1)
-    if directions is not None:
-        opened = check_finite_array("directions", directions)
-        if opened.shape != (len(c) - 1,) or not (np.abs(opened) == 1).all():
-            raise ValueError(f"directions: expected {len(c) - 1} of 1 or -1, got {quoted(opened)}")
+    opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, dtype=float)
     whole = combination(opened) @ shifted(c, t[0] - t[:-1])
     lower = range(1, p) if factors is None else range(0)
-    if factors is not None:
-        factors = check_finite_array("factors", factors)
-        if factors.shape not in ((p + 1, 2), (0, 2)):
-            raise ValueError(f"factors: expected shape {(p + 1, 2)} or (0, 2), got {factors.shape}")
     if factors is None:
         factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
     elif len(factors):
@@ -199,23 +174,8 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
     Args:
         networks: of one input and one output and of one unit, at least one.
         directions: (networks, d) rows a.
-
-    Raises:
-        TypeError: no networks.
-        ValueError: networks of different units, or of other dimensions, or directions of another
-            shape.
     """
-    if not isinstance(networks, Sequence) or not networks:
-        raise TypeError(f"expected at least one network, got {quoted(networks)}")
-    for network in networks:
-        check_network(network, n_in=1, n_out=1)
-    unit = networks[0].unit
-    if any(network.unit != unit for network in networks):
-        found = ", ".join(network.unit.name for network in networks)
-        raise ValueError(f"expected networks of one unit, got {found}")
-    along = check_finite_array("directions", directions, ndim=2)
-    if len(along) != len(networks) or along.shape[1] < 1:
-        raise ValueError(f"expected {len(networks)} directions, got shape {along.shape}")
+    unit, along = networks[0].unit, np.asarray(directions)
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
     made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
     values = {
@@ -246,23 +206,15 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
 
     Returns:
         A network of the unit ``bilinear``, with one neuron of zeros for a constant.
-
-    Raises:
-        ValueError: no symmetric matrix of finite numbers, or one without inputs.
     """
-    matrix = check_finite_array("form", form, ndim=2)
-    if matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        raise ValueError(f"form: expected a square matrix of size 2 or more, got {matrix.shape}")
-    if np.abs(matrix - matrix.T).max() > _ROUNDING * np.abs(matrix).max():
-        raise ValueError("form: expected a symmetric matrix, got one that differs from its mirror")
-    linear, constant = matrix[:-1, -1], matrix[-1, -1]
-    values, vectors = np.linalg.eigh(matrix[:-1, :-1])
+    linear, constant = form[:-1, -1], form[-1, -1]
+    values, vectors = np.linalg.eigh(form[:-1, :-1])
     kept = np.abs(values) > _ROUNDING * np.abs(values).max()
     values, axes = values[kept], vectors[:, kept].T
     centre = axes @ linear / values
     squares = np.column_stack([axes, centre]) * np.sqrt(np.abs(values))[:, None]
     plus, minus = squares[values > 0], squares[values < 0]
-    n, size = max(len(plus), len(minus)), len(matrix)
+    n, size = max(len(plus), len(minus)), len(form)
     plus, minus = (np.vstack([part, np.zeros((n - len(part), size))]) for part in (plus, minus))
     rest = linear - axes.T @ (axes @ linear)
     one, two = plus + minus, plus - minus
@@ -279,8 +231,7 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
     """The ends of the cells, (n_cells + 1,), and their width."""
     a, b = interval_of(target)
-    n = check_integer("n_cells", n_cells, 1, 10**6)
-    return np.linspace(a, b, n + 1), (b - a) / n
+    return np.linspace(a, b, n_cells + 1), (b - a) / n_cells
 
 
 @dataclass(frozen=True)
@@ -317,15 +268,6 @@ CONSTRUCTIONS: dict[str, Construction] = {
 }
 
 
-def construction(name: str) -> Construction:
-    """The construction of that name.
-
-    Raises:
-        ValueError: an unknown name.
-    """
-    return CONSTRUCTIONS[check_choice("construction", name, CONSTRUCTIONS)]
-
-
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
     """Leading term of the RMSE: constant * h^k * root mean square of f^(k) over the domain.
 
@@ -333,11 +275,8 @@ def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
         name: a key of :data:`CONSTRUCTIONS`.
         target: a function of one variable with k derivatives.
         n_cells: number of equal cells, at least 1.
-
-    Raises:
-        ValueError: an unknown name, or as for :func:`interpolating_mlp`.
     """
-    made = construction(name)
+    made = CONSTRUCTIONS[name]
     t, h = _cells(target, n_cells)
     mean_square_root = target.l2_norm(made.order) / math.sqrt(t[-1] - t[0])
     return made.constant() * h**made.order * mean_square_root

@@ -5,14 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer
-from xsquared.functions import check_box
-from xsquared.units import GatedNetwork, as_points, check_network
+from xsquared.units import GatedNetwork, as_points
 
 Orientation = Literal["one-way", "alternating"]
 
@@ -22,15 +20,9 @@ def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
     Returns:
         (N, n_hidden, n_out), D included; the sum over neurons plus d is the forward pass.
-
-    Raises:
-        ValueError: a wrong shape.
     """
-    check_network(network)
-    points = as_points(x)
-    network.check_input(points)
     with torch.no_grad():
-        return (network.hidden(points)[:, :, None] * network.D.T[None]).numpy()
+        return (network.hidden(as_points(x))[:, :, None] * network.D.T[None]).numpy()
 
 
 def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
@@ -38,15 +30,12 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
 
     Returns:
         (n_hidden, degree + 1), the constant term first.
-
-    Raises:
-        ValueError: more than one input or output, or a gate without a hinge.
     """
-    _require_spline(network)
-    check_network(network, n_out=1)
+    unit = network.unit
+    gates = unit.degree - len(unit.factors)
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
-        for weight, bias in (*[("G", "g")] * (network.unit.gate.degree or 1), *network.unit.factors)
+        for weight, bias in (*[("G", "g")] * gates, *unit.factors)
     ]
     neurons = zip(_array(network, "D")[0][:, None], *affine, strict=True)
     return np.array([functools.reduce(np.convolve, neuron) for neuron in neurons])
@@ -59,9 +48,10 @@ def knots(network: GatedNetwork) -> np.ndarray:
         (m,), m at most n_hidden, as a gate with G = 0 has no knot.
 
     Raises:
-        ValueError: more than one input, or a gate without a hinge.
+        ValueError: a gate without a hinge.
     """
-    _require_spline(network)
+    if not network.unit.gate.hinged:
+        raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
     slope, bias = _array(network, "G")[:, 0], _array(network, "g")
     hinged = slope != 0
     return np.sort(-bias[hinged] / slope[hinged])
@@ -85,12 +75,7 @@ def hinge_segments(
 
     Returns:
         One segment per neuron whose line passes through the box, in the neurons' order.
-
-    Raises:
-        ValueError: another input dimension, or an empty or infinite box.
     """
-    check_network(network, n_in=2)
-    intervals = check_box(box, 2)
     found: list[Hinge] = []
     lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
     for neuron, (normal, offset) in enumerate(lines):
@@ -101,7 +86,7 @@ def hinge_segments(
         point = -offset * normal / squared
         direction = np.array([-normal[1], normal[0]])
         t_low, t_high = -np.inf, np.inf
-        for sides, place, slope in zip(intervals, point, direction, strict=True):
+        for sides, place, slope in zip(box, point, direction, strict=True):
             if slope != 0:
                 first, last = sorted((side - place) / slope for side in sides)
                 t_low, t_high = max(t_low, first), min(t_high, last)
@@ -117,9 +102,6 @@ def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[flo
     """Number of cells into which the hinge lines cut a box: 1 + lines + crossings inside it.
 
     Counted for lines in general position: no three through one point, none coinciding.
-
-    Raises:
-        ValueError: as in :func:`hinge_segments`.
     """
     hinges = hinge_segments(network, box)
     weights, biases = _array(network, "G"), _array(network, "g")
@@ -144,21 +126,11 @@ def spline_gates(
 
     Returns:
         G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.
-
-    Raises:
-        ValueError: n below 2, a bad interval or an unknown orientation.
     """
-    signs = np.ones(check_integer("n", n, 2, 10**7))
-    (interval,) = check_box(domain, 1)
-    if check_choice("orientation", orientation, get_args(Orientation)) == "alternating":
+    signs = np.ones(n)
+    if orientation == "alternating":
         signs[1::2] = -1.0
-    return signs[:, None], -signs * np.linspace(*interval, n)
-
-
-def _require_spline(network: GatedNetwork) -> None:
-    check_network(network, n_in=1)
-    if not network.unit.gate.hinged:
-        raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
+    return signs[:, None], -signs * np.linspace(*domain, n)
 
 
 def _array(network: GatedNetwork, letter: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from xsquared.checks import check_finite_array, check_integer
+from xsquared.checks import check_finite_array
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,13 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
         ValueError: shapes that differ, values that are not positive and finite, sizes that repeat,
             or fewer than two sizes.
     """
-    x, y = _checked(sizes, errors)
+    x, y = check_finite_array("sizes", sizes), check_finite_array("errors", errors)
+    if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
+        raise ValueError(f"expected two vectors of one length >= 2, got {x.shape} and {y.shape}")
+    if not ((x > 0).all() and (y > 0).all()):
+        raise ValueError("expected positive sizes and errors")
+    if len(np.unique(np.log(x))) != len(x):
+        raise ValueError("expected distinct sizes, got repeated ones")
     points, used = (np.log(x), np.log(y)), len(x)
     # numpy's regression: scipy.stats.linregress does the same, and takes half a second to import.
     # Two points have no scatter from which a covariance could be scaled.
@@ -66,31 +72,20 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
 def require_sizes(name: str, sizes: ArrayLike, first: int) -> None:
     """Refuse sizes over which no slope can be fitted, before anything is computed for them.
 
-    Args:
-        name: how the message calls them.
-        sizes: numbers of cells or neurons.
-        first: the smallest that the slope uses.
-
     Raises:
-        ValueError: fewer than two different sizes of at least ``first``.
+        ValueError: fewer than two different sizes of at least ``first``, called by their name.
     """
-    least = check_integer("first", first)
-    found = sorted({int(s) for s in check_finite_array(name, sizes, ndim=1) if s >= least})
+    found = sorted({int(s) for s in check_finite_array(name, sizes, ndim=1) if s >= first})
     if len(found) < 2:
         raise ValueError(
-            f"{name}: expected at least two different sizes from {least} on, for a slope over "
+            f"{name}: expected at least two different sizes from {first} on, for a slope over "
             f"them, got {found or 'none'}"
         )
 
 
 def local_slopes(sizes: ArrayLike, errors: ArrayLike) -> np.ndarray:
-    """Slopes between neighbouring sizes: (m - 1,), in the order of the sizes.
-
-    Raises:
-        ValueError: as for :func:`fit_slope`.
-    """
-    x, y = _checked(sizes, errors)
-    slopes: np.ndarray = np.diff(np.log(y)) / np.diff(np.log(x))
+    """Slopes between neighbouring sizes: (m - 1,), in the order of the sizes."""
+    slopes: np.ndarray = np.diff(np.log(errors)) / np.diff(np.log(sizes))
     return slopes
 
 
@@ -102,28 +97,11 @@ def fit_slope_over_seeds(sizes: ArrayLike, errors: ArrayLike) -> Slope:
 
     Args:
         sizes: (m,) sizes, as in :func:`fit_slope`.
-        errors: (seeds, m) errors; a row is one seed at every size.
-
-    Raises:
-        ValueError: fewer than two seeds, or as for :func:`fit_slope`.
+        errors: (seeds, m) errors of at least two seeds; a row is one seed at every size.
     """
-    table = check_finite_array("errors", errors, ndim=2)
-    x, _ = _checked(sizes, table[0] if len(table) else table)
-    if len(table) < 2 or not (table > 0).all():
-        raise ValueError(f"expected positive errors of 2 or more seeds, got shape {table.shape}")
-    slopes = np.polyfit(np.log(x), np.log(table).T, 1)[0]
-    half = stdtrit(len(table) - 1, 0.975) * slopes.std(ddof=1) / np.sqrt(len(table))
-    centre = fit_slope(x, np.exp(np.log(table).mean(axis=0)))
+    logs = np.log(errors)
+    slopes = np.polyfit(np.log(sizes), logs.T, 1)[0]
+    half = stdtrit(len(logs) - 1, 0.975) * slopes.std(ddof=1) / np.sqrt(len(logs))
+    centre = fit_slope(sizes, np.exp(logs.mean(axis=0)))
     value = centre.value
     return replace(centre, low=float(value - half), high=float(value + half))
-
-
-def _checked(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    x, y = check_finite_array("sizes", sizes), check_finite_array("errors", errors)
-    if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
-        raise ValueError(f"expected two vectors of one length >= 2, got {x.shape} and {y.shape}")
-    if not ((x > 0).all() and (y > 0).all()):
-        raise ValueError("expected positive sizes and errors")
-    if len(np.unique(np.log(x))) != len(x):
-        raise ValueError("expected distinct sizes, got repeated ones")
-    return x, y

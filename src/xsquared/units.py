@@ -25,13 +25,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from xsquared.checks import (
-    check_choice,
-    check_finite_array,
-    check_integer,
-    check_size,
-    quoted,
-)
+from xsquared.checks import check_choice, check_integer, check_size, quoted
 from xsquared.splines.spaces import Space
 
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
@@ -51,13 +45,14 @@ class Gate:
 
     Attributes:
         name: how units and tables call it.
-        value: the function of z, elementwise, differentiable by torch.
+        value: the function of z, elementwise, twice differentiable by torch.
         degree: the gate is ``z**degree`` where it is open; None where it is no power of z anywhere,
             as GELU and SiLU. The scale of the gate's row is then a parameter of its own.
         hinged: open where z > 0 and zero elsewhere; False: one formula everywhere, no hinge.
 
     Raises:
-        ValueError: a degree that is no integer of at least 1, or not the value's.
+        TypeError: a name, value or hinge of another type.
+        ValueError: a value of another shape or type than z, or another degree than the value's.
     """
 
     name: str
@@ -100,16 +95,15 @@ class Unit:
         name: how everything calls it.
         factors: letters (weight, bias) of the affine factors that multiply the gate.
         activation: name of its gate.
-        module: the torch module; a subclass of :class:`GatedNetwork`.
 
     Raises:
-        ValueError: letters that repeat or are taken, or a module that is no :class:`GatedNetwork`.
+        TypeError: a name that is no text.
+        ValueError: letters that repeat or are taken.
     """
 
     name: str
     factors: tuple[tuple[str, str], ...] = ()
     activation: str = "relu"
-    module: type[GatedNetwork] | None = None
 
     def __post_init__(self) -> None:
         _check_name("unit", self.name)
@@ -122,25 +116,11 @@ class Unit:
             raise ValueError(
                 f"unit {self.name}: expected pairs of new letters as factors, got {quoted(pairs)}"
             )
-        module = GatedNetwork if self.module is None else self.module
-        if not (isinstance(module, type) and issubclass(module, GatedNetwork)):
-            raise ValueError(
-                f"unit {self.name}: expected a subclass of GatedNetwork, got {quoted(module)}"
-            )
 
     @property
     def gate(self) -> Gate:
         """The gate's record."""
         return find_gate(self.activation)
-
-    @property
-    def is_standard(self) -> bool:
-        """Whether the module computes the formula at the head of this file, unchanged.
-
-        Solvers that use the formula rather than the module's gradient ask for this.
-        """
-        module = self.module or GatedNetwork
-        return module.hidden is GatedNetwork.hidden and module.forward is GatedNetwork.forward
 
     @property
     def degree(self) -> int:
@@ -159,21 +139,14 @@ class Unit:
         """Continuous derivatives at the knots of the splines that the unit contains in full.
 
         A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t: all factors but one
-        vanish there with the gate. Its neurons also make splines with fewer continuous derivatives,
-        but not all of them, as their factors are real.
-
-        Raises:
-            ValueError: as for :attr:`degree`.
+        vanish there with the gate. Splines with fewer continuous derivatives are contained in part,
+        as a neuron's factors are real.
         """
         return self.degree - (2 if self.factors else 1)
 
     @property
     def order(self) -> int:
-        """Order of convergence k of its splines: an error of h^k for cells of width h.
-
-        Raises:
-            ValueError: as for :attr:`degree`.
-        """
+        """Order of convergence k of its splines: an error of h^k for cells of width h."""
         return self.degree + 1
 
     def parameter_count(self, n_in: int, n_hidden: int, n_out: int = 1) -> int:
@@ -181,11 +154,7 @@ class Unit:
 
         P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the
         GLU; each further factor adds (dim_x + 1) n.
-
-        Raises:
-            ValueError: a dimension below 1.
         """
-        _check_sizes(n_in, n_hidden, n_out)
         return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 
 
@@ -194,17 +163,50 @@ def register(record: Unit | Gate) -> None:
 
     Raises:
         TypeError: neither a unit nor a gate.
-        ValueError: the name of one of the package's own, or an unknown gate.
+        ValueError: the name of one of the package's own, an unknown gate, or a gate without the
+            derivatives that training needs.
     """
     if not isinstance(record, Unit | Gate):
         raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
     if record.name in BUILT_IN:
         raise ValueError(f"{record.name!r} is the package's own: expected another name")
     if isinstance(record, Gate):
+        _check_derivatives(record)
         _GATES[record.name] = record
         return
     find_gate(record.activation)
     _UNITS[record.name] = record
+
+
+def _check_derivatives(gate: Gate) -> None:
+    """Refuse a gate that is flat, or whose two derivatives by torch are not those of its values."""
+
+    def slope(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
+        z = z if z.requires_grad else z.requires_grad_()
+        # The term 0 z leaves the derivative of a constant 0, where torch has none.
+        (made,) = torch.autograd.grad((function(z) + 0 * z).sum(), z, create_graph=True)
+        return made
+
+    def difference(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
+        return (function(z + 1e-6) - function(z - 1e-6)).detach() / 2e-6
+
+    def first(z: Tensor) -> Tensor:
+        return slope(gate.value, z)
+
+    # From -12 to 12, dense about 0; no place is a simple fraction, where a kink may be.
+    z = torch.sinh(torch.linspace(-3.173, 3.179, 41, dtype=torch.float64))
+    try:
+        pairs = [(first(z.clone()), difference(gate.value, z))]
+        pairs += [(slope(first, z.clone()), difference(first, z))]
+    except RuntimeError as error:
+        reason = quoted(str(error))
+        raise ValueError(f"gate {gate.name}: expected two derivatives by torch: {reason}") from None
+    if not pairs[0][0].any():
+        raise ValueError(f"gate {gate.name}: expected a derivative that is not zero everywhere")
+    for count, (found, expected) in enumerate(pairs, start=1):
+        if not torch.allclose(found, expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max())):
+            what = f"torch's derivative {count} of it differs from its values' differences"
+            raise ValueError(f"gate {gate.name}: expected a smooth function, {what}")
 
 
 def find_gate(name: str) -> Gate:
@@ -264,24 +266,21 @@ def build(
         generator: of the parameters; a new one, which draws the same every time, where None.
 
     Raises:
-        ValueError: an unknown unit or gate, a dimension below 1, or a module with other parameters
-            than its unit's formula counts.
+        ValueError: an unknown unit or gate, a dimension below 1, or more parameters than memory
+            should hold.
     """
     record = find_unit(unit, activation)
+    for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
+        check_integer(name, value, 1)
+    check_size("parameters", record.parameter_count(n_in, n_hidden, n_out))
     generator = torch.Generator() if generator is None else generator
-    network = (record.module or GatedNetwork)(record, n_in, n_hidden, n_out, generator)
-    counted = sum(parameter.numel() for parameter in network.parameters())
-    if counted != (expected := record.parameter_count(n_in, n_hidden, n_out)):
-        found = f"the module of {record.name} has {counted} parameters"
-        raise ValueError(f"{found} where its unit's formula gives {expected}")
-    return network
+    return GatedNetwork(record, n_in, n_hidden, n_out, generator)
 
 
 class GatedNetwork(nn.Module):
     """The module of a unit; make one with :func:`build`.
 
-    A subclass that overrides :meth:`hidden` is trained by Newton's method and by first-order ones;
-    solvers that use the formula refuse it. Parameters are float64; ``unit`` is the unit's record.
+    Parameters are float64; ``unit`` is the unit's record.
     """
 
     G: nn.Parameter
@@ -298,7 +297,6 @@ class GatedNetwork(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        check_size("parameters", unit.parameter_count(n_in, n_hidden, n_out))
         self.unit = unit
         self.gate = unit.gate.value
 
@@ -334,21 +332,8 @@ class GatedNetwork(nn.Module):
         return value
 
     def forward(self, x: Tensor) -> Tensor:
-        """The network's values: (N, n_in) -> (N, n_out).
-
-        Raises:
-            TypeError: ``x`` is no tensor of float64.
-            ValueError: ``x`` has another shape.
-        """
-        self.check_input(x)
+        """The network's values: (N, n_in) -> (N, n_out)."""
         return self.hidden(x) @ self.D.T + self.d
-
-    def check_input(self, x: Tensor) -> None:
-        """Refuse what is no float64 tensor (N, n_in), as :meth:`forward` does."""
-        if not isinstance(x, Tensor) or x.dtype != torch.float64:
-            raise TypeError(f"expected a tensor of float64, got {quoted(x)}")
-        if x.ndim != 2 or x.shape[1] != self.n_in:
-            raise ValueError(f"expected input of shape (N, {self.n_in}), got {tuple(x.shape)}")
 
 
 #: Names that a network has anyway, and none of its parameters may take.
@@ -393,20 +378,6 @@ PAPER_UNITS = ("mlp", "glu", "gqu")
 BUILT_IN = frozenset((*_GATES, *_UNITS))
 
 
-def check_network(network: object, n_in: int | None = None, n_out: int | None = None) -> None:
-    """Refuse what is no network, or one of other dimensions than those that are given.
-
-    Raises:
-        TypeError: no :class:`GatedNetwork`.
-        ValueError: another number of inputs or outputs.
-    """
-    if not isinstance(network, GatedNetwork):
-        raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
-    for name, wanted in (("n_in", n_in), ("n_out", n_out)):
-        if wanted not in (None, found := getattr(network, name)):
-            raise ValueError(f"expected a network of {name} = {wanted}, got {name} = {found}")
-
-
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
     """Number of parameters of a unit or of one by its name: :meth:`Unit.parameter_count`."""
     return find_unit(unit).parameter_count(n_in, n_hidden, n_out)
@@ -417,38 +388,35 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
     Raises:
         TypeError: no network.
-        ValueError: more than one output, a wrong shape, or points that are no finite numbers.
+        ValueError: points of another dimension, or several outputs.
     """
-    check_network(network, n_out=1)
+    if not isinstance(network, GatedNetwork):
+        raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
+    points = as_points(x)
+    if (sizes := (network.n_in, network.n_out)) != (points.shape[1], 1):
+        raise ValueError(f"expected a network of sizes ({points.shape[1]}, 1), got {sizes}")
     rows = max(min(_ROWS, _NUMBERS // network.n_hidden), 1)
     with torch.no_grad():
-        return torch.cat([network(part) for part in as_points(x).split(rows)])[:, 0].numpy()
+        return torch.cat([network(part) for part in points.split(rows)])[:, 0].numpy()
 
 
 def as_points(x: np.ndarray) -> Tensor:
     """A copy as float64 tensor, (N,) as (N, 1)."""
-    points = torch.tensor(check_finite_array("points", x))
+    points = torch.tensor(np.asarray(x, dtype=np.float64))
     return points[:, None] if points.ndim == 1 else points
 
 
-def set_parameters(network: GatedNetwork, **values: np.ndarray | Sequence[float]) -> None:
+def set_parameters(network: GatedNetwork, /, **values: np.ndarray | Sequence[float]) -> None:
     """Write weights into a network, in place, each by its letter and of its shape.
 
     Raises:
-        TypeError: no network.
-        ValueError: an unknown letter, a wrong shape, or an entry that is no finite number.
+        ValueError: a wrong shape, which torch would broadcast.
     """
-    check_network(network)
-    parameters = dict(network.named_parameters())
     for letter, value in values.items():
-        parameter = parameters[check_choice("parameter", letter, parameters)]
-        array = check_finite_array(letter, value)
-        if array.shape != (expected := tuple(parameter.shape)):
-            raise ValueError(f"{letter}: expected shape {expected}, got {array.shape}")
+        parameter = network.get_parameter(letter)
+        array = torch.tensor(np.asarray(value, dtype=np.float64))
+        if array.shape != parameter.shape:
+            found = f"expected shape {tuple(parameter.shape)}, got {tuple(array.shape)}"
+            raise ValueError(f"{letter}: {found}")
         with torch.no_grad():
-            parameter.copy_(torch.from_numpy(array))
-
-
-def _check_sizes(n_in: int, n_hidden: int, n_out: int) -> None:
-    for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
-        check_integer(name, value, 1)
+            parameter.copy_(array)

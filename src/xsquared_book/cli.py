@@ -1,39 +1,33 @@
-"""The command ``xsquared``, the same as ``python -m xsquared_book``."""
+"""The command ``xsquared``, the same as ``python -m xsquared_book``.
+
+Each command imports what it needs: ``xsquared --help`` and the numerics work without the book's
+dependencies.
+"""
 
 from __future__ import annotations
 
-import argparse
 import ast
 import gc
 import random
 import re
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal
+
+import click
 
 from xsquared import __version__
 from xsquared.checks import MOST, check_integer, quoted
 
 #: Trials of one sweep: beyond that describing them takes all the memory.
 _MOST_TRIALS = 10**5
-
-
-class _Parser(argparse.ArgumentParser):
-    """Takes options by their full names, which :func:`_spaced` knows; its errors are brief."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, **settings)
-
-    def error(self, message: str) -> NoReturn:
-        super().error(_brief(message))
-
-
-def _brief(message: str) -> str:
-    """An error's lines with the middle cut out of what is long: it is what was given."""
-    return re.sub(r".{501,}", lambda line: f"{line[0][:250]}...{line[0][-200:]}", message)
+_COUNT = click.IntRange(1, MOST)
+_PARAMETERS = "Name and value for a chapter's parameters cell; may be repeated."
+_SPLIT = "paper: test points are the training points (default: paper for a target of one variable)."
+_FILE = click.Path(path_type=Path)
 
 
 def typed_value(text: str) -> Any:
@@ -44,19 +38,54 @@ def typed_value(text: str) -> Any:
         return text.strip()
 
 
-def _positive(text: str) -> int:
-    """An integer of at least 1."""
-    try:
-        return check_integer("value", int(text), 1)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"expected an integer of at least 1 and at most {MOST}, got {quoted(text)}"
-        ) from None
+def _names(_context: click.Context, _option: click.Parameter, text: str) -> list[str]:
+    """Names, by commas, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
-def _book(arguments: argparse.Namespace) -> None:
-    """Prove, execute, collect, render; with parameters, execute and compare."""
-    # Imported here: `xsquared --help` and the numerics work without the book's dependencies.
+def _settings(
+    _context: click.Context, _option: click.Parameter, texts: Sequence[str]
+) -> dict[str, Any]:
+    """Of ``name=value``, the values by name."""
+    if wrong := [text for text in texts if not re.match("[^=]+=", text)]:
+        raise click.BadParameter(f"expected name=value, got {quoted(wrong[0])}")
+    return {name: typed_value(value) for name, _, value in (text.partition("=") for text in texts)}
+
+
+def _widths(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
+    """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
+    widths: Sequence[int] = []
+    with suppress(ValueError):
+        if ":" in text:
+            first, last, *step = (int(part) for part in text.split(":"))
+            (stride,) = step or [1]
+            widths = range(first, last + 1, stride)
+        else:
+            widths = [int(part) for part in text.split(",")]
+    if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
+        raise click.BadParameter(
+            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {quoted(text)}"
+        )
+    return list(widths)
+
+
+@click.group(no_args_is_help=False, context_settings={"show_default": True})
+@click.version_option(__version__, prog_name="xsquared", message="%(prog)s %(version)s")
+def commands() -> None:
+    """An executable book on what a feed-forward layer can approximate."""
+
+
+@commands.command()
+@click.option("--only", multiple=True, metavar="NAME", help="A chapter; may be repeated.")
+@click.option("-p", "parameters", nargs=2, multiple=True, help=_PARAMETERS)
+@click.option("--jobs", type=_COUNT, help="Chapters at a time (default: the cores).")
+def book(only: Sequence[str], parameters: Sequence[tuple[str, str]], jobs: int | None) -> None:
+    """Execute the chapters and build the site.
+
+    Every chapter is executed, the proofs are run, and the site is rendered into _build/html. With
+    -p the chapters that declare the parameter are executed and left in _build/runs; the committed
+    chapters are not touched.
+    """
     from xsquared_book.compare import compare
     from xsquared_book.execute import execute
     from xsquared_book.project import BookError, busy, find_project
@@ -66,10 +95,10 @@ def _book(arguments: argparse.Namespace) -> None:
 
     start = time.perf_counter()
     project = find_project(Path.cwd())
-    parameters = {name: typed_value(value) for name, value in arguments.parameters}
+    values = {name: typed_value(value) for name, value in parameters}
     with busy(project):
-        runs = execute(project, arguments.only, parameters, arguments.jobs)
-        if parameters:
+        runs = execute(project, only, values, jobs)
+        if values:
             for run in runs:
                 print(f"{run.name}: {run.output}")
             try:
@@ -83,8 +112,13 @@ def _book(arguments: argparse.Namespace) -> None:
     print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
 
 
-def _pdf(arguments: argparse.Namespace) -> None:
-    """Render and print."""
+@commands.command()
+@click.option("--code", is_flag=True, help="With the code that the site hides.")
+def pdf(code: bool) -> None:
+    """Print the whole book with Chromium into _build/html/xsquared.pdf.
+
+    The site is rendered from the executed chapters, and every page links to the file.
+    """
     from xsquared_book.pdf import print_book
     from xsquared_book.project import busy, find_project
     from xsquared_book.proofs import run_proofs
@@ -94,21 +128,33 @@ def _pdf(arguments: argparse.Namespace) -> None:
     with busy(project):
         if not project.proofs.is_file():
             run_proofs(project)
-        print(print_book(project, render(project), arguments.code))
+        print(print_book(project, render(project), code))
 
 
-def _compare(arguments: argparse.Namespace) -> int:
-    """What a run changed; 3 where a verdict flipped, 2 where there is nothing to compare."""
+@commands.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--baseline", default="HEAD", metavar="REV", help="A git revision.")
+@click.option("--book", is_flag=True, help="The chapters in book/chapters in place of the runs.")
+@click.option("--all", "everything", is_flag=True, help="Also the rows that did not change.")
+@click.option("--md", "form", flag_value="md", help="In Markdown.")
+@click.option("--json", "form", flag_value="json", help="Every row, for a program.")
+def compare(
+    names: Sequence[str], baseline: str, book: bool, everything: bool, form: str | None
+) -> int:
+    """Say what a run with other parameters changed.
+
+    Shows parameters and claims of the runs in _build/runs beside the recorded ones, and what else
+    differs; the figures side by side in _build/runs/compare.html. Exits with 0 where no verdict
+    flipped, 3 where one did, 2 where there is nothing to compare.
+    """
     from xsquared_book.compare import compare
     from xsquared_book.project import BookError, find_project
 
     try:
-        project = find_project(Path.cwd())
-        found = compare(project, arguments.names, arguments.baseline, arguments.book)
+        found = compare(find_project(Path.cwd()), names, baseline, book)
     except BookError as error:
-        print(f"xsquared compare: error: {_brief(str(error))}", file=sys.stderr)
-        return 2
-    print(found.json() if arguments.json else found.text(arguments.all, arguments.md))
+        raise click.UsageError(str(error)) from error
+    print(found.json() if form == "json" else found.text(everything, form == "md"))
     return 3 if found.flipped else 0
 
 
@@ -130,92 +176,159 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
+@commands.command()
+@click.option("--out", type=_FILE, default="speedrun.png", help="The figure.")
 @_no_garbage_collection()
-def _speedrun(arguments: argparse.Namespace) -> None:
-    """Three slopes and a figure."""
+def speedrun(out: Path) -> None:
+    """Measure three slopes in seconds.
+
+    MLP, GLU and GQU are fitted with frozen gates at widths 1, 4, ..., 100. The slopes of their
+    errors are printed with 95% intervals, and drawn.
+    """
     from matplotlib.backend_bases import FigureCanvasBase
 
     from xsquared_book.plotting import speedrun_figure
     from xsquared_studies.speedrun import FITTED_FROM, WIDTHS, speedrun
 
     start = time.perf_counter()
-    _check_output(arguments.out, FigureCanvasBase.get_supported_filetypes())
+    _check_output(out, FigureCanvasBase.get_supported_filetypes())
     runs = speedrun(progress=sys.stderr.isatty())
     print(f"gates frozen on equidistant knots, widths {FITTED_FROM} to {WIDTHS[-1]}")
     for run in runs:
         print(f"{run.unit.upper()}  slope {run.slope}")
-    speedrun_figure(runs).savefig(arguments.out)
-    print(f"{arguments.out} ({time.perf_counter() - start:.1f} s)")
+    speedrun_figure(runs).savefig(out)
+    print(f"{out} ({time.perf_counter() - start:.1f} s)")
 
 
-def _sweep(arguments: argparse.Namespace) -> int:
-    """Train every unit at every width with every seed; store each row; write the table."""
-    from xsquared.functions import target
+def _where(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where trials run."""
+    dask = click.option("--scheduler", default="", help="Of Dask, as tcp://HOST:PORT.")
+    return click.option("--jobs", type=_COUNT, default=1, help="Trials at a time.")(dask(command))
+
+
+@commands.command()
+@click.option("--target", help="Expression in x, y, z (default: 1/(1+cos(pi*x)**2)).")
+@click.option("--problem", help="A problem of the book, as friedman1.")
+@click.option("--data", metavar="FILE", help="CSV or Parquet file; needs --y.")
+@click.option("--y", metavar="COLUMN", help="The column of FILE to predict.")
+@click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")
+@click.option("--unit", callback=_names, default="mlp,glu,gqu", help="Units, by commas.")
+@click.option("--widths", callback=_widths, default="5:50", help="As 5:50, 5:50:5 or 4,8,16.")
+@click.option("--activation", help="Gate of all units (default: each unit's own).")
+@click.option(
+    "--gates", type=click.Choice(("trained", "frozen")), default="trained", help="Or left alone."
+)
+@click.option("--solver", help="Default: free_knots for a target of one variable, growth else.")
+@click.option(
+    "--set", "settings", callback=_settings, multiple=True, help="name=value, for the solver."
+)
+@click.option("--split", type=click.Choice(("paper", "held-out")), help=_SPLIT)
+@click.option("--points", type=_COUNT, help="Training points (default: all, or the split's).")
+@click.option("--seeds", type=_COUNT, default=1, help="Runs per unit and width.")
+@click.option("--out", type=_FILE, default="results.parquet", help="As .parquet or .csv.")
+@_where
+def sweep(
+    target: str | None,
+    problem: str | None,
+    data: str | None,
+    y: str | None,
+    domain: tuple[float, float] | None,
+    unit: list[str],
+    widths: list[int],
+    activation: str | None,
+    solver: str | None,
+    settings: dict[str, Any],
+    split: Literal["paper", "held-out"] | None,
+    seeds: int,
+    out: Path,
+    jobs: int,
+    scheduler: str,
+    **same: Any,
+) -> int:
+    """Train networks on an expression, a problem or your own table.
+
+    Every unit is trained at every width with every seed. Each row is stored the moment it is known,
+    in a .sqlite file beside the output; a sweep that was stopped resumes from there when called
+    again.
+    """
+    from xsquared.functions import target as read_target
     from xsquared.training import solver_from
     from xsquared_studies import export, run_sweep
     from xsquared_studies.experiment import run_trial
     from xsquared_studies.trial import Trial
 
-    _check_output(arguments.out, ("parquet", "csv"))
-    data = str(Path(arguments.data).absolute()) if arguments.data else ""
-    learned = {"problem": arguments.problem, "data": data, "y": arguments.y}
-    on_line, (low, high) = False, arguments.domain or (-1.0, 1.0)
-    domain: tuple[tuple[float, float], ...] = ((low, high),) if arguments.domain else ()
-    if not (arguments.problem or data):
-        made = target(arguments.target.strip(), (low, high))
-        on_line, domain = made.dim == 1, made.domain
-        learned["expression"] = arguments.target.strip()
-    settings = {name: typed_value(value) for name, value in arguments.settings}
-    solver = arguments.solver or ("free_knots" if on_line else "growth")
+    if sum(map(bool, (target, problem, data))) > 1:
+        raise click.UsageError("expected one of --target, --problem and --data")
+    _check_output(out, ("parquet", "csv"))
+    table = str(Path(data).absolute()) if data else ""
+    learned: dict[str, Any] = {"problem": problem or "", "data": table, "y": y or ""}
+    on_line, interval = False, domain or (-1.0, 1.0)
+    box: tuple[tuple[float, float], ...] = (interval,) if domain else ()
+    if not (problem or data):
+        learned["expression"] = (target or "1/(1+cos(pi*x)**2)").strip()
+        made = read_target(learned["expression"], interval)
+        on_line, box = made.dim == 1, made.domain
+    solver = solver or ("free_knots" if on_line else "growth")
     solver_from(solver, settings)
-    count = len(arguments.widths) * len(arguments.unit) * arguments.seeds
+    count = len(widths) * len(unit) * seeds
     check_integer("trials, units times widths times seeds", count, 1, _MOST_TRIALS)
     trials = [
         Trial(
-            unit=unit,
+            unit=one,
             n_hidden=n,
             **learned,
-            domain=domain,
-            activation=arguments.activation,
+            domain=box,
+            activation=activation or "",
             solver=solver,
             settings=tuple(settings.items()),
-            gates=arguments.gates,
-            split=arguments.split or ("paper" if on_line else "held-out"),
-            points=arguments.points,
+            split=split or ("paper" if on_line else "held-out"),
             seed=seed,
+            **same,
         )
-        for n in arguments.widths
-        for unit in arguments.unit
-        for seed in range(arguments.seeds)
+        for n in widths
+        for one in unit
+        for seed in range(seeds)
     ]
-    store = arguments.out.with_suffix(".sqlite")
-    report = run_sweep(trials, run_trial, store, arguments.jobs, arguments.scheduler)
-    export(report.results, arguments.out)
+    store = out.with_suffix(".sqlite")
+    report = run_sweep(trials, run_trial, store, jobs, scheduler)
+    export(report.results, out)
     print(report)
-    print(f"{arguments.out} ({len(report.results)} rows; {store} resumes the sweep)")
+    print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
     return int(len(report.failures) == len(report.results))
 
 
-def _study(arguments: argparse.Namespace) -> int:
-    """Run declared studies and write their rows, or check some of them."""
+@commands.command()
+@click.argument("name", default="")
+@click.option("--all", "every", is_flag=True, help="Every study.")
+@click.option("--check", "count", type=_COUNT, help="Compare so many rows drawn at random.")
+@click.option("--seed", type=int, help="Of the draw (default: a new one).")
+@_where
+def study(
+    name: str, every: bool, count: int | None, seed: int | None, jobs: int, scheduler: str
+) -> int:
+    """Run or check a declared study, whose rows chapters read.
+
+    Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
+    its rows anew and compares them with the committed ones.
+    """
     from xsquared_studies.committed import TOLERANCE, check, drawn, find_study, run
     from xsquared_studies.declared import STUDIES
 
-    if arguments.all == bool(arguments.name):
+    if every == bool(name):
         raise ValueError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    names = list(STUDIES) if arguments.all else [arguments.name]
-    where = (arguments.jobs, arguments.scheduler)
-    seed = random.randrange(10**6) if arguments.seed is None else arguments.seed
+    names = list(STUDIES) if every else [name]
+    where = (jobs, scheduler)
+    seed = random.randrange(10**6) if seed is None else seed
     failed = False
-    for study in map(find_study, names):
-        if arguments.check:
-            trials = drawn(study, arguments.check, seed)
-            lines = check(study, trials, *where)
-            print(f"{study.name}: {len(trials)} rows drawn with seed {seed}")
+    for one in map(find_study, names):
+        if count:
+            trials = drawn(one, count, seed)
+            lines = check(one, trials, *where)
+            print(f"{one.name}: {len(trials)} rows drawn with seed {seed}")
             failed |= bool(lines)
         else:
-            report, lines = run(study, *where)
-            print(f"{study.name}: {report}")
+            report, lines = run(one, *where)
+            print(f"{one.name}: {report}")
             failed |= len(report.failures) == len(report.results)
         print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}", *lines, sep="\n  ")
     return int(failed)
@@ -243,200 +356,9 @@ def _check_output(path: Path, formats: Collection[str]) -> None:
         path.unlink()
 
 
-def _names(text: str) -> list[str]:
-    """Names, by commas, each once."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",")))
-
-
-def _column(text: str) -> str:
-    """A name, without the space that :func:`_spaced` puts before a minus sign."""
-    return text[1:] if text.startswith(" -") else text
-
-
-def _setting(text: str) -> tuple[str, str]:
-    """``name=value``."""
-    name, separator, value = text.partition("=")
-    if not name or not separator:
-        raise argparse.ArgumentTypeError(f"expected name=value, got {quoted(text)}")
-    return name, value
-
-
-def _widths(text: str) -> list[int]:
-    """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
-    widths: Sequence[int] = []
-    with suppress(ValueError):
-        if ":" in text:
-            first, last, *step = (int(part) for part in text.split(":"))
-            (stride,) = step or [1]
-            widths = range(first, last + 1, stride)
-        else:
-            widths = [int(part) for part in text.split(",")]
-    if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
-        raise argparse.ArgumentTypeError(
-            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {quoted(text)}"
-        )
-    return list(widths)
-
-
-def _add_experiments(commands: Any) -> None:
-    """The grammar of ``speedrun`` and ``sweep``."""
-    quick = commands.add_parser(
-        "speedrun",
-        help="the three slopes in seconds",
-        description="Fit MLP, GLU and GQU with frozen gates at widths 1, 4, ..., 100, print the "
-        "slopes of their errors with 95%% intervals, and draw them.",
-    )
-    quick.add_argument(
-        "--out", type=Path, default=Path("speedrun.png"), help="the figure (default: %(default)s)"
-    )
-    quick.set_defaults(run=_speedrun)
-    sweep = commands.add_parser(
-        "sweep",
-        help="train networks on an expression, a problem or your own table, a row for each",
-        description="Train every unit at every width with every seed. Each row is stored the "
-        "moment it is known, in a .sqlite file beside the output; a sweep that was stopped resumes "
-        "from there when called again.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-    )
-    learned = sweep.add_mutually_exclusive_group()
-    learned.add_argument("--target", default="1/(1+cos(pi*x)**2)", help="expression in x, y, z")
-    learned.add_argument("--problem", default="", help="a problem of the book, as friedman1")
-    learned.add_argument(
-        "--data", default="", metavar="FILE", help="csv or parquet file; needs --y"
-    )
-    sweep.add_argument(
-        "--y", type=_column, default="", metavar="COLUMN", help="the column of FILE to predict"
-    )
-    sweep.add_argument(
-        "--domain",
-        type=float,
-        nargs=2,
-        default=None,
-        metavar=("A", "B"),
-        help="interval of every variable of the target (without one: -1 1)",
-    )
-    sweep.add_argument("--unit", type=_names, default="mlp,glu,gqu", help="units, by commas")
-    sweep.add_argument(
-        "--widths", type=_widths, default="5:50", help="neurons: 5:50, 5:50:5 or 4,8,16"
-    )
-    sweep.add_argument(
-        "--activation", default="", help="gate of all units (without one: each unit's own)"
-    )
-    sweep.add_argument(
-        "--gates", choices=("trained", "frozen"), default="trained", help="trained, or left alone"
-    )
-    sweep.add_argument(
-        "--solver",
-        default="",
-        help="free_knots, growth, varpro, newton, adamw or lbfgs (without one: free_knots for a "
-        "target of one variable, growth else)",
-    )
-    sweep.add_argument(
-        "--set",
-        dest="settings",
-        type=_setting,
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a setting of the solver; may be repeated",
-    )
-    sweep.add_argument(
-        "--split",
-        choices=("paper", "held-out"),
-        default="",
-        help="paper: test points are the training points (without one: paper for a target of one "
-        "variable, held-out else)",
-    )
-    sweep.add_argument(
-        "--points", type=_positive, default=None, help="training points (None: all, or the split's)"
-    )
-    sweep.add_argument("--seeds", type=_positive, default=1, help="runs per unit and width")
-    sweep.add_argument(
-        "--out", type=Path, default=Path("results.parquet"), help="the table, .parquet or .csv"
-    )
-    _add_where(sweep)
-    sweep.set_defaults(run=_sweep)
-    study = commands.add_parser(
-        "study",
-        help="run or check a declared study, whose rows chapters read",
-        description="Run a study, or resume it, and write its rows to results/; or, with --check, "
-        "run some of its rows anew and compare them with the committed ones.",
-    )
-    study.add_argument("name", nargs="?", default="", metavar="NAME", help="of the study")
-    study.add_argument("--all", action="store_true", help="every study")
-    study.add_argument(
-        "--check", type=_positive, default=0, metavar="K", help="compare K rows drawn at random"
-    )
-    study.add_argument("--seed", type=int, default=None, help="of the draw (default: a new one)")
-    _add_where(study)
-    study.set_defaults(run=_study)
-
-
-def _add_where(parser: argparse.ArgumentParser) -> None:
-    """Where trials run."""
-    parser.add_argument("--jobs", type=_positive, default=1, help="trials at a time")
-    parser.add_argument(
-        "--scheduler", default="", metavar="tcp://HOST:PORT", help="a Dask scheduler to run them"
-    )
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The command line's grammar."""
-    parser = _Parser(prog="xsquared", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"xsquared {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
-    book = commands.add_parser(
-        "book",
-        help="execute the chapters and build the site",
-        description="Execute every chapter, run the proofs, and render the site into _build/html. "
-        "With -p, execute the chapters that declare the parameter and leave the results in "
-        "_build/runs; the committed chapters are not touched.",
-    )
-    book.add_argument(
-        "--only", action="append", default=[], metavar="NAME", help="a chapter; may be repeated"
-    )
-    book.add_argument(
-        "-p",
-        dest="parameters",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "VALUE"),
-        help="a value for a chapter's parameters cell; may be repeated",
-    )
-    book.add_argument(
-        "--jobs", type=_positive, default=None, help="chapters at a time (default: the cores)"
-    )
-    book.set_defaults(run=_book)
-    pdf = commands.add_parser(
-        "pdf",
-        help="print the whole book",
-        description="Render the site from the executed chapters, print it with Chromium into "
-        "_build/html/xsquared.pdf, and link that from every page.",
-    )
-    pdf.add_argument("--code", action="store_true", help="with the code that the site hides")
-    pdf.set_defaults(run=_pdf)
-    compare = commands.add_parser(
-        "compare",
-        help="what a run with other parameters changed",
-        description="Parameters and claims of the runs in _build/runs beside the recorded ones, "
-        "and what else differs; the figures side by side in _build/runs/compare.html. Exits with 0 "
-        "where no verdict flipped, 3 where one did, 2 where there is nothing to compare.",
-    )
-    compare.add_argument("names", nargs="*", metavar="NAME", help="a chapter (default: every run)")
-    compare.add_argument(
-        "--baseline", default="HEAD", metavar="REV", help="a git revision (default: %(default)s)"
-    )
-    compare.add_argument(
-        "--book", action="store_true", help="the chapters in book/chapters in place of the runs"
-    )
-    compare.add_argument("--all", action="store_true", help="also the rows that did not change")
-    forms = compare.add_mutually_exclusive_group()
-    forms.add_argument("--md", action="store_true", help="in Markdown")
-    forms.add_argument("--json", action="store_true", help="every row, for a program")
-    compare.set_defaults(run=_compare)
-    _add_experiments(commands)
-    return parser
+def _brief(message: str) -> str:
+    """An error's lines with the middle cut out of what is long: it is what was given."""
+    return re.sub(r".{501,}", lambda line: f"{line[0][:250]}...{line[0][-200:]}", message)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -445,21 +367,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Errors that a person can mend are printed as one message without a traceback.
     """
     given = sys.argv[1:] if argv is None else argv
-    arguments = build_parser().parse_args(_spaced(given))
     try:
-        return arguments.run(arguments) or 0
+        return commands.main(given, "xsquared", standalone_mode=False) or 0
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        told = context.command_path if context else "xsquared"
+        print(f"{told}: error: {_brief(error.format_message())}", file=sys.stderr)
+        return 2
     except (RuntimeError, ValueError, OSError) as error:
         print(f"xsquared: {_brief(str(error))}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, click.Abort):
         print("xsquared: interrupted", file=sys.stderr)
         return 130
-
-
-def _spaced(given: Sequence[str]) -> list[str]:
-    """A space before values such as -x**2 and -price, which argparse would take for options."""
-    left, spaced = 0, []
-    for word in given:
-        spaced.append(f" {word}" if left and word.startswith("-") else word)
-        left = left - 1 if left else {"--target": 1, "--y": 1, "--domain": 2, "-p": 2}.get(word, 0)
-    return spaced

@@ -33,7 +33,7 @@ _LABEL = re.compile(r"^\$\$ \((eq-[\w-]+)\)$", re.M)
 def install_line(repository: str) -> str:
     """What a notebook's first cell says; a comment where no address is known to install from."""
     if repository:
-        return f'%pip install --quiet "xsquared[book] @ git+{repository}"'
+        return f'%pip install --quiet "xsquared @ git+{repository}"'
     return "# Needs the package: %pip install -e PATH, the folder of the book's pyproject.toml."
 
 

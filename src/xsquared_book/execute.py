@@ -32,6 +32,7 @@ from tqdm import tqdm
 
 from xsquared.processes import ENVIRONMENT
 from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.pictures import picture_of, same_figure
 from xsquared_book.project import BookError, Project, busy, read_source, records
 
 _Task = tuple[Path, Path, Path, dict[str, Any]]
@@ -239,21 +240,30 @@ def _execute_one(
     if not failure:
         tidy(notebook)
         if not parameters:
-            keep_timings(notebook, kernel_folder / output.name)
+            keep_outputs(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
 
 
-def keep_timings(notebook: nbformat.NotebookNode, committed: Path) -> None:
-    """Give cells tagged ``measures-time`` the outputs that the committed chapter has, in place.
+def keep_outputs(notebook: nbformat.NotebookNode, committed: Path) -> None:
+    """Leave in place what the committed chapter shows and what does not come out the same twice.
 
-    Wall times come out otherwise every time; those on record stay as long as all code up to and
-    including the cell is the same.
+    Figures stay that differ by rounding only, which is another on each processor. Of cells tagged
+    ``measures-time`` wall times stay as long as all code up to and including the cell is the same.
     """
     if not committed.is_file():
         return
     books = nbformat.read(committed, as_version=4), notebook
     before, now = ([cell for cell in book.cells if cell.cell_type == "code"] for book in books)
+    figures = {
+        figure["name"]: output
+        for cell in before
+        if (figure := cell.metadata.get("mystnb", {}).get("figure"))
+        for output in filter(picture_of, cell.outputs)
+    }
+    for cell in now:
+        kept = figures.get(cell.metadata.get("mystnb", {}).get("figure", {}).get("name"), {})
+        cell.outputs = [kept if same_figure(kept, output) else output for output in cell.outputs]
     for old, new in zip(before, now, strict=False):
         if old.source != new.source:
             return

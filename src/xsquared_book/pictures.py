@@ -7,6 +7,7 @@ leaves open is shown as :func:`bundle` makes it. Figures reach the book in no ot
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 import struct
@@ -36,7 +37,12 @@ MOST_BYTES = 150_000
 #: Pixels of a PNG for each of the page.
 _SHARPNESS = 2
 #: Attributes of an SVG that hold lengths in points, and the numbers in them.
-_LENGTHS, _NUMBER = re.compile(r' (?:d|x|y)="[^"]*"'), re.compile(r"-?\d+\.\d+")
+_LENGTHS = re.compile(r' (?:d|x|y|width|height|viewBox)="[^"]*"|translate\([^)]*\)')
+_NUMBER = re.compile(r"-?\d+\.\d+")
+#: Clips and markers, whose names depend on digits that are rounded away.
+_NAMED = re.compile(r'<(?:clipPath|path) id="([mp][0-9a-f]{10})"(.*?>)')
+#: How far apart the lengths of one figure may be on two processors, in points; and its numbers.
+_APART, _PARTED = 0.02, 1e-4
 #: A line's markers, each with the same style.
 _MARKERS = re.compile(
     r'<g((?: (?!style)[\w:-]+="[^"]*")*)>'
@@ -47,8 +53,9 @@ _MARKERS = re.compile(
 def as_svg(fig: Figure) -> str:
     """The figure as SVG in one line: the same bytes each time, its letters drawn as outlines.
 
-    Lengths are rounded to hundredths of a point. On the page it is as large as a PNG with the
-    figure's dots per inch.
+    Lengths are rounded to hundredths of a point, and clips and markers named by what they are then,
+    so that last digits, which differ between processors, do not show. On the page it is as large as
+    a PNG with the figure's dots per inch.
     """
     drawn = io.StringIO()
     untold = dict.fromkeys(("Creator", "Date", "Format", "Type"))
@@ -69,8 +76,11 @@ def as_svg(fig: Figure) -> str:
 
     head, _, body = text.partition(">")
     head = re.sub(r'\b(width|height)="([\d.]+)pt"', sized, head)
-    line = " ".join(re.sub(r">\s+<", "><", f"{head}>{_LENGTHS.sub(rounded, body)}").split())
+    line = " ".join(re.sub(r">\s+<", "><", _LENGTHS.sub(rounded, f"{head}>{body}")).split())
     line = re.sub(r'<g id="[^"]*"', "<g", line)  # names of groups, to which nothing refers
+    for name, what in _NAMED.findall(line):
+        shape = what if name[0] == "m" else line.partition(f'"{name}"{what}')[2].partition("/>")[0]
+        line = line.replace(name, name[0] + hashlib.sha256(shape.encode()).hexdigest()[:10])
     return _MARKERS.sub(shared, line.replace(" xlink:href=", " href="))
 
 
@@ -218,3 +228,29 @@ def plotted_in(output: Mapping[str, Any]) -> str:
     """What :func:`plotted` said of the figure that a notebook's output holds; else empty."""
     packed = output.get("metadata", {}).get(PLOTTED, "")
     return zlib.decompress(b64decode(packed)).decode() if packed else ""
+
+
+def same_figure(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two outputs show one figure, but for what rounding does on another processor."""
+    (kind, old), (other, new) = (picture_of(one) or ("", b"") for one in (before, after))
+    if not kind or kind != other:
+        return False
+    tables = [list(csv.reader(io.StringIO(plotted_in(one)))) for one in (before, after)]
+    shapes = {(len(table), *set(map(len, table))) for table in tables}
+    if len(shapes) > 1 or any(a[:2] != b[:2] for a, b in zip(*tables, strict=True)):
+        return False
+    drawn = [np.array([row[2:] for row in table[1:]], dtype=object) for table in tables]
+    if np.any((drawn[0] == "") != (drawn[1] == "")):
+        return False
+    numbers = [np.where(cells == "", "0", cells).astype(float) for cells in drawn]
+    near = 1e-9 * np.max(np.abs(numbers[0]), axis=0, initial=0)
+    if not np.all(np.abs(numbers[1] - numbers[0]) <= _PARTED * np.abs(numbers[0]) + near):
+        return False
+    if kind == PNG:
+        pixels = [np.asarray(Image.open(io.BytesIO(f)).convert("RGB"), float) for f in (old, new)]
+        return pixels[0].shape == pixels[1].shape and np.abs(pixels[1] - pixels[0]).mean() < 0.2
+    texts = [re.split(r"(-?\d+\.?\d*)", file.decode()) for file in (old, new)]
+    if texts[0][::2] != texts[1][::2]:
+        return False
+    lengths = [np.array(text[1::2], dtype=float) for text in texts]
+    return bool(np.all(np.abs(lengths[1] - lengths[0]) <= _APART))

@@ -199,8 +199,6 @@ def glue_numbers(
     Raises:
         ValueError: neither number nor text, or no digits for a number that is not whole.
     """
-    from myst_nb import glue  # the book's own need, not the package's
-
     if not isinstance(numbers, Mapping) or not all(isinstance(key, str) for key in numbers):
         raise TypeError(f"expected numbers by name, got {quoted(numbers)}")
     plain: dict[str, float | int | str] = {}
@@ -216,5 +214,9 @@ def glue_numbers(
         else:
             decimals = digits[key] if isinstance(digits, Mapping) else digits
             plain[key] = round(float(value), check_integer("digits", decimals, 0, 17))
+    try:
+        from myst_nb import glue
+    except ImportError:  # a downloaded notebook, whose prose has the numbers as words
+        return
     for key, number in plain.items():
         glue(key, number, display=False)

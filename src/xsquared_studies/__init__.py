@@ -6,9 +6,9 @@ belong to a fingerprint of what computed them. A ``Study`` is a declared set of 
 are committed; ``rows`` gives them as a frame, a row a network, and computes what is missing.
 
 Modules import :mod:`xsquared` and, of this package, those named before them:
-``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` →
-``experiment`` → ``scaling`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``declared`` →
-``committed`` → ``speedrun``.
+``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` →
+``scaling`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``declared`` → ``committed`` →
+``speedrun``.
 """
 
 from xsquared_studies.committed import results_of, rows

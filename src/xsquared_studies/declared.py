@@ -325,7 +325,7 @@ def _optimal_knots() -> Study:
 
 
 def _ablation() -> Study:
-    trials = ablation_trials(QUALITY_TARGETS[::5])
+    trials = ablation_trials(QUALITY_TARGETS[::10])
     return Study(
         "ablation",
         "Trainers with each of their parts switched off or halved",

@@ -17,7 +17,7 @@ import yaml
 
 from tests.small_project import notebook_text
 from xsquared_book.api_pages import rooms
-from xsquared_book.cli import build_parser, typed_value
+from xsquared_book.cli import book, typed_value
 from xsquared_book.papers import gated_units, gelu_linearization, ours_splines
 from xsquared_book.papers.ledger import ledger
 from xsquared_book.parameters import fitting_value, parameter_defaults, parameter_value
@@ -91,7 +91,7 @@ def unusable_exercises(source: Path) -> list[str]:
     defaults, found = parameter_defaults(source), []
     for item in exercises(source):
         commands = " ".join(re.findall(r"`(-p [^`]+)`", item))
-        given = build_parser().parse_args(["book", *shlex.split(commands)]).parameters
+        given = book.make_context("book", shlex.split(commands)).params["parameters"]
         try:
             values = {
                 name: fitting_value(name, typed_value(v), defaults[name]) for name, v in given

@@ -127,15 +127,13 @@ def test_sweep_writes_a_row_per_trial_and_resumes(
     assert len(table) == 8
     assert set(table["problem"]) == {"-1/(1+9*x**2)"}
     assert set(table["unit"]) == {"mlp", "glu"}
-    assert sorted(set(table["n_hidden"])) == [2, 4]
+    assert sorted(set(table["n"])) == [2, 4]
     assert set(table["solver"]) == {"free_knots"}
     assert set(table["status"]) <= {"converged", "iterations"}
-    first = ["problem", "unit", "activation", "n_hidden", "parameters", "protocol", "split"]
-    first += ["gates", "solver", "seed", "train_rmse", "test_rmse", "seconds", "status"]
+    first = ["problem", "domain", "unit", "gate", "n", "parameters", "protocol", "split", "gates"]
+    first += ["solver", "settings", "seed", "points", "train_rmse", "test_rmse"]
     assert list(table.columns[: len(first)]) == first
-    assert (
-        table["parameters"] == table["unit"].map({"mlp": 3, "glu": 5}) * table["n_hidden"] + 1
-    ).all()
+    assert (table["parameters"] == table["unit"].map({"mlp": 3, "glu": 5}) * table["n"] + 1).all()
     capsys.readouterr()
     assert main(arguments) == 0
     assert "8 from the store" in capsys.readouterr().out

@@ -27,9 +27,7 @@ def test_roles_become_words() -> None:
 
 
 def test_the_install_line_names_the_address_only_where_there_is_one() -> None:
-    assert install_line("https://a.b/c") == (
-        '%pip install --quiet "xsquared[book] @ git+https://a.b/c"'
-    )
+    assert install_line("https://a.b/c") == ('%pip install --quiet "xsquared @ git+https://a.b/c"')
     assert install_line("").startswith("# ")
 
 

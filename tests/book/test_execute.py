@@ -18,7 +18,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tests.small_project import execute_drawing, notebook_text
-from xsquared_book.execute import execute, keep_timings, select, tidy
+from xsquared_book.execute import execute, keep_outputs, select, tidy
 from xsquared_book.pictures import SVG, plotted_in
 from xsquared_book.project import BookError, Project, find_project
 
@@ -247,6 +247,20 @@ def test_build_may_lie_on_another_file_system(
     assert [path.name for path in small_project.chapters.iterdir()] == [run.output.name]
 
 
+def figure_cell(length: float) -> nbformat.NotebookNode:
+    shown = new_output("display_data", data={SVG: f'<svg d="{length}">'})
+    drawn = {"mystnb": {"figure": {"name": "fig-a"}}}
+    return new_code_cell("plot()", outputs=[shown], metadata=drawn)
+
+
+def test_a_figure_on_record_stays_where_only_rounding_differs(tmp_path: Path) -> None:
+    nbformat.write(new_notebook(cells=[figure_cell(1.0)]), tmp_path / "01_good.ipynb")
+    for length, kept in ((1.01, 1.0), (1.1, 1.1)):
+        notebook = new_notebook(cells=[new_code_cell("other = 1"), figure_cell(length)])
+        keep_outputs(notebook, tmp_path / "01_good.ipynb")
+        assert notebook.cells[1].outputs == figure_cell(kept).outputs
+
+
 def timed_cell(show: str) -> nbformat.NotebookNode:
     shown = new_output("stream", name="stdout", text=show)
     return new_code_cell("clock()", outputs=[shown], metadata={"tags": ["measures-time"]})
@@ -264,9 +278,9 @@ def test_wall_times_on_record_stay_while_the_code_before_them_does(
     fresh = timed_cell("new")
     fresh.metadata["tags"] = tags
     notebook = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(first), fresh])
-    keep_timings(notebook, committed)
+    keep_outputs(notebook, committed)
     assert notebook.cells[-1].outputs[0].text == ("old" if kept else "new")
-    keep_timings(notebook, tmp_path / "02_other.ipynb")
+    keep_outputs(notebook, tmp_path / "02_other.ipynb")
 
 
 @pytest.mark.slow

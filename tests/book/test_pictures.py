@@ -27,6 +27,7 @@ from xsquared_book.pictures import (
     picture_of,
     plotted,
     plotted_in,
+    same_figure,
     show_in_notebook,
 )
 from xsquared_book.plotting import draw_knots, use_style
@@ -42,9 +43,10 @@ def house_style() -> Iterator[None]:
         plt.close("all")
 
 
-def curve() -> Figure:
+def curve(factor: float = 1, colour: str = "#2a78b5", pixels: bool = False) -> Figure:
     fig, ax = plt.subplots(figsize=(7, 3))
-    ax.semilogy(X, 10.0 ** (X / 3), "o-", label="$10^{x/3}$")
+    ax.semilogy(X, factor * 10.0 ** (X / 3), "o-", color=colour, label="$10^{x/3}$")
+    fig.set_rasterized(pixels)
     ax.set_xlabel("$x$")
     ax.legend()
     return fig
@@ -202,6 +204,20 @@ def test_of_regions_and_bars_the_outline_is_told_and_of_a_line_in_space_the_heig
     assert {("2.5", "7", ""), ("3.5", "7", "")} < told["bar"]
     assert ("0.25", "0.25", "0.5") in told["line"]
     assert len(told) == 3, "an image is no line"
+
+
+def test_last_digits_do_not_show() -> None:
+    assert as_svg(curve()) == as_svg(curve(1 + 1e-13))
+
+
+@pytest.mark.parametrize("pixels", [False, True])
+def test_a_figure_is_the_same_but_for_rounding(pixels: bool) -> None:
+    first = shown(curve(pixels=pixels))
+    assert same_figure(first, shown(curve(1 + 2e-5, pixels=pixels)))
+    assert not same_figure(first, shown(curve(1.001, pixels=pixels)))
+    assert not same_figure(first, shown(curve(colour="#c8541b", pixels=pixels)))
+    assert not same_figure(first, shown(curve(pixels=not pixels)))
+    assert not same_figure({}, first)
 
 
 def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:

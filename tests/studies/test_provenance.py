@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tests.studies.trainers import measure, trials
-from xsquared.units import Gate, GatedNetwork, Unit, find_unit
+from xsquared.units import Gate, Unit, find_unit
 from xsquared_studies import Store, fingerprint, provenance, run_sweep
 from xsquared_studies.provenance import identity, own_records, sources
 
@@ -148,19 +148,10 @@ def scaled(z: Tensor) -> Tensor:
     return SCALE * z
 
 
-class Twice(GatedNetwork):
-    """A unit of one's own."""
-
-    def hidden(self, x: Tensor) -> Tensor:
-        """Twice."""
-        return 2 * super().hidden(x)
-
-
 def record_sums(**changed: object) -> str:
-    """Identity of a unit whose gate, helper and module are these tests' own."""
+    """Identity of a unit whose gate and helper are these tests' own."""
     gate = changed.get("gate", lambda z: torch.sigmoid(scaled(z)))
-    module = changed.get("module", Twice)
-    unit = Unit("own", (("U", "u"),), "own_gate", module)  # type: ignore[arg-type]
+    unit = Unit("own", (("U", "u"),), "own_gate")
     return identity("f", (Gate("own_gate", gate), unit))  # type: ignore[arg-type]
 
 
@@ -169,7 +160,6 @@ def test_records_of_ones_own_are_part_of_a_rows_identity(monkeypatch: pytest.Mon
     assert before.startswith("f-")
     assert record_sums() == before
     assert record_sums(gate=lambda z: torch.sigmoid(scaled(2 * z))) != before
-    assert record_sums(module=type("Twice", (GatedNetwork,), {})) != before
     assert record_sums(gate=partial(torch.pow, exponent=2)) != before
     with monkeypatch.context() as other:
         other.setitem(globals(), "SCALE", 3.0)

@@ -145,36 +145,3 @@ def test_lbfgs_records_between_its_inner_iterations() -> None:
     # A decrease that is asked for and does not come ends the run.
     run = lbfgs(network_of(), Y, every, 100, inner=5, stall=0.999999)
     assert (run.status, run.iterations) == ("converged", 5)
-
-
-@pytest.mark.parametrize("method", list(METHODS))
-def test_bad_arguments_are_refused(method: str) -> None:
-    for letters, limit, message in (
-        (("D",), 0, "max_iterations: expected an integer >= 1, got 0"),
-        (("D", "Q"), 5, r"expected letters among G, g, U, u, D, d, got \['D', 'Q'\]"),
-        ((), 5, r"expected letters among G, g, U, u, D, d, got \[\]"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            RUNS[method](network_of(), Y, letters, limit)
-
-
-@pytest.mark.parametrize(
-    ("method", "settings", "message"),
-    [
-        (AdamW, {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
-        (AdamW, {"learning_rate": 0}, "learning_rate: expected a finite number > 0, got 0"),
-        (AdamW, {"records": 0}, "records: expected an integer >= 1, got 0"),
-        (LBFGS, {"pairs": 0}, "pairs: expected an integer >= 1, got 0"),
-        (LBFGS, {"inner": None}, "inner: expected an integer >= 1, got None"),
-        (LBFGS, {"stall": -1.0}, "stall: expected a finite number >= 0, got -1"),
-    ],
-)
-def test_bad_settings_are_refused(method: type, settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        method(**settings)
-
-
-def test_the_defaults_are_the_books() -> None:
-    """What the book's numbers were computed with: another default is another protocol."""
-    assert AdamW() == AdamW(max_iterations=5000, learning_rate=0.02, records=200)
-    assert LBFGS() == LBFGS(max_iterations=2000, pairs=50, inner=20, stall=1e-7)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from xsquared.data.dataset import Dataset, Points, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots, neuron_polynomials
-from xsquared.levenberg_marquardt import Damping
 from xsquared.training import (
     LBFGS,
     SOLVERS,
@@ -31,11 +29,12 @@ from xsquared.training import (
     Trained,
     VariableProjection,
     fit,
+    grow,
     solver_from,
 )
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
-from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, build
+from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
 
 LINE = sampled(PAPER_TARGET, 120)
 PLANE = from_target(target("sin(2*x)*y"), points=60)
@@ -49,21 +48,16 @@ FEW: dict[str, Solver] = {
     "lbfgs": LBFGS(max_iterations=6),
 }
 #: Solvers of any unit whose module overrides the formula.
+QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
 BY_GRADIENT = ["newton", "adamw", "lbfgs"]
 BOTH: list[Gates] = ["trained", "frozen"]
 every_solver = pytest.mark.parametrize("solver", list(FEW))
-either_data = pytest.mark.parametrize("data", [LINE, PLANE], ids=["line", "plane"])
 
 
 def by_hand(x: np.ndarray, y: np.ndarray) -> Dataset:
     """Unscaled points that play all parts, without a target."""
     points, dim = Points(x, y), x.shape[1]
     return Dataset("mine", "paper", points, points, points, np.zeros(dim), np.ones(dim), 0.0, 1.0)
-
-
-def can(solver: str, unit: str | Unit, data: Dataset) -> bool:
-    """Free knots are for targets on a line and ReLU gates; all else is for everything."""
-    return solver != "free_knots" or (data is LINE and unit in PAPER_UNITS)
 
 
 def same(one: Fit, other: Fit) -> bool:
@@ -75,17 +69,14 @@ def test_every_solver_is_tried_here() -> None:
     assert {name: type(solver) for name, solver in FEW.items()} == SOLVERS
 
 
-@every_solver
+#: Every unit with every solver that trains it: the paper's on a line, the others on a plane.
+TRAINED = [(u, s) for u in UNITS for s in FEW if s != "free_knots" or u in PAPER_UNITS]
+
+
 @pytest.mark.parametrize("gates", BOTH)
-@pytest.mark.parametrize("unit", list(UNITS))
-@either_data
-def test_every_way_ends_with_a_network_or_names_what_is_missing(
-    data: Dataset, unit: str, gates: Gates, solver: str
-) -> None:
-    if not can(solver, unit, data):
-        with pytest.raises(ValueError, match="free_knots"):
-            fit(data, unit, 3, solver=FEW[solver], gates=gates)
-        return
+@pytest.mark.parametrize(("unit", "solver"), TRAINED)
+def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Gates) -> None:
+    data = LINE if unit in PAPER_UNITS else PLANE
     made = fit(data, unit, 3, solver=FEW[solver], gates=gates, seed=2)
     assert made.network is not None
     assert made.closest is not None
@@ -173,8 +164,8 @@ def test_frozen_gates_stay_on_the_papers_knots(unit: str, solver: str) -> None:
 
 
 @pytest.mark.parametrize("unit", list(UNITS))
-@either_data
-def test_frozen_gates_stay_where_the_data_put_them(data: Dataset, unit: str) -> None:
+def test_frozen_gates_stay_where_the_data_put_them(unit: str) -> None:
+    data = PLANE
     made = fit(data, unit, 4, gates="frozen", solver=VariableProjection(), seed=3)
     start = rows_on_data(UNITS[unit], data.train.x, 4, np.random.default_rng(3)).gate.numpy()
     found = np.column_stack([made.network.G.detach(), made.network.g.detach()])
@@ -206,29 +197,9 @@ def test_the_values_are_what_is_fitted(solver: str) -> None:
     assert other.train_rmse < rmse(one.closest, x, noisy.train.y)
 
 
-def test_an_integral_needs_its_target() -> None:
-    x = np.linspace(-1, 1, 40)[:, None]
-    with pytest.raises(ValueError, match=r"free_knots .*target"):
-        fit(by_hand(x, x[:, 0] ** 2), "glu", 3, solver=FreeKnots())
-    with pytest.raises(ValueError, match=r"free_knots .*one variable"):
-        fit(PLANE, "glu", 3, solver=FreeKnots())
-
-
 def test_frozen_gates_need_no_derivative_of_the_target() -> None:
     data = sampled(target("abs(x)"), 50)
     assert fit(data, "mlp", 3, solver=FreeKnots(), gates="frozen").train_rmse < 1e-12
-
-
-@pytest.mark.parametrize("activation", list(GATES))
-@every_solver
-def test_every_gate(activation: str, solver: str) -> None:
-    if solver == "free_knots" and activation != "relu":
-        with pytest.raises(ValueError, match=f"free_knots .*{activation}"):
-            fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
-        return
-    made = fit(LINE, "glu", 3, solver=FEW[solver], activation=activation)
-    assert made.network.unit == Unit("glu", (("U", "u"),), activation)
-    assert math.isfinite(made.train_rmse)
 
 
 def test_gqu_neurons_have_real_roots_however_trained() -> None:
@@ -247,11 +218,9 @@ def test_gqu_neurons_have_real_roots_however_trained() -> None:
 
 
 @every_solver
-@either_data
-def test_the_seed_decides_everything(data: Dataset, solver: str) -> None:
+def test_the_seed_decides_everything(solver: str) -> None:
     """For free knots it decides the jitter only, so results may agree."""
-    if not can(solver, "glu", data):
-        return
+    data = LINE if solver == "free_knots" else PLANE
     one, again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 5, 6))
     assert same(one, again)
     assert (one.train_rmse, one.status, one.iterations, one.gradient_norm) == (
@@ -278,24 +247,19 @@ def test_global_randomness_is_neither_used_nor_changed(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
 @pytest.mark.parametrize("gates", BOTH)
-@either_data
-def test_huge_values_are_a_divergence(data: Dataset, gates: Gates, solver: str) -> None:
+def test_huge_values_are_a_divergence(gates: Gates, solver: str) -> None:
     """Without a warning: the square of 1e200 overflows."""
-    huge = by_hand(data.train.x, 1e200 * data.train.y)
+    huge = by_hand(PLANE.train.x, 1e200 * PLANE.train.y)
     made = fit(huge, "glu", 3, gates=gates, solver=FEW[solver])
     assert made.status.word == "diverged"
     assert not math.isfinite(made.train_rmse)
 
 
-@pytest.mark.parametrize("gates", BOTH)
-@pytest.mark.parametrize("unit", PAPER_UNITS)
-def test_a_huge_target_is_a_divergence(unit: str, gates: Gates) -> None:
-    data = sampled(target("10**200*x**2"), 50)
-    for solver in (FreeKnots(), FreeKnots(start="equidistant"), VariableProjection()):
-        made = fit(data, unit, 3, solver=solver, gates=gates)
-        assert made.status.word == "diverged"
-        assert made.network is None
-        assert "the loss is inf" in made.detail
+@pytest.mark.parametrize("solver", ["free_knots", "varpro"])
+def test_a_huge_target_is_a_divergence(solver: str) -> None:
+    made = fit(sampled(target("10**200*x**2"), 50), "glu", 3, solver=FEW[solver])
+    assert (made.status.word, made.network) == ("diverged", None)
+    assert "the loss is inf" in made.detail
 
 
 @dataclass(frozen=True)
@@ -348,11 +312,6 @@ def test_failures_are_results(error: Exception) -> None:
     assert all(map(math.isnan, (made.train_rmse, made.test_rmse, made.gradient_norm)))
     assert made.wall_s >= 0
     assert (made.solver, made.seed) == (solver, 4)
-
-
-def test_a_number_that_is_not_finite_is_a_divergence() -> None:
-    made = fit(PLANE, "glu", 2, solver=raises(FloatingPointError("the loss is nan at the start")))
-    assert (made.status.word, made.detail) == ("diverged", "the loss is nan at the start")
 
 
 @pytest.mark.parametrize("error", [KeyError("a bug"), ValueError("a bug"), TypeError("a bug")])
@@ -409,57 +368,6 @@ def test_a_forward_pass_that_is_not_finite_is_a_divergence_whatever_was_promised
     assert made.train_rmse == math.inf
 
 
-class Wavy(GatedNetwork):
-    """A hidden layer that the formula does not describe."""
-
-    def hidden(self, x: Tensor) -> Tensor:
-        return torch.sin(super().hidden(x))
-
-
-WAVY = Unit("wavy", (("U", "u"),), module=Wavy)
-
-
-@either_data
-@pytest.mark.parametrize("gates", BOTH)
-@every_solver
-def test_a_hidden_layer_of_ones_own_is_called_or_refused_by_name(
-    data: Dataset, gates: Gates, solver: str
-) -> None:
-    if solver not in BY_GRADIENT:
-        with pytest.raises(ValueError, match=solver if data is PLANE else f"{solver}.*wavy"):
-            fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
-        return
-    made = fit(data, WAVY, 3, solver=FEW[solver], gates=gates)
-    assert type(made.network) is Wavy
-    x = torch.tensor(data.train.x)
-    p = dict(made.network.named_parameters())
-    gate = torch.relu(x @ p["G"].T + p["g"]) * (x @ p["U"].T + p["u"])
-    y = (torch.sin(gate) @ p["D"].T + p["d"]).detach().numpy()[:, 0]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=1e-12)
-    assert made.train_rmse < made.history[0, 1]
-
-
-class Negated(GatedNetwork):
-    """A formula's hidden layer under another readout."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return -super().forward(x)
-
-
-@pytest.mark.parametrize("gates", BOTH)
-@every_solver
-def test_a_forward_pass_of_ones_own_is_called_or_refused_by_name(gates: Gates, solver: str) -> None:
-    negated = Unit("negated", (("U", "u"),), module=Negated)
-    if solver not in BY_GRADIENT:
-        with pytest.raises(ValueError, match=f"{solver} solves .*; the module of 'negated' over"):
-            fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
-        return
-    made = fit(LINE, negated, 3, solver=FEW[solver], gates=gates)
-    hidden = made.network.hidden(torch.tensor(LINE.train.x))
-    y = -(hidden @ made.network.D.T + made.network.d).detach().numpy()[:, 0]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - LINE.train.y) ** 2)), rel_tol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
 )
@@ -497,14 +405,6 @@ def test_iterations_add_up_over_starts_and_stages() -> None:
         made = fit(PLANE, "gqu", 4, solver=solver, gates=gates)
         assert made.iterations == len(made.history) - 1 <= expected
         assert made.iterations > expected - 2
-
-
-def test_several_starts_are_no_worse_than_the_first() -> None:
-    one, three = (
-        fit(PLANE, "glu", 4, solver=VariableProjection(15, starts=starts)).train_rmse
-        for starts in (1, 3)
-    )
-    assert three <= one
 
 
 @pytest.mark.parametrize("unit", list(UNITS))
@@ -552,19 +452,15 @@ def test_bad_arguments_are_refused(change: dict, message: str) -> None:
     ("solver", "n", "gates"),
     [
         ("varpro", 4000, "trained"),
-        ("varpro", 200_000, "frozen"),
-        ("growth", 3000, "trained"),
+        ("growth", 4000, "trained"),
         ("free_knots", 20_000, "trained"),
         ("free_knots", 3000, "frozen"),
         ("newton", 2000, "trained"),
-        ("newton", 6000, "frozen"),
         ("adamw", 10**6, "trained"),
         ("lbfgs", 300_000, "trained"),
     ],
 )
-def test_what_a_solver_has_no_memory_for_is_refused_before_it_starts(
-    solver: str, n: int, gates: Gates
-) -> None:
+def test_what_memory_cannot_hold_is_refused_at_the_door(solver: str, n: int, gates: Gates) -> None:
     """Although the hidden layer itself would fit, or nearly."""
     expected = r"neurons on \d+ points: expected at most 201326592 numbers|from 1 to 20000"
     with pytest.raises(ValueError, match=expected):
@@ -581,18 +477,9 @@ def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
     for where in ("newton.start", "first_order.start", "variable_projection.rows_on_data"):
         monkeypatch.setattr(f"xsquared.training.{where}", begun)
     monkeypatch.setattr("xsquared.training.growth.rows_on_data", begun)
-    size = 10_000 if solver == "varpro" else 20_000
-    data = by_hand(np.zeros((size, 8)), np.zeros(size))
+    data = by_hand(np.zeros((10_000, 8)), np.zeros(10_000))
     with pytest.raises(LookupError, match="has begun"):
         fit(data, "gqu", 128, solver=SOLVERS[solver]())
-
-
-@pytest.mark.parametrize("solver", ["growth", "newton"])
-def test_settings_that_ask_for_more_memory_count(solver: str) -> None:
-    setting = {"growth": {"candidates": 10**7}, "newton": {"elements": 10**9}}[solver]
-    data = by_hand(np.zeros((5000, 1)), np.zeros(5000))
-    with pytest.raises(ValueError, match="50 neurons on 5000 points: expected at most"):
-        fit(data, "glu", 50, solver=solver_from(solver, setting))
 
 
 @pytest.mark.parametrize("data", [None, (LINE.train.x, LINE.train.y), LINE.train, "airfoil"])
@@ -605,13 +492,6 @@ def test_data_that_are_no_dataset_are_refused(data: Any) -> None:
 def test_what_is_no_solver_is_refused(solver: Any) -> None:
     with pytest.raises(TypeError, match=r"expected a solver such as VariableProjection\(\), got "):
         fit(LINE, "glu", 2, solver=solver)
-
-
-@pytest.mark.parametrize("solver", [VariableProjection, Growth])
-def test_a_missing_device_is_refused(solver: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match="torch sees no CUDA device"):
-        solver(device="cuda")
 
 
 @pytest.mark.parametrize("name", list(SOLVERS))
@@ -627,26 +507,95 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
         solver_from(name, {"name": "mine"})
 
 
-@pytest.mark.parametrize("name", list(SOLVERS))
-def test_a_setting_of_another_kind_is_refused_where_a_solver_is_made(name: str) -> None:
-    plain = SOLVERS[name]()
-    kinds = [
-        (field.name, type(field.default).__name__)
-        for field in fields(plain)  # type: ignore[arg-type]
-        if isinstance(field.default, bool | Damping)
-    ]
-    for setting, kind in kinds:
-        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
-            solver_from(name, {setting: "no"})
-        with pytest.raises(ValueError, match=f"^{setting}: expected a {kind}, got 'no'$"):
-            replace(plain, **{setting: "no"})  # type: ignore[type-var]
-    expected = {"newton": 1, "varpro": 1, "free_knots": 1}
-    assert len(kinds) == expected.get(name, 0)
+@pytest.mark.parametrize(
+    ("data", "unit", "solver", "message"),
+    [
+        (by_hand(LINE.train.x, LINE.train.y), "glu", "free_knots", "free_knots .*no target"),
+        (PLANE, "glu", "free_knots", "free_knots .*one variable"),
+        (from_target(PAPER_TARGET), "glu", "free_knots", "free_knots takes unscaled data"),
+        (LINE, "geglu", "free_knots", "free_knots .*gelu"),
+        (LINE, QUARTIC, "free_knots", "up to two factors"),
+    ],
+)
+@pytest.mark.parametrize("gates", BOTH)
+def test_what_a_solver_does_not_implement_is_refused_by_name(
+    data: Dataset, unit: str | Unit, solver: str, message: str, gates: Gates
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        fit(data, unit, 3, solver=FEW[solver], gates=gates)
 
 
-def test_unknown_solvers_and_bad_settings_are_refused() -> None:
-    known = "varpro, growth, free_knots, newton, adamw, lbfgs"
-    with pytest.raises(ValueError, match=f"unknown solver 'sgd'; known are {known}"):
-        solver_from("sgd")
-    with pytest.raises(ValueError, match="max_iterations: expected an integer >= 1, got 0"):
-        solver_from("newton", {"max_iterations": 0})
+def test_widths_of_a_growth_are_checked_at_its_door() -> None:
+    with pytest.raises(ValueError, match=r"widths: expected ascending ones, got \[2, 2\]"):
+        grow(PLANE, "glu", [2, 2])
+    with pytest.raises(TypeError, match=r"expected Growth\(\), the solver that grows, got 'n"):
+        grow(PLANE, "glu", [2], solver="newton")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most"):
+        grow(PLANE, "glu", [1, 10**8])
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings", "message"),
+    [
+        ("sgd", {}, "unknown solver 'sgd'; known are varpro, growth, free_knots, newton, adamw"),
+        ("varpro", {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
+        ("varpro", {"starts": 0}, "starts: expected an integer >= 1, got 0"),
+        ("varpro", {"trial_iterations": True}, "trial_iterations: expected an integer >= 1, got T"),
+        ("varpro", {"ridge": math.nan}, "ridge: expected a finite number >= 0, got nan"),
+        ("varpro", {"sharpest": 0.5}, r"sharpest: expected a finite number >= 1, got 0\.5"),
+        ("varpro", {"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
+        ("growth", {"candidates": 0}, "candidates: expected an integer >= 1, got 0"),
+        ("growth", {"exchanges": -1}, "exchanges: expected an integer >= 0, got -1"),
+        ("growth", {"share": 0}, "share: expected a finite number > 0 and <= 1, got 0"),
+        ("growth", {"moved": 2.0}, "moved: expected a finite number > 0 and <= 1, got 2.0"),
+        ("growth", {"ridges": ()}, "ridges: expected at least one, got none"),
+        ("growth", {"ridges": (1e-3, 0.0)}, "ridges: expected a finite number > 0, got 0"),
+        ("growth", {"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
+        ("free_knots", {"starts": 0}, "starts: expected an integer >= 1, got 0"),
+        ("free_knots", {"max_iterations": -1}, "max_iterations: expected an integer >= 0, got -1"),
+        ("free_knots", {"moves": 1.5}, "moves: expected an integer >= 0, got 1.5"),
+        ("free_knots", {"start": "best"}, "unknown start 'best'; known are density, equidistant"),
+        ("newton", {"max_iterations": 0}, "max_iterations: expected an integer >= 1, got 0"),
+        ("newton", {"joint": "no"}, "joint: expected a bool, got 'no'"),
+        ("newton", {"patience": 0}, "patience: expected an integer >= 1, got 0"),
+        ("newton", {"stall": 0}, "stall: expected a finite number > 0, got 0"),
+        ("adamw", {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
+        ("adamw", {"learning_rate": 0}, "learning_rate: expected a finite number > 0, got 0"),
+        ("adamw", {"records": 0}, "records: expected an integer >= 1, got 0"),
+        ("lbfgs", {"pairs": 0}, "pairs: expected an integer >= 1, got 0"),
+        ("lbfgs", {"inner": None}, "inner: expected an integer >= 1, got None"),
+        ("lbfgs", {"stall": -1.0}, "stall: expected a finite number >= 0, got -1"),
+    ],
+)
+def test_bad_settings_are_refused(solver: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        solver_from(solver, settings)
+
+
+def test_a_missing_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for solver in ("varpro", "growth"):
+        with pytest.raises(ValueError, match="torch sees no CUDA device"):
+            solver_from(solver, {"device": "cuda"})
+
+
+def test_the_defaults_are_the_books() -> None:
+    """What the book's numbers were computed with: another default is another protocol."""
+    assert {name: asdict(solver()) for name, solver in SOLVERS.items()} == {  # type: ignore[call-overload]
+        "varpro": {
+            "max_iterations": 200, "starts": 3, "trial_iterations": 15, "ridge": 0.0,
+            "sharpest": None, "device": "cpu",
+        },
+        "growth": {
+            "candidates": 1024, "few": 64, "share": 0.2, "iterations": 15, "exchanges": 32,
+            "exchanged": 0.2, "max_iterations": 120, "moved": 0.02,
+            "ridges": (1e-2, 1e-4, 1e-6, 1e-8, 1e-10), "device": "cpu",
+        },
+        "free_knots": {
+            "max_iterations": 300, "start": "density", "starts": 2, "moves": 4, "directions": 4,
+            "trial_iterations": 25,
+        },
+        "newton": {"max_iterations": 100, "joint": True, "stall": 1e-7, "patience": 3},
+        "adamw": {"max_iterations": 5000, "learning_rate": 0.02, "records": 200},
+        "lbfgs": {"max_iterations": 2000, "pairs": 50, "inner": 20, "stall": 1e-7},
+    }  # fmt: skip

@@ -12,33 +12,12 @@ from hypothesis import strategies as st
 
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots, neuron_polynomials
-from xsquared.training.frozen_gates import (
-    alternating_gates,
-    fit_frozen,
-    quadrature,
-)
+from xsquared.training.frozen_gates import fit_frozen, quadrature
+from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import to_network
 from xsquared.units import find_unit, predict
 
 UNITS = ["mlp", "glu", "gqu"]
-
-
-@given(st.integers(2, 30), st.floats(-5, 5), st.floats(0.1, 10))
-def test_gates_are_the_papers(n: int, low: float, width: float) -> None:
-    gates = alternating_gates(n, (low, low + width))
-    np.testing.assert_array_equal(gates[:, 0], [(-1.0) ** i for i in range(n)])
-    np.testing.assert_allclose(
-        -gates[:, 1] / gates[:, 0], np.linspace(low, low + width, n), atol=1e-12
-    )
-
-
-def test_a_single_gate_opens_at_the_left_end() -> None:
-    np.testing.assert_array_equal(alternating_gates(1, (-3.0, 2.0)), [[1.0, 3.0]])
-
-
-def test_no_gate_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"n: expected an integer from 1 to .*, got 0"):
-        alternating_gates(0, (-1.0, 1.0))
 
 
 @given(st.lists(st.floats(-2, 3).map(lambda t: round(t, 6)), max_size=6), st.integers(0, 15))
@@ -118,12 +97,3 @@ def test_polynomials_of_the_units_degree(unit: str, power: int, n: int) -> None:
     assert fit.rmse < (1e-2 if unit == "gqu" else 1e-12)
     if n == 2:
         assert fit.rmse < 1e-12
-
-
-def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected a target of one variable, x\\*y has 2"):
-        fit_frozen(target("x*y"), "mlp", 3, 1)
-    with pytest.raises(ValueError, match="n_hidden: expected an integer >= 1, got 0"):
-        fit_frozen(PAPER_TARGET, "mlp", 0, 1)
-    with pytest.raises(ValueError, match="unknown unit 'rnn'"):
-        fit_frozen(PAPER_TARGET, "rnn", 3, 1)

@@ -77,7 +77,7 @@ def test_what_is_explained_in_parts_is_chosen_as_at_once(
     task = unit, homogeneous(x), y, used, pool.joined(used), 15, RIDGE
     whole = insertions(*task)
     assert sorted(whole) == list(range(15))
-    monkeypatch.setattr("xsquared.training.greedy.AT_ONCE", 1)
+    monkeypatch.setattr("xsquared.training.greedy._AT_ONCE", 1)
     assert insertions(*task)[:4] == whole[:4]
 
 

@@ -12,14 +12,13 @@ import pytest
 import torch
 
 from tests.training.test_variable_projection import bent_record, every_record
-from xsquared import Gate, Unit, register
 from xsquared.data.dataset import Dataset, Points
 from xsquared.data.problems import load
 from xsquared.errors import rmse
 from xsquared.training import Growth, fit, grow
 from xsquared.training import growth as module
 from xsquared.training.variable_projection import iterates, last
-from xsquared.units import UNITS, build, predict, set_parameters
+from xsquared.units import UNITS, Unit, build, predict, set_parameters
 
 #: Enough to see every part of the way.
 FEW = Growth(candidates=30, iterations=3, max_iterations=9, exchanges=1)
@@ -147,41 +146,6 @@ def test_frozen_gates_stay_where_they_were_inserted(unit: str) -> None:
 def test_fit_goes_by_halves() -> None:
     alone, *_ = grow(WAVES, "glu", [1, 2, 3, 5], solver=FEW, seed=9)[-1:]
     assert fit(WAVES, "glu", 5, solver=FEW, seed=9).train_rmse == alone.train_rmse
-
-
-def test_a_readers_own_unit_and_gate_grow() -> None:
-    register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
-    register(Unit("quintic", (("U", "u"), ("Q", "q"), ("V", "v")), "relu4"))
-    one, other = grow(WAVES, "quintic", [1, 5], solver=FEW, seed=10)
-    assert other.train_rmse < 0.9 * one.train_rmse
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"candidates": 0}, "candidates: expected an integer >= 1, got 0"),
-        ({"exchanges": -1}, "exchanges: expected an integer >= 0, got -1"),
-        ({"share": 0}, "share: expected a finite number > 0 and <= 1, got 0"),
-        ({"moved": 2.0}, "moved: expected a finite number > 0 and <= 1, got 2.0"),
-        ({"ridges": ()}, "ridges: expected at least one, got none"),
-        ({"ridges": (1e-3, 0.0)}, "ridges: expected a finite number > 0, got 0"),
-        ({"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
-    ],
-)
-def test_bad_settings_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Growth(**settings)
-
-
-def test_bad_widths_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"widths: expected ascending ones, got \[2, 2\]"):
-        grow(WAVES, "glu", [2, 2])
-    with pytest.raises(
-        TypeError, match=r"expected Growth\(\), the solver that grows, got 'newton'"
-    ):
-        grow(WAVES, "glu", [2], solver="newton")
-    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most"):
-        grow(WAVES, "glu", [1, 10**8])
 
 
 def test_a_run_that_overflows_ends_the_list() -> None:

@@ -104,27 +104,8 @@ def test_numbers_that_are_not_finite_are_noticed(bad: float, side: str) -> None:
     (a if side == "matrix" else b)[1] = bad
     with pytest.raises(FloatingPointError, match="not finite"):
         solve(a, b)
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_one_column_that_is_not_finite_is_noticed(bad: float) -> None:
-    a, b = torch.ones(4, 2, dtype=torch.float64), torch.ones(4, dtype=torch.float64)
-    a[:, 1] = bad
     with pytest.raises(FloatingPointError, match="not finite"):
-        solve(a, b)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "shown"),
-    [
-        (torch.ones(4), torch.ones(4), r"\(4,\) and \(4,\)"),
-        (torch.ones(4, 2), torch.ones(3), r"\(4, 2\) and \(3,\)"),
-        (torch.ones(4, 2), torch.ones(4, 1), r"\(4, 2\) and \(4, 1\)"),
-    ],
-)
-def test_shapes_that_do_not_fit_are_refused(a: torch.Tensor, b: torch.Tensor, shown: str) -> None:
-    with pytest.raises(ValueError, match=rf"expected A \(N, m\) and b \(N,\), got {shown}"):
-        solve(a, b)
+        solve_ridge(a, b, 1.0)
 
 
 def augmented(matrix: np.ndarray, right: np.ndarray, ridge: float) -> np.ndarray:
@@ -178,16 +159,6 @@ def test_a_zero_column_gets_no_weight() -> None:
     matrix = torch.tensor([[0.0, 1.0], [0.0, 1.0]], dtype=torch.float64)
     made = solve_ridge(matrix, torch.tensor([1.0, 3.0], dtype=torch.float64), 1e-3)
     np.testing.assert_allclose(made.coefficients, [0, 2])
-
-
-def test_ridge_refuses_what_makes_no_sense() -> None:
-    matrix, right = torch.ones((3, 2), dtype=torch.float64), torch.ones(3, dtype=torch.float64)
-    with pytest.raises(ValueError, match="expected a positive ridge, got 0"):
-        solve_ridge(matrix, right, 0)
-    with pytest.raises(ValueError, match=r"got \(3, 2\) and \(2,\)"):
-        solve_ridge(matrix, right[:2], 1.0)
-    with pytest.raises(FloatingPointError, match="not finite"):
-        solve_ridge(matrix * math.nan, right, 1.0)
 
 
 def test_without_a_ridge_the_reduced_gram_matrix_is_that_of_what_is_left() -> None:

@@ -34,14 +34,6 @@ def test_every_descents_status_is_known(run: type) -> None:
     assert set(get_args(get_type_hints(run)["status"])) <= set(STATUSES)
 
 
-def test_a_solvers_status_is_known() -> None:
-    network = build("mlp", 1, 1)
-    for word in STATUSES:
-        assert Trained(network, word, 0).status == word
-    with pytest.raises(ValueError, match="unknown status 'fine'; known are converged, iterations"):
-        Trained(network, "fine", 0)
-
-
 def test_a_run_that_ended_before_there_was_a_network_has_nothing_to_show() -> None:
     run = Fit(STATUSES["failed"], 0.1, Newton(), 0)
     assert run.network is run.closest is None

@@ -28,13 +28,6 @@ def test_a_single_gate_opens_to_the_right_at_the_left_end() -> None:
     np.testing.assert_array_equal(alternating_gates(1, (-3.0, 2.0)), [[1.0, 3.0]])
 
 
-def test_no_gate_and_no_interval_are_refused() -> None:
-    with pytest.raises(ValueError, match="n: expected an integer from 1 to 10000000, got 0"):
-        alternating_gates(0, (0.0, 1.0))
-    with pytest.raises(ValueError, match="finite a < b"):
-        alternating_gates(3, (1.0, 0.0))
-
-
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_all_but_the_gates_is_drawn(unit: str) -> None:
     network = paper_start(unit, 4, (-1.0, 1.0), drawn(3))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from xsquared.data.dataset import from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
-from xsquared.levenberg_marquardt import Damping
 from xsquared.training import variable_projection as module
 from xsquared.training.variable_projection import (
     ProjectedFit,
@@ -25,7 +24,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
-from xsquared.units import GATES, PAPER_UNITS, UNITS, GatedNetwork, Unit, find_unit, predict
+from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
 
 #: More factors than any unit of the package has.
 QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
@@ -87,7 +86,7 @@ def model_of(
 
 
 def normal_equations(
-    model: module._Model, state: module.State
+    model: module._Model, state: module._State
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Gauss-Newton matrix and gradient that a step is made of."""
     seen = []
@@ -295,8 +294,6 @@ def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None
     solver = VariableProjection(max_iterations=3, sharpest=4.0)
     hinged = solver.train(data, find_unit("mlp"), 4, "trained", 0).network
     assert float(hinged.G.abs().max().detach()) <= 1 + 1e-14
-    with pytest.raises(ValueError, match=r"sharpest: expected a finite number >= 1, got 0\.5"):
-        VariableProjection(sharpest=0.5)
 
 
 @bent_record
@@ -383,70 +380,6 @@ def test_a_single_point_has_hinges_through_it() -> None:
     np.testing.assert_allclose(made.gate @ torch.tensor([2.0, 3.0, 1.0]).double(), 0, atol=1e-15)
 
 
-def test_moving_to_a_device_keeps_the_rows() -> None:
-    x, _ = problem(2, 38)
-    for unit in RECORDS:
-        made = rows(unit, x, 3, 39)
-        moved = made.to("cpu")
-        assert torch.equal(flat(made), flat(moved))
-        assert len(moved.factors) == len(made.factors)
-
-
-class Doubled(GatedNetwork):
-    """Computes something else than the formula."""
-
-    def hidden(self, x: torch.Tensor) -> torch.Tensor:
-        return 2 * super().hidden(x)
-
-
-def test_bad_arguments_are_refused() -> None:
-    x, y = problem(2, 40)
-    mlp, glu, gqu = (UNITS[name] for name in PAPER_UNITS)
-    plain, both = rows(mlp, x, 2, 41), rows(gqu, x, 2, 41)
-    for unit, start, options, message in (
-        (gqu, plain, {}, "a gqu needs rows of 1 factors, got 0"),
-        (glu, both, {}, "a glu needs rows of 0 factors, got 1"),
-        (QUARTIC, both, {}, "a quartic needs rows of 2 factors, got 1"),
-        (mlp, plain, {"max_iterations": -1}, "max_iterations: expected an integer >= 0, got -1"),
-        (mlp, plain, {"ridge": -1}, "ridge: expected a finite number >= 0, got -1"),
-        (mlp, Rows(plain.gate[:, :2]), {}, r"expected rows of 3 entries, got \(2, 2\)"),
-        (Unit("doubled", module=Doubled), plain, {}, "the module of 'doubled' overrides that"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            run(unit, x, y, start, **options)
-    with pytest.raises(ValueError, match="n: expected an integer >= 1, got 0"):
-        rows(mlp, x, 0, 42)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_iterations": 0}, "max_iterations: expected an integer >= 1, got 0"),
-        ({"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
-        ({"starts": 0}, "starts: expected an integer >= 1, got 0"),
-        ({"trial_iterations": True}, "trial_iterations: expected an integer >= 1, got True"),
-        ({"ridge": -1e-9}, "ridge: expected a finite number >= 0, got -1e-09"),
-        ({"ridge": math.nan}, "ridge: expected a finite number >= 0, got nan"),
-        ({"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
-    ],
-)
-def test_bad_settings_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        VariableProjection(**settings)
-
-
-def test_the_settings_are_those_of_the_descent() -> None:
-    x, y = problem(2, 45)
-    unit = UNITS["glu"]
-    start = rows(unit, x, 3, 46)
-    lengths = [
-        run(unit, x, y, start, damping=damping).iterations
-        for damping in (Damping(stall=0.9, patience=1), Damping(most=1e-3), Damping(floor=1e3))
-    ]
-    assert lengths[1:] == [1, 0]
-    assert lengths[0] < run(unit, x, y, start).iterations
-
-
 def test_a_ridge_shrinks_the_weights_that_the_solver_leaves() -> None:
     data = from_target(target("sin(3*x)*y"), points=100)
     sizes = []
@@ -484,17 +417,3 @@ def test_a_loss_that_is_not_finite_is_refused() -> None:
         run(UNITS["mlp"], x, 1e200 * y, rows(UNITS["mlp"], x, 2, 44))
     with pytest.raises(FloatingPointError, match="not finite"):
         run(UNITS["mlp"], x, math.nan * y, rows(UNITS["mlp"], x, 2, 44))
-
-
-def test_the_defaults_are_the_books() -> None:
-    """What the book's numbers were computed with: another default is another protocol."""
-    expected = VariableProjection(max_iterations=200, starts=3, trial_iterations=15, ridge=0.0)
-    assert VariableProjection() == expected
-    x, y = problem(1, 48)
-    start = rows(UNITS["glu"], x, 2, 49)
-    slow = Damping(start=1e6, lowered=1.0, stall=0.0)  # the limit comes before the end
-    plain, named = (
-        last(iterates(UNITS["glu"], x, y, start, damping=slow, **settings))
-        for settings in ({}, {"train_gates": True, "max_iterations": 200, "ridge": 0.0})
-    )
-    assert (plain.iterations, plain.rmse) == (200, named.rmse)

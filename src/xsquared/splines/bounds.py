@@ -228,9 +228,10 @@ def bounds_with_breaks(
         grid = cut.mesh(cells)
         squares, skipped = certified_lower_bounds(least_errors(target, order, grid, longest), last)
         for n, (bound, left_out) in enumerate(zip(np.sqrt(squares / length), skipped, strict=True)):
-            if bound > found[n]:
+            found[n] = max(bound, found[n])
+            if not len(ends[n]):
                 middles = (grid[left_out] + grid[left_out + 1]) / 2
-                found[n], ends[n] = bound, np.concatenate([grid[:1], middles, grid[-1:]])
+                ends[n] = np.concatenate([grid[:1], middles, grid[-1:]])
     return found, ends
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_fit_size, check_integer, check_number
+from xsquared.checks import check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.training.newton import layers, mean_square
 from xsquared.training.result import Gates, Trained
@@ -30,17 +30,10 @@ class FirstOrder(ABC):
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
-        numbers = self.kept * unit.parameter_count(data.dim, n_hidden)
-        check_fit_size(self.name, n_hidden, len(data.train), numbers)
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         letters = tuple(itertools.chain(*layers(network, gates == "trained")))
         return trained(self, network, x, y, letters)
-
-    @property
-    def kept(self) -> int:
-        """Numbers kept for each parameter beyond its gradient and moments."""
-        return 0
 
     @abstractmethod
     def descend(
@@ -114,11 +107,6 @@ class LBFGS(FirstOrder):
             check_integer(name, getattr(self, name), 1)
         check_number("stall", self.stall, least=0)
 
-    @property
-    def kept(self) -> int:
-        """Of each pair both vectors, six times: torch frees and allocates them anew in pieces."""
-        return 12 * min(self.pairs, self.max_iterations)
-
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
     ) -> Iterator[int]:
@@ -146,14 +134,7 @@ class LBFGS(FirstOrder):
 def trained(
     solver: FirstOrder, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
 ) -> Trained:
-    """Train the parameters of some letters of a network in place, on x (N, d) and y (N,).
-
-    Raises:
-        ValueError: an unknown letter, or none.
-    """
-    known = [name for name, _ in network.named_parameters()]
-    if not letters or any(letter not in known for letter in letters):
-        raise ValueError(f"expected letters among {', '.join(known)}, got {list(letters)}")
+    """Train the parameters of some letters of a network in place, on x (N, d) and y (N,)."""
 
     def rmse() -> float:
         with torch.no_grad():

@@ -131,6 +131,8 @@ def grow(
     if not isinstance(solver, Growth):
         raise TypeError(f"expected Growth(), the solver that grows, got {quoted(solver)}")
     widths = check_integers("widths", widths, 1)
+    if sorted(set(widths)) != widths:
+        raise ValueError(f"widths: expected ascending ones, got {widths}")
     record = _checked(data, unit, widths[-1], solver, gates, activation, seed)
     return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
 
@@ -154,14 +156,26 @@ def _checked(
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit, activation)
     check_integer("n_hidden", n_hidden, 1)
-    # What a forward and a backward pass keep, and what a first-order step needs of the parameters;
-    # what else a solver allocates it refuses itself.
-    kept = (4 + 2 * len(record.factors)) * n_hidden * len(data.train)
-    kept += 6 * record.parameter_count(data.dim, n_hidden)
-    check_fit_size("a forward and a backward pass", n_hidden, len(data.train), kept)
+    numbers = _numbers(record, data, n_hidden, solver, gates)
+    check_fit_size(solver.name, n_hidden, len(data.train), numbers)
     check_integer("seed", seed, 0)
     check_choice("gates", gates, get_args(Gates))
     return record
+
+
+def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Gates) -> int:
+    """Numbers that training holds at once, roughly and at most.
+
+    For each point those of a forward and a backward pass, or the columns of a projection, Jacobian
+    and copies. Beside them L-BFGS holds fifty pairs of parameters several times, others matrices.
+    """
+    parameters = unit.parameter_count(data.dim, n_hidden)
+    columns = (4 + 2 * len(unit.factors)) * n_hidden
+    if isinstance(solver, VariableProjection | Growth):
+        columns = 3 * parameters
+    if isinstance(solver, AdamW | LBFGS) or (isinstance(solver, FreeKnots) and gates == "trained"):
+        return columns * len(data.train) + 600 * parameters
+    return columns * len(data.train) + 4 * parameters**2
 
 
 def _run(

@@ -12,11 +12,10 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from xsquared.checks import check_integer
-from xsquared.functions import Target, interval_of
-from xsquared.quadrature import LEAST_NODES, NODES, between
+from xsquared.functions import Target
+from xsquared.quadrature import between
 from xsquared.training.start import alternating_gates
-from xsquared.training.variable_projection import ProjectedFit, Rows, check_room, iterates, last
+from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import Unit, find_unit
 
 
@@ -32,20 +31,9 @@ def fit_frozen(
 ) -> ProjectedFit:
     """The best weights for the paper's frozen gates.
 
-    Args:
-        target: a function of one variable.
-        unit: of the standard formula with a hinged gate.
-        n_hidden: number of neurons, at least 1.
-        max_iterations: for the factors beyond the first; units without them need none.
-
-    Raises:
-        ValueError: several variables, an unknown unit, no neuron, or more than memory should hold.
+    Iterations are for the factors beyond the first; units without them need none.
     """
     record = find_unit(unit)
-    interval_of(target)
-    check_integer("n_hidden", n_hidden, 1)
-    points = max(NODES * n_hidden, LEAST_NODES)
-    check_room("frozen gates", record, points, 1, n_hidden, trains=False, ridge=False)
     gates = alternating_gates(n_hidden, target.domain[0])
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
     factors = []

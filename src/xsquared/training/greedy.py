@@ -23,7 +23,7 @@ from xsquared.units import Unit
 #: Squares of what is left of a column, as a share of the column's, that count as rounding.
 _ROUNDING = 1e-12
 #: Numbers that the products of columns in use and of what stands behind neurons may be, at once.
-AT_ONCE = 2**25
+_AT_ONCE = 2**25
 
 
 def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator) -> Rows:
@@ -73,7 +73,7 @@ def insertions(
     basis = new = _basis(_design(unit, points, rows))
     residual, chosen = y, list[int]()
     while True:
-        for some in new.split(max(AT_ONCE // right.numel(), 1), dim=1):
+        for some in new.split(max(_AT_ONCE // right.numel(), 1), dim=1):
             explained = (_blocks(some, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
             grams -= explained.mT @ explained
         residual = residual - new @ (new.T @ residual)

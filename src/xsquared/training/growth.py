@@ -1,11 +1,7 @@
-"""Growth: networks grown neuron by neuron among the data, refined jointly by variable projection.
+"""Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-Neurons are inserted by the orthogonal greedy algorithm (:mod:`xsquared.training.greedy`); after
-every few of them all gates and factors move together under Levenberg-Marquardt steps. At each width
-asked for, neurons that matter least, or any, are exchanged for new ones as long as that lowers the
-error. Then steps go on until twice as many lower the error by less than 2 per cent, and that is
-what "converged" means here. A width starts from the network of the one before, whose error it keeps
-where all else fails: errors on the training points never rise with the width.
+A width starts from the network of the one before, whose error it keeps where all else fails: errors
+on the training points never rise with the width.
 
 For points not seen, each fit on the way is solved again for its linear weights under a row of
 ridges. The best of all these networks on the validation points is the one to use, filled up by
@@ -14,7 +10,6 @@ neurons without weight where it is narrower.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -25,18 +20,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_fit_size, check_integer, check_integers, check_number
+from xsquared.checks import check_integer, check_number
 from xsquared.data.dataset import Dataset
-from xsquared.training.greedy import AT_ONCE, candidates, insertions, removal_losses
+from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
     check_device,
-    check_room,
     iterates,
     last,
-    require_formula,
     rows_on_data,
     to_network,
 )
@@ -45,7 +38,18 @@ from xsquared.units import Unit
 
 @dataclass(frozen=True)
 class Growth:
-    """Orthogonal greedy insertion and joint refinement, from width to width.
+    """Minimise the mean square error by greedy insertions and joint refinements.
+
+    With the residual r of the network so far and C the columns of a candidate neuron,
+    orthogonalised against those in use, the neuron is inserted that lowers the error most::
+
+        argmax over candidates of  r'C (C'C + ridge)^-1 C'r
+
+    1. A share of the neurons there is inserted (:mod:`xsquared.training.greedy`).
+    2. All gates and factors move together, by steps of variable projection.
+    3. At the width asked for, the neurons that matter least, or any, are exchanged for new ones
+       as long as that lowers the error.
+    4. Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
         candidates: neurons drawn for each group of insertions, of which the best are inserted.
@@ -104,14 +108,8 @@ class Growth:
             What is left at each width, its iterations counted from the first width on.
 
         Raises:
-            ValueError: a unit whose module overrides the formula, or widths that do not ascend.
             FloatingPointError: a number that is not finite in the linear algebra.
         """
-        require_formula(self.name, unit)
-        widths = check_integers("widths", widths, 1)
-        if any(wide <= narrow for narrow, wide in itertools.pairwise(widths)):
-            raise ValueError(f"widths: expected ascending ones, got {widths}")
-        self._check_room(data, unit, widths[-1], trains=gates == "trained")
         task = _Task(self, data, unit, gates == "trained", np.random.default_rng(seed))
         fit = used = task.empty()
         least, total = math.inf, 0
@@ -144,19 +142,6 @@ class Growth:
                 fit.rmse,
                 closest=closest,
             )
-
-    def _check_room(self, data: Dataset, unit: Unit, n: int, *, trains: bool) -> None:
-        """Refuse what the refinement or an insertion would need too much memory for."""
-        points, right = len(data.train), data.dim + 1 if unit.factors else 1
-        check_room(self.name, unit, points, data.dim, n, trains=trains, ridge=True)
-        pool = max(self.candidates, self.few, n)
-        # Candidates and their squares, the basis three times, and products of coordinates; what is
-        # formed at once; what the basis explains of candidates twice, Gram matrices three times.
-        basis = n * right + 1
-        columns = 2 * pool + 3 * basis + right**2
-        numbers = points * columns + min(points * basis * right, AT_ONCE)
-        numbers += pool * right * (2 * basis + 3 * right)
-        check_fit_size(f"{self.name} with {pool} candidates", n, points, numbers)
 
 
 def _error(fit: ProjectedFit) -> float:

@@ -69,20 +69,12 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     return gram
 
 
-def _check_shapes(matrix: Tensor, right: Tensor) -> None:
-    if matrix.ndim != 2 or right.shape != matrix.shape[:1]:
-        shapes = f"{tuple(matrix.shape)} and {tuple(right.shape)}"
-        raise ValueError(f"expected A (N, m) and b (N,), got {shapes}")
-
-
 def solve(matrix: Tensor, right: Tensor) -> Solution:
     """Solve the least-squares problem ``A c = b`` for A (N, m) of any rank and b (N,).
 
     Raises:
-        ValueError: shapes that do not fit.
         FloatingPointError: entries that are not finite.
     """
-    _check_shapes(matrix, right)
     length = torch.linalg.vector_norm(matrix, dim=0)
     if not (torch.isfinite(length).all() and torch.isfinite(right).all()):
         raise FloatingPointError("least squares met a number that is not finite")
@@ -105,12 +97,8 @@ def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
     The last column of A (N, m) is the constant one; the multiple, the ridge, is positive.
 
     Raises:
-        ValueError: shapes that do not fit, or a ridge that is not positive.
         FloatingPointError: entries that are not finite.
     """
-    if not ridge > 0:
-        raise ValueError(f"expected a positive ridge, got {ridge}")
-    _check_shapes(matrix, right)
     gram = gram_matrix(matrix)
     gram.diagonal()[:-1].add_(ridge)
     gradient = matrix.T @ right

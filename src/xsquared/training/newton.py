@@ -1,14 +1,7 @@
 """The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer, full batch.
 
-A layer is a weight and its bias: (D, d), (U, u), (Q, q) or (G, g). One sweep takes one Newton step
-in every trained layer in turn; all parameters together can be a layer as well. A step uses the
-layer's exact Hessian by torch.func, scaled by its diagonal (Jacobi preconditioning) after rows that
-are zero have been eliminated (dead neurons), and is followed by a line search: strong Wolfe, and
-backtracking where that finds nothing.
-
-Two choices are ours, as the paper leaves them open: a Hessian that is not positive definite has its
-eigenvalues replaced by their sizes, so that the step descends, and eigenvalues below a fraction of
-the largest are treated as eliminated rows are.
+A layer is a weight and its bias: (D, d), (U, u), (Q, q) or (G, g); all parameters together can be a
+layer as well.
 
 Reference:
     A. F. Queiruga (2026), section 4.1; Nocedal and Wright, Numerical Optimization, sections 3.4
@@ -29,51 +22,59 @@ import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.checks import check_fit_size, check_integer, check_number, check_settings
+from xsquared.checks import check_integer, check_number, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
+#: Rows of the Hessian, by their diagonals, and eigenvalues of the scaled one that count as zero:
+#: shares of the largest, a hundred times the rounding of a few hundred operations.
+_SINGULAR = _RCOND = 1e-13
+#: Share of the promised decrease that a backtracking step must bring, Nocedal and Wright's value.
+_ARMIJO = 1e-4
+#: Of a step, at most: a billionth of it is left.
+_HALVINGS = 30
+#: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
+_ELEMENTS = 400_000
+
 
 @dataclass(frozen=True)
 class Newton:
-    """Newton's method in the paper's stages: spline weights, gates layer by layer, all at once.
+    """Minimise the mean square error on the training points, in the paper's three stages.
+
+    Stages: spline weights; gates as well; all parameters as one layer. A sweep takes one step in
+    every layer of the stage. With the layer's gradient g and exact Hessian H (torch.func)::
+
+        step = -S abs(S H S)^-1 S g,   S = diag(abs(diag(H)))^-1/2
+
+    Rows of H that are zero (dead neurons) are eliminated before, and eigenvalues that are zero
+    afterwards; abs replaces the others by their sizes, so that the step descends. A line search
+    follows: strong Wolfe, and backtracking where that finds nothing. The paper leaves open what
+    becomes of eigenvalues that are zero or negative; both choices are ours.
 
     Attributes:
         max_iterations: sweeps of a stage.
-        joint: whether the last stage, all parameters as one layer, follows.
-        singular: Hessian rows whose diagonal is below this fraction of the largest are eliminated.
-        rcond: so are eigenvalues of the scaled Hessian below this fraction of the largest.
+        joint: whether the last stage follows.
         stall: a sweep that lowers the loss by less than this fraction counts as no progress.
         patience: sweeps without progress before a stage stops.
-        armijo: share of the promised decrease that a backtracking step must bring.
-        halvings: of a step, at most.
-        elements: numbers in the arrays of the Hessian columns computed at a time: few enough for a
-            processor's cache.
     """
 
     name: ClassVar[str] = "newton"
     max_iterations: int = 100
     joint: bool = True
-    singular: float = 1e-13
-    rcond: float = 1e-13
     stall: float = 1e-7
     patience: int = 3
-    armijo: float = 1e-4
-    halvings: int = 30
-    elements: int = 400_000
 
     def __post_init__(self) -> None:
-        check_settings(self)
-        for name in ("max_iterations", "patience", "halvings", "elements"):
+        if not isinstance(self.joint, bool):
+            raise ValueError(f"joint: expected a bool, got {quoted(self.joint)}")
+        for name in ("max_iterations", "patience"):
             check_integer(name, getattr(self, name), 1)
-        for name in ("singular", "rcond", "stall", "armijo"):
-            check_number(name, getattr(self, name), above=0)
+        check_number("stall", self.stall, above=0)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
-        self._check_room(data, unit, n_hidden, joint=gates == "trained" and self.joint)
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         stages = [layers(network, train_gates=False)]
@@ -82,17 +83,6 @@ class Newton:
             if self.joint:
                 stages.append((tuple(itertools.chain(*stages[-1])),))
         return newton(network, x, y, stages, self)
-
-    def _check_room(self, data: Dataset, unit: Unit, n_hidden: int, *, joint: bool) -> None:
-        """Refuse a layer whose Hessian would need too much memory."""
-        layer = max(n_hidden + 1, (data.dim + 1) * n_hidden)
-        if joint:
-            layer = unit.parameter_count(data.dim, n_hidden)
-        one = len(data.train) * n_hidden
-        at_a_time = min(max(self.elements, one), layer * one)
-        # While columns are computed, what torch keeps of them; then the copies of eigh.
-        columns = (16 + 8 * len(unit.factors)) * at_a_time + 3 * layer**2
-        check_fit_size(self.name, n_hidden, len(data.train), max(columns, 8 * layer**2))
 
 
 def layers(network: GatedNetwork, train_gates: bool) -> tuple[tuple[str, ...], ...]:
@@ -115,12 +105,7 @@ def newton(
     Returns:
         The network, with the status of the last stage: ``"stalled"`` where no line search found the
         descent that a layer's quadratic model promised. The history has a record a sweep.
-
-    Raises:
-        ValueError: a stage without a layer.
     """
-    if not stages or not all(stages):
-        raise ValueError("expected at least one layer to train in every stage, got none")
     start_time, total = time.perf_counter(), 0
     losses = [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"
@@ -165,11 +150,11 @@ def gradient_and_hessian(
     return gradient(theta).detach().numpy(), hessian.detach().numpy()
 
 
-def newton_direction(gradient: np.ndarray, hessian: np.ndarray, settings: Newton) -> np.ndarray:
+def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
     direction = np.zeros_like(gradient)
     diagonal = np.abs(np.diag(hessian))
-    kept = diagonal > settings.singular * diagonal.max(initial=0.0)
+    kept = diagonal > _SINGULAR * diagonal.max(initial=0.0)
     if not kept.any():
         return direction
     scale = 1 / np.sqrt(diagonal[kept])
@@ -177,7 +162,7 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray, settings: Newton
     values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
     sizes = np.abs(values)
     inverse = np.zeros_like(sizes)
-    sound = sizes > settings.rcond * sizes.max()
+    sound = sizes > _RCOND * sizes.max()
     inverse[sound] = 1 / sizes[sound]
     projected = vectors.T @ (scale * gradient[kept])
     direction[kept] = -scale * (vectors @ (inverse * projected))
@@ -205,13 +190,13 @@ def _step(
         return torch.mean((output[:, 0] - y) ** 2)
 
     theta = torch.cat([p.detach().reshape(-1) for p in parameters])
-    columns = max(1, settings.elements // (len(x) * network.n_hidden))
+    columns = max(1, _ELEMENTS // (len(x) * network.n_hidden))
     gradient, hessian = gradient_and_hessian(loss, theta, columns)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
         return "stuck"
-    direction = newton_direction(gradient, hessian, settings)
+    direction = newton_direction(gradient, hessian)
     origin = theta.numpy()
-    length = _line_search(loss, origin, gradient, direction, settings)
+    length = _line_search(loss, origin, gradient, direction)
     if length == 0.0:
         promised = -float(gradient @ direction) / 2
         now = float(mean_square(network, x, y).detach())
@@ -228,7 +213,6 @@ def _line_search(
     origin: np.ndarray,
     gradient: np.ndarray,
     direction: np.ndarray,
-    settings: Newton,
 ) -> float:
     """Step length by strong Wolfe, else by backtracking; 0 where neither lowers the loss."""
     derivative = torch.func.grad(loss)
@@ -251,8 +235,8 @@ def _line_search(
     if found is not None and value_at(origin + found * direction) < before:
         return float(found)
     length = 1.0
-    for _ in range(settings.halvings):
-        if value_at(origin + length * direction) < before + settings.armijo * length * slope:
+    for _ in range(_HALVINGS):
+        if value_at(origin + length * direction) < before + _ARMIJO * length * slope:
             return length
         length /= 2
     return 0.0

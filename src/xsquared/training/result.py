@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from xsquared.checks import check_choice
 from xsquared.data.dataset import Dataset
 from xsquared.units import GatedNetwork, Unit
 
@@ -78,9 +77,6 @@ class Trained:
             points; empty where there is no single descent to follow.
         closest: the network with the least training error, where that is another one, as the solver
             chose on validation points.
-
-    Raises:
-        ValueError: an unknown status.
     """
 
     network: GatedNetwork
@@ -90,9 +86,6 @@ class Trained:
     history: np.ndarray = field(default_factory=_no_history)
     closest: GatedNetwork | None = None
 
-    def __post_init__(self) -> None:
-        check_choice("status", self.status, STATUSES)
-
 
 class Solver(Protocol):
     """An optimiser with its settings: a frozen dataclass whose fields they are."""
@@ -101,11 +94,7 @@ class Solver(Protocol):
     name: ClassVar[str]
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train a network of one output.
-
-        Raises:
-            ValueError: data, a unit or a gate that this solver does not implement, by name.
-        """
+        """Train a network of one output; a ValueError names what the solver does not implement."""
 
 
 @dataclass(frozen=True, eq=False)

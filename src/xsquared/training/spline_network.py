@@ -1,16 +1,11 @@
-"""Networks of n neurons from splines with free knots: the solver for one dimension (ours).
+"""Free knots: networks of n neurons from the best splines of one variable (ours).
 
-Local fits start from knots of the asymptotically optimal density and from jittered copies of them.
-Then knots that are better spent elsewhere move: the one whose two cells have the least error goes
-to the middle of the worst cell, and the fit runs again, as long as that pays.
-
-Of n neurons with p affine factors all hinges may lie inside. The network then has n + 1 cells, more
-than which no network of n neurons has, but no neuron is left for the polynomial behind all gates,
-which has to be constant. In which directions the gates open decides how much that costs, in general
-next to nothing: :func:`xsquared.training.directions.best_directions`. Where it costs more than a
-cell would, splines on n cells are fitted as well: one neuron's gate is open everywhere, and carries
-the polynomial of one cell, the anchor, from which the other gates open away. For p = 2 that needs
-an anchor whose cubic has real roots, and else two neurons and n - 1 cells.
+Of n neurons with p affine factors all n hinges may lie inside the domain: n + 1 cells, the most
+that n neurons can have. No neuron is then left for the polynomial behind all gates, which has to be
+constant; in which directions the gates open decides what that costs
+(:func:`xsquared.training.directions.best_directions`), in general next to nothing. The alternative
+has n cells: one gate is open everywhere and carries the polynomial of one cell, the anchor, from
+which the other gates open away. A GQU needs an anchor whose cubic has real roots, or n - 1 cells.
 
 References:
     Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
@@ -25,7 +20,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import check_choice, check_integer, check_settings
+from xsquared.checks import check_choice, check_integer
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
@@ -41,7 +36,6 @@ from xsquared.training.variable_projection import (
     Rows,
     iterates,
     last,
-    require_formula,
     rows_on_data,
     to_network,
 )
@@ -77,18 +71,29 @@ Start = Literal["density", "equidistant", "random"]
 
 @dataclass(frozen=True)
 class FreeKnots:
-    """Minimise the integral of the squared error of a target of one variable.
+    """Minimise the integral of the squared error of a target f of one variable.
+
+    Over knots t and splines s of the unit's space, with the constraints of its neurons::
+
+        min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
+
+    1. Knots start at equal shares of the integral of abs(f^(k))**(2/(2k + 1)), which is optimal as
+       n grows (k the unit's order), and at jittered copies.
+    2. For given knots the best s is a banded linear problem; Levenberg-Marquardt steps move knots.
+    3. At each optimum the best directions of n gates are chosen, and the fit goes on under them.
+    4. The knot between the two cells of least error moves into the worst cell, while that pays.
+    5. Up to eight neurons: random knots too, gates away from an anchor, and for the GQU networks
+       whose slope jumps at the hinges.
+    6. The best spline becomes a network by formula; its forward pass is what is judged.
 
     Attributes:
         max_iterations: of each local fit.
-        start: knots of the asymptotically optimal ``"density"``, ``"equidistant"`` ones, which are
-            the paper's, or ``"random"``: cells of the optimal density stretched by factors from a
-            gamma distribution whose standard deviation is half its mean.
-        starts: local fits that are compared; the first from the start as it is unless that is
-            random, the others with every knot jittered.
-        moves: most knots moved to better places.
-        directions: how many choices of the gates' directions are fitted, with all hinges inside;
-            with 0 all gates but one open away from an anchor.
+        start: ``"density"`` as above, ``"equidistant"`` knots, which are the paper's, or
+            ``"random"``: cells of the density stretched by factors from a gamma distribution of
+            mean 4 and deviation 2.
+        starts: local fits that are compared: the start itself, unless random, and jittered ones.
+        moves: most knots moved (4.).
+        directions: choices of directions that are fitted (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
     """
 
@@ -101,7 +106,6 @@ class FreeKnots:
     trial_iterations: int = 25
 
     def __post_init__(self) -> None:
-        check_settings(self)
         for name in ("max_iterations", "moves", "directions"):
             check_integer(name, getattr(self, name), 0)
         for name in ("starts", "trial_iterations"):
@@ -109,12 +113,7 @@ class FreeKnots:
         check_choice("start", self.start, get_args(Start))
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train; with frozen gates the other weights only, which stay on equidistant knots.
-
-        Raises:
-            ValueError: data without a target of one variable or scaled, a unit or gate that this
-                solver does not implement.
-        """
+        """Train; frozen gates stay on equidistant knots. Data need a target, unscaled."""
         target = data.target
         if target is None or data.dim != 1:
             raise ValueError(
@@ -125,7 +124,6 @@ class FreeKnots:
             raise ValueError(
                 f"free_knots takes unscaled data, such as sampled(target): {data.name}"
             )
-        require_formula(self.name, unit)
         space(unit)
         if gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
@@ -140,11 +138,7 @@ class FreeKnots:
     def on_target(
         self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
     ) -> SplineNetwork:
-        """Train all parameters of n neurons, for the error over the target's whole domain.
-
-        Arguments and errors as for :meth:`spline`, n_hidden in place of n_cells.
-        """
-        check_integer("n_hidden", n_hidden, 1)
+        """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         order = space(record).degree + 1
         made: list[SplineNetwork] = []
@@ -275,19 +269,7 @@ class FreeKnots:
     def spline(
         self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
     ) -> FreeKnotSpline:
-        """The best spline found; its iterations are those of all starts and moves.
-
-        Args:
-            target: a function of one variable.
-            unit: whose space.
-            n_cells: at least 1.
-            seed: of the randomness, at least 0.
-
-        Raises:
-            ValueError: as for
-                :func:`xsquared.splines.density.equidistributed_knots`, or a unit
-                that :func:`xsquared.units.space` refuses.
-        """
+        """The best spline of the unit's space found, with iterations of all starts and moves."""
         fits = self._optima(target, unit, n_cells, seed)
         best = min(fits, key=lambda fit: fit.rmse)
         return replace(best, iterations=sum(fit.iterations for fit in fits))
@@ -325,7 +307,6 @@ class FreeKnots:
 
     def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
         """The starts, each (n_cells + 1,)."""
-        check_integer("seed", seed, 0)
         a, b = target.domain[0]
         plain = equidistributed_knots(target, space(unit), n_cells)
         if self.start == "equidistant":

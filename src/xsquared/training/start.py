@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from xsquared.checks import check_integer
 from xsquared.data.dataset import Dataset
-from xsquared.functions import check_box
 from xsquared.geometry import spline_gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
@@ -16,13 +14,9 @@ def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
     """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
 
     A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
-
-    Raises:
-        ValueError: fewer than one gate or a bad interval.
     """
-    ((a, _),) = check_box(domain, 1)
-    if check_integer("n", n, 1, 10**7) == 1:
-        return np.array([[1.0, -a]])
+    if n == 1:
+        return np.array([[1.0, -domain[0]]])
     weights, biases = spline_gates(n, domain, "alternating")
     return np.column_stack([weights[:, 0], biases])
 
@@ -30,11 +24,7 @@ def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
 def paper_start(
     unit: str | Unit, n: int, domain: tuple[float, float], generator: torch.Generator
 ) -> GatedNetwork:
-    """The paper's start in one dimension (section 4.1): these gates, other weights standard normal.
-
-    Raises:
-        ValueError: an unknown unit, fewer than one gate or a bad interval.
-    """
+    """The paper's start on a line (section 4.1): these gates, other weights standard normal."""
     network = build(unit, 1, n, generator=generator)
     gates = alternating_gates(n, domain)
     set_parameters(network, G=gates[:, :1], g=gates[:, 1])

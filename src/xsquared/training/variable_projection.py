@@ -1,21 +1,9 @@
 """Variable projection for gated units in any dimension (ours).
 
-A unit with one output is linear in everything but its gates: without factors in D and d, with one
-factor in V = D * U and d. Further factors multiply, so all but one stay nonlinear beside the gate;
-they are true affine factors, hence the roots of every neuron's polynomial are real, as in the unit.
-For fixed nonlinear rows the best linear weights are those of a least-squares problem (the
-projection); the rows are stepped by Levenberg-Marquardt with Kaufman's Jacobian, which drops the
-term that vanishes with the residual. Hinges of gates that are powers and zeros of factors don't
-change with a row's length, so these rows are kept at unit length.
-
-With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and (N, p): there
-is no array of size N p p, nor of size N m p. The step is solved from the damped Gauss-Newton matrix
-of the reduced problem, scaled to a unit diagonal: the damping bounds its condition, and where a
-step leads is judged by the loss alone, which comes of least squares on the features themselves.
-
-A ridge, where asked for, is a multiple of the linear weights' sum of squares, bias left out. With
-rows of unit length and standardised points it has the same meaning at every width. A very small one
-keeps wide networks from weights that cancel on neurons with few points.
+A neuron's nonlinear parameters are its rows: that of the gate, and of all factors but one. A row of
+a gate that is a power, or of a factor, is kept at unit length, as its length changes no hinge and
+no zero. With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and
+(N, p): none has N p p or N m p numbers.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
@@ -36,13 +24,11 @@ from torch import Tensor
 
 from xsquared.checks import (
     check_choice,
-    check_fit_size,
     check_integer,
     check_number,
-    check_settings,
 )
 from xsquared.data.dataset import Dataset
-from xsquared.levenberg_marquardt import DAMPING, Damping, descend
+from xsquared.levenberg_marquardt import DAMPING, descend
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.result import Gates, Trained
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
@@ -99,16 +85,27 @@ class ProjectedFit:
 
 @dataclass(frozen=True)
 class VariableProjection:
-    """Variable projection on the training points, from hinges placed among the data.
+    """Minimise the mean square error on the training points, from hinges placed among the data.
+
+    A unit is linear in some parameters c (D and d; with a factor V = D * U and d) for given rows r
+    of gates and further factors, y ~ A(r) c, so the c are eliminated::
+
+        min_r loss(r),  loss(r) = min_c norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
+
+    1. Rows are drawn: directions uniform on the sphere, hinges between two training points.
+    2. c is solved by least squares on the features A(r) themselves, of whatever rank.
+    3. r takes a Levenberg-Marquardt step with Kaufman's Jacobian: J = P dA/dr c, where P takes away
+       what A explains. The damped matrix J'J is scaled to a unit diagonal.
+    4. The best of several starts goes on after a few iterations.
 
     Attributes:
         max_iterations: Levenberg-Marquardt iterations of the best start.
         starts: random starts that compete; with frozen gates there is one.
         trial_iterations: iterations of each start before the best goes on.
-        ridge: multiple of the linear weights' sum of squares added to the mean square error.
+        ridge: as above; a very small one keeps wide networks from weights that cancel on neurons
+            with few points.
         sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
             start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
-        damping: how the damping moves, and when a descent ends.
         device: ``"cpu"`` or ``"cuda"``.
     """
 
@@ -118,11 +115,9 @@ class VariableProjection:
     trial_iterations: int = 15
     ridge: float = 0.0
     sharpest: float | None = None
-    damping: Damping = DAMPING
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        check_settings(self)
         for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_number("ridge", self.ridge, least=0)
@@ -131,14 +126,8 @@ class VariableProjection:
         check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train; units of the standard formula with any gate will do.
-
-        Raises:
-            ValueError: a unit whose module overrides the formula, or no CUDA device.
-        """
-        require_formula(self.name, unit)
-        trains, size = gates == "trained", (len(data.train), data.dim, n_hidden)
-        check_room(self.name, unit, *size, trains=trains, ridge=self.ridge > 0)
+        """Train a unit with any gate."""
+        trains = gates == "trained"
         x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
         run = partial(
@@ -149,7 +138,6 @@ class VariableProjection:
             train_gates=trains,
             ridge=self.ridge,
             sharpest=self.sharpest,
-            damping=self.damping,
         )
         first = min(self.trial_iterations, self.max_iterations)
         starts = (
@@ -171,32 +159,6 @@ class VariableProjection:
                 rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
             )
         return rows.to(self.device)
-
-
-def require_formula(solver: str, unit: Unit) -> None:
-    """Refuse, by a ValueError, a unit that computes something else than a solver's formula."""
-    if not unit.is_standard:
-        raise ValueError(
-            f"{solver} solves for the weights of d + D (gate * factors); the module of "
-            f"{unit.name!r} overrides that: train it with newton, adamw or lbfgs"
-        )
-
-
-def check_room(
-    solver: str, unit: Unit, points: int, dim: int, n: int, *, trains: bool, ridge: bool
-) -> None:
-    """Refuse, by a ValueError, a problem of more numbers than a fit may hold.
-
-    Counted at the peak: of the linear problem's matrix itself, scaled and factored, or twice that
-    where its rank is deficient for want of points; of the Jacobian what the projection takes away
-    and leaves, too, unless Cholesky's factor spares that, for six matrices of the linear weights;
-    four Gauss-Newton matrices.
-    """
-    linear = n * (dim + 1 if unit.factors else 1) + 1
-    nonlinear = n * (dim + 1) * (int(trains) + max(len(unit.factors) - 1, 0))
-    columns = (3 if points >= linear else 6) * linear + (1 if ridge else 3) * nonlinear + 4 * n
-    square = 4 * nonlinear**2 + (6 * linear**2 if ridge else 0)
-    check_fit_size(solver, n, points, points * columns + square)
 
 
 def check_device(device: str) -> None:
@@ -236,7 +198,6 @@ def iterates(
     max_iterations: int = 200,
     ridge: float = 0.0,
     sharpest: float | None = None,
-    damping: Damping = DAMPING,
 ) -> Iterator[ProjectedFit]:
     """Variable projection from given rows, one fit after the other; stop taking to stop early.
 
@@ -248,27 +209,16 @@ def iterates(
         weights: (N,) quadrature weights with sum 1; equal ones where None.
         train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0; this and the others else as in :class:`VariableProjection`.
+        max_iterations: at least 0; this, ridge and sharpest as in :class:`VariableProjection`.
         ridge: as there.
         sharpest: as there, of every step's rows.
-        damping: as there.
 
     Yields:
         As :func:`xsquared.levenberg_marquardt.descend`.
 
     Raises:
-        ValueError: a unit with a formula of its own, or rows that do not fit.
         FloatingPointError: the loss is not finite at the start.
     """
-    require_formula("variable projection", unit)
-    check_integer("max_iterations", max_iterations, 0)
-    check_number("ridge", ridge, least=0)
-    count = max(len(unit.factors) - 1, 0)
-    if len(start.factors) != count:
-        raise ValueError(f"a {unit.name} needs rows of {count} factors, got {len(start.factors)}")
-    for rows in (start.gate, *start.factors):
-        if rows.shape != (len(start.gate), x.shape[1] + 1):
-            raise ValueError(f"expected rows of {x.shape[1] + 1} entries, got {tuple(rows.shape)}")
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
     model = _Model(
@@ -277,8 +227,8 @@ def iterates(
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
-    limit = max_iterations if train_gates or count else 0
-    for point, iterations, status in descend(state, model.linearise, limit, damping):
+    limit = max_iterations if train_gates or start.factors else 0
+    for point, iterations, status in descend(state, model.linearise, limit, DAMPING):
         rmse = float(torch.linalg.vector_norm(point.residual))
         yield ProjectedFit(point.rows, point.solution.coefficients, rmse, iterations, status)
 
@@ -307,9 +257,8 @@ def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generat
     A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
     from the data, in its middle half. Through a point itself, rounding would decide whether the
     gate is open there, and the runs of two machines would part at the first step. Factors but
-    the first are drawn in the same way. Points x are (N, d); no neuron is a ValueError.
+    the first are drawn in the same way. Points x are (N, d).
     """
-    check_integer("n", n, 1)
 
     def draw() -> Tensor:
         direction = generator.standard_normal((n, x.shape[1]))
@@ -370,7 +319,7 @@ class _Model:
         return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
 
     def slopes(self, state: _State) -> Tensor:
-        """Derivatives (N, n) of the gates by what they are a function of; relu's are Boolean."""
+        """Derivatives (N, n) of the gates by z = G x + g; those of relu are Boolean."""
         gate = self.unit.gate
         if gate.hinged and gate.degree == 1:
             return state.gates > 0

@@ -1,0 +1,107 @@
+"""The package installed, outside a checkout: README's Python, committed rows, every chapter."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from xsquared_book.project import Project, find_project, read_source
+
+PROJECT: Project = find_project(Path(__file__))
+#: What `[book]` and `[cluster]` add, and no other dependency needs.
+EXTRAS = (
+    "bs4 dask distributed docutils imagesize jupyter_book jupytext myst_nb nbclient "
+    "nbformat papermill playwright pybtex sphinx sphinx_book_theme yaml"
+)
+RUN = """
+import importlib.abc, json, pathlib, sys
+
+class Missing(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for path in sys.argv[2:]:
+    for source in json.loads(pathlib.Path(path).read_text()):
+        shell.run_cell(source).raise_error()
+    shell.reset()
+    import matplotlib.pyplot
+    matplotlib.pyplot.close("all")
+import xsquared
+print(xsquared.__file__)
+"""
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an environment with this package installed from a copy of its files.
+
+    What it depends on is that of the environment at hand: nothing is downloaded.
+    """
+    folder = tmp_path_factory.mktemp("installed")
+    for name in ("src", "results"):
+        shutil.copytree(PROJECT.root / name, folder / "copy" / name)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(PROJECT.root / name, folder / "copy" / name)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
+    made = folder / "venv" / "bin" / "python"
+    install = ["-m", "pip", "--python", str(made), "install", "--quiet", "--no-deps"]
+    install += ["--no-build-isolation", str(folder / "copy")]
+    subprocess.run([sys.executable, *install], check=True, cwd=folder)
+    shutil.rmtree(folder / "copy")
+    return made
+
+
+def run_cells(python: Path, folder: Path, notebooks: dict[str, list[str]]) -> None:
+    """Run notebooks' code one after the other, in a folder that is no checkout."""
+    paths = [folder / f"{name}.json" for name in notebooks]
+    for path, cells in zip(paths, notebooks.values(), strict=True):
+        path.write_text(json.dumps(cells))
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [python, "-c", RUN, EXTRAS, *paths],
+        cwd=folder,
+        env=kept | {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert str(python.parents[1]) in done.stdout.splitlines()[-1]
+
+
+def cells_of(source: Path) -> list[str]:
+    """The code of a chapter, which is that of the notebook for download."""
+    return [cell.source for cell in read_source(source).cells if cell.cell_type == "code"]
+
+
+@pytest.mark.slow
+def test_rows_and_readme_run(python: Path, tmp_path: Path) -> None:
+    mine = "price,a,b\n" + "".join(f"{k * k % 17},{k % 5},{k % 7}\n" for k in range(60))
+    (tmp_path / "mine.csv").write_text(mine)
+    readme = (PROJECT.root / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    committed = (
+        "from xsquared_studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
+    )
+    run_cells(python, tmp_path, {"readme": [*blocks, committed]})
+
+
+@pytest.mark.slow
+def test_every_downloaded_notebook_runs(python: Path, tmp_path: Path) -> None:
+    sources = {source.stem: cells_of(source) for source in PROJECT.sources()}
+    run_cells(python, tmp_path, sources)
+    assert not list(tmp_path.glob("*.sqlite")), "committed rows suffice"
