@@ -337,12 +337,7 @@ def study(
 
 
 def _check_output(path: Path, formats: Collection[str]) -> None:
-    """Refuse what cannot be written, or should not be, before any work is done.
-
-    Raises:
-        ValueError: a format that is not known, or something other than a regular file.
-        OSError: naming the path and the reason.
-    """
+    """Refuse what cannot be written, or should not be, before any work is done."""
     if path.suffix.removeprefix(".") not in formats:
         known = ", ".join(f".{name}" for name in sorted(formats))
         raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")
