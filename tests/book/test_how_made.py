@@ -117,7 +117,7 @@ class TestInTheBrowser:
 
     def test_a_note_opens_by_keys_and_leads_to_its_cell(self, reader: Reader) -> None:
         page = reader.open("chapters/08_real_data.html", 390, "dark")
-        note = page.locator("details.xs-made", has_text="How Table 8.2 was made")
+        note = page.locator("details.xs-made", has_text="How Table 8.3 was made")
         assert not note.locator("ul").is_visible()
         note.locator("summary").focus()
         page.keyboard.press("Enter")
@@ -130,8 +130,8 @@ class TestInTheBrowser:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/08_real_data.html#cell-16")
-        assert page.locator("#cell-16 #tab-table1").count() == 1
+        page.wait_for_url("**/08_real_data.html#cell-18")
+        assert page.locator("#cell-18 #tab-table1").count() == 1
         assert reader.complaints == reader.outside == []
 
     def test_the_notebook_that_a_note_names_is_there(self, site: Path) -> None:

@@ -47,13 +47,9 @@ CASES: dict[str, dict[str, Any]] = {
         "jobs": 1,
     },
     "07_higher_dimensions": {
-        "problems": ["witch"],
-        "widths": [2, 3],
         "seeds": 2,
-        "beside": ["runge"],
+        "compared_widths": [8],
         "surface_width": 2,
-        "smooth_widths": [2],
-        "smooth_seeds": 2,
         "jobs": 1,
     },
     "09_gelu_series": {

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from xsquared.slopes import Slope, fit_slope
 from xsquared.units import parameter_count
-from xsquared_book.papers.figures import paper_points
+from xsquared_book.papers.figures import draw_paper_points, paper_points
 from xsquared_book.papers.ledger import ledger
 from xsquared_book.papers.table1 import table1_slopes
 from xsquared_studies.scaling import Scaling
@@ -52,6 +53,16 @@ def test_every_curve_is_positive_and_ascending() -> None:
 def test_curves_that_the_paper_lacks(curve: tuple[str, str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paper_points(*curve)
+
+
+def test_points_are_drawn_against_parameters_over_their_scale() -> None:
+    _, ax = plt.subplots()
+    draw_paper_points({"sine": ax}, "6", {"sine": 0.5})
+    for line, unit in zip(ax.lines, ("mlp", "glu"), strict=True):
+        n, errors = paper_points("6", "sine", unit)
+        assert line.get_xdata()[0] == parameter_count(unit, 2, int(n[0]))
+        np.testing.assert_array_equal(line.get_ydata(), 2 * errors)
+    plt.close()
 
 
 def scaling(factor: float) -> Scaling:

@@ -1,8 +1,8 @@
 """The regression problems of section 4.3 of the gated-units paper, by name.
 
 Planar targets on [-1, 1]^2, Friedman's three functions (scikit-learn's generators, no noise),
-Airfoil Self-Noise and California Housing, whose file runs county by county: its first 2,000 rows,
-the paper's, are a few counties and no sample of it.
+Airfoil Self-Noise and California Housing. The file of the latter runs county by county: its first
+rows are a few counties and no sample of it.
 
 References:
     Friedman, Ann. Statist. 19 (1991), for problem 1; Breiman, Machine Learning 24 (1996), for the
