@@ -11,7 +11,7 @@ Modules import :mod:`xsquared` and, of this package, those named before them:
 ``speedrun``.
 """
 
-from xsquared_studies.committed import results_of, rows
+from xsquared_studies.committed import rows
 from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import fingerprint
 from xsquared_studies.store import Store, StoreError
@@ -28,7 +28,6 @@ __all__ = [
     "Trial",
     "export",
     "fingerprint",
-    "results_of",
     "rows",
     "run_sweep",
     "to_frame",

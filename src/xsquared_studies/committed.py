@@ -85,26 +85,6 @@ def rows(
     return found.iloc[order].reset_index(drop=True)
 
 
-def results_of(name: str, trials: Iterable[Trial], jobs: int = 1) -> tuple[Result, ...]:
-    """Rows of a study as results, with a trial's networks as values by width or seed."""
-    wanted = list(trials)
-    found = {str(key): part for key, part in rows(name, wanted, jobs).groupby("key")}
-    return tuple(_result(trial, found[trial.key]) for trial in wanted)
-
-
-def _result(trial: Trial, part: pd.DataFrame) -> Result:
-    last = part.iloc[-1]
-    values = {str(key): value for key, value in last.items() if value == value}
-    for _, row in part.iterrows():
-        if "author_rmse" in row:
-            values |= {f"train_{row['n']}": row["train_rmse"], f"test_{row['n']}": row["test_rmse"]}
-        if "mse" in row:
-            values[f"mse_{row['seed']}"] = row["mse"]
-    early = part[part["status"] != "converged"]["n"].astype(str)
-    values["unconverged"] = " ".join(early)
-    return Result(trial, "", str(last["status"]), "", float(last["seconds"]), "", "", values)
-
-
 def read(name: str) -> pd.DataFrame:
     """The committed rows of a study; none where they were never written."""
     table = _folder() / f"{name}.csv"
