@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -23,11 +22,9 @@ from xsquared.checks import (
     check_integer,
     check_integers,
     check_number,
-    check_settings,
     check_size,
     quoted,
 )
-from xsquared.levenberg_marquardt import DAMPING, Damping
 
 
 def test_a_known_name_passes() -> None:
@@ -173,23 +170,6 @@ def test_sizes_are_refused_from_a_gibibyte_on() -> None:
     check_size("grid", MOST_NUMBERS)
     with pytest.raises(ValueError, match=r"^grid: expected at most 134217728 numbers, got 2 x 99"):
         check_size("grid", 2, 99 * 10**6)
-
-
-@dataclass(frozen=True)
-class Settings:
-    inner: bool = True
-    damping: Damping = DAMPING
-    count: int = 3
-
-
-def test_settings_are_of_their_kind() -> None:
-    check_settings(Settings())
-    check_settings(Settings(inner=False, damping=Damping(start=1.0), count="left to others"))  # type: ignore[arg-type]
-    for value in ("no", 0, 1, None, np.True_):
-        with pytest.raises(ValueError, match=r"^inner: expected a bool, got"):
-            check_settings(Settings(inner=value))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"^damping: expected a Damping, got 3$"):
-        check_settings(Settings(damping=3))  # type: ignore[arg-type]
 
 
 def test_a_fit_is_refused_by_its_arrays_together() -> None:

@@ -10,7 +10,6 @@ import math
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
 
 import numpy as np
 
@@ -152,21 +151,6 @@ def _parts(values: object) -> Iterator[object]:
             yield from _parts(value)
     else:
         yield values
-
-
-def check_settings(settings: object) -> None:
-    """Refuse settings of another kind than their defaults, where these are bools or records.
-
-    Args:
-        settings: a dataclass, as it is made: call this in its ``__post_init__``.
-
-    Raises:
-        ValueError: such a setting, named with its kind.
-    """
-    for setting in fields(settings):  # type: ignore[arg-type]
-        kind, value = type(setting.default), getattr(settings, setting.name)
-        if (kind is bool or is_dataclass(kind)) and not isinstance(value, kind):
-            raise ValueError(f"{setting.name}: expected a {kind.__name__}, got {quoted(value)}")
 
 
 def check_size(name: str, *shape: int) -> None:
