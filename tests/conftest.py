@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -22,7 +23,7 @@ __all__ = ["small_project"]  # the fixture, for every test
 @pytest.fixture(autouse=True)
 def registered_units() -> Iterator[None]:
     """What a test registers is gone after it."""
-    registries = xsquared.units._GATES, xsquared.units._UNITS
+    registries: tuple[dict[str, Any], ...] = (xsquared.units._GATES, xsquared.units._UNITS)
     before = [dict(registry) for registry in registries]
     yield
     for registry, kept in zip(registries, before, strict=True):
@@ -40,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[PROOFS] = {}
 
 
-PROOFS = pytest.StashKey[dict[str, dict]]()
+PROOFS = pytest.StashKey[dict[str, dict[str, Any]]]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -61,7 +62,7 @@ class Recorder:
         if report.when != "call" and report.outcome == "passed":
             return
         proofs = self.config.stash[PROOFS]
-        properties = dict(report.user_properties)
+        properties: dict[str, Any] = {str(k): v for k, v in report.user_properties}
         if (key := properties.get("proves")) is None:
             return
         row = proofs.setdefault(key, {"tests": {}, "checks": 0, "as_printed": None})

@@ -34,7 +34,7 @@ Metadata = tuple[Version, list[Requirement]]
 
 def locked() -> dict[str, Version]:
     """Every package that is pinned for this Python, and its version."""
-    pins = {}
+    pins = dict[str, Version]()
     for requirement in map(Requirement, LOCK_LINES):
         if requirement.marker is None or requirement.marker.evaluate():
             (pin,) = requirement.specifier

@@ -5,8 +5,11 @@ addEventListener("DOMContentLoaded", () => {
 });
 
 // What is wider than its place scrolls in its own box. Such a box is a tab stop, so that keys scroll it; no other is.
-// Until its end is reached it fades out there, as nothing else says that it goes on.
-const fade = (box) => box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+// Until its end is reached it fades out there, as nothing else says that it goes on; but no formula in a sentence does.
+const fade = (box) => {
+  const left = box.scrollWidth - box.scrollLeft - box.clientWidth;
+  box.classList.toggle("goes-on", left > 1 && !box.matches("span.math"));
+};
 const scrolls = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const wide = target.scrollWidth > target.clientWidth + 1;
@@ -17,7 +20,8 @@ const scrolls = new ResizeObserver((entries) => {
 });
 addEventListener("load", async () => {
   await window.MathJax?.startup?.promise;
-  const boxes = ".math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container, .xs-graph-box";
+  await document.fonts.ready; // before, formulas have other widths
+  const boxes = "div.math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container, .xs-graph-box";
   for (const box of document.querySelectorAll(boxes)) {
     scrolls.observe(box);
     box.addEventListener("scroll", () => fade(box), { passive: true });

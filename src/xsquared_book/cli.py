@@ -226,6 +226,7 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--points", type=_COUNT, help="Training points (default: all, or the split's).")
 @click.option("--seeds", type=_COUNT, default=1, help="Runs per unit and width.")
 @click.option("--out", type=_FILE, default="results.parquet", help="As .parquet or .csv.")
+@click.option("--retry-failed", is_flag=True, help="Run trials again that failed.")
 @_where
 def sweep(
     target: str | None,
@@ -241,6 +242,7 @@ def sweep(
     split: Literal["paper", "held-out"] | None,
     seeds: int,
     out: Path,
+    retry_failed: bool,
     jobs: int,
     scheduler: str,
     **same: Any,
@@ -290,7 +292,7 @@ def sweep(
         for seed in range(seeds)
     ]
     store = out.with_suffix(".sqlite")
-    report = run_sweep(trials, run_trial, store, jobs, scheduler)
+    report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
     export(report.results, out)
     print(report)
     print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
@@ -335,12 +337,7 @@ def study(
 
 
 def _check_output(path: Path, formats: Collection[str]) -> None:
-    """Refuse what cannot be written, or should not be, before any work is done.
-
-    Raises:
-        ValueError: a format that is not known, or something other than a regular file.
-        OSError: naming the path and the reason.
-    """
+    """Refuse what cannot be written, or should not be, before any work is done."""
     if path.suffix.removeprefix(".") not in formats:
         known = ", ".join(f".{name}" for name in sorted(formats))
         raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")

@@ -110,9 +110,6 @@ def compare(
         only: names of chapters; all that were run where empty.
         revision: of git, whose chapters are on record.
         book: compare the chapters as they stand in ``book/chapters``, not the runs.
-
-    Raises:
-        BookError: no such run or chapter, no git, or no revision that holds the chapter.
     """
     folder = project.chapters if book else project.runs
     there = sorted(path.stem for path in folder.glob("*.ipynb"))

@@ -86,7 +86,7 @@ def rests_on(codes: Sequence[str], place: int, first: int) -> tuple[dict[str, st
         str(call.args[0].value)
         for call in called
         if isinstance(call.func, ast.Name)
-        and call.func.id in ("rows", "committed_rows")
+        and call.func.id in ("rows", "results_of")
         and isinstance(call.args[0], ast.Constant)
     }
     return parameters, sorted(studies)

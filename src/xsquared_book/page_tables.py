@@ -111,11 +111,8 @@ def table_cell(project: Project, asked: str) -> str:
         project: the checkout.
         asked: the table's name, its row's headers and the column's, as in
             ``"tab-slopes:mlp,slope"``.
-
-    Raises:
-        BookError: no such table or cell, or several of one name.
     """
-    name, _, place = asked.partition(":")
+    name, _, place = " ".join(asked.split()).partition(":")
     tables: dict[str, dict[str, str]] = {}
     for chapter in sorted(project.chapters.glob("*.ipynb")):
         tables |= _cells(chapter, chapter.stat().st_mtime_ns)

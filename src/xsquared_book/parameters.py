@@ -25,11 +25,7 @@ _LONGEST = 10**5
 
 
 def parameter_defaults(source: Path) -> dict[str, str]:
-    """The parameters that a notebook declares and their defaults, as source text.
-
-    Raises:
-        BookError: the notebook cannot be read, or its parameters cell is no Python.
-    """
+    """The parameters that a notebook declares and their defaults, as source text."""
     return assignments(read_source(source), "parameters", source.name)
 
 
@@ -40,9 +36,6 @@ def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[st
         notebook: of a chapter or of a run.
         tag: ``"parameters"``, or papermill's ``"injected-parameters"`` of a run with other values.
         name: of the file, for the error.
-
-    Raises:
-        BookError: such a cell is no Python.
     """
     assigned = {}
     for cell in notebook.cells:
@@ -64,9 +57,6 @@ def parameter_value(text: str) -> Any:
     """What a chapter assigns: a literal, or a list of a range; tuples become lists.
 
     Nothing is executed, as the text may stem from another revision.
-
-    Raises:
-        BookError: anything else.
     """
     try:
         match ast.parse(text, mode="eval").body:
@@ -86,10 +76,6 @@ def fitting_value(name: str, value: Any, default: str) -> Any:
 
     The default is what the chapter assigns, a literal or a list of a range. Whole numbers are
     sizes, but for a parameter named ``seed``.
-
-    Raises:
-        BookError: another kind than the default's, an empty list in place of one with entries, or a
-            size so far above the default's that a machine's memory might not hold what it sizes.
     """
     expected = parameter_value(default)
     plain = _as_lists(value)

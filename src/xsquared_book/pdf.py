@@ -120,9 +120,6 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
     Args:
         html: the folder that holds ``index.html``.
         code: whether code that the site hides at first is printed.
-
-    Raises:
-        BookError: playwright or Chromium is missing, or a part of a page is wider than the paper.
     """
     browser = shutil.which("chromium") or shutil.which("chromium-browser")
     try:

@@ -22,6 +22,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import FillBetweenPolyCollection
+from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -42,7 +43,7 @@ _NUMBER = re.compile(r"-?\d+\.\d+")
 #: Clips and markers, whose names depend on digits that are rounded away.
 _NAMED = re.compile(r'<(?:clipPath|path) id="([mp][0-9a-f]{10})"(.*?>)')
 #: How far apart the lengths of one figure may be on two processors, in points; and its numbers.
-_APART, _PARTED = 0.02, 1e-4
+_APART, _PARTED = 0.05, 1e-4
 #: A line's markers, each with the same style.
 _MARKERS = re.compile(
     r'<g((?: (?!style)[\w:-]+="[^"]*")*)>'
@@ -200,7 +201,8 @@ def show_in_notebook() -> None:
     cast(Any, set_matplotlib_formats)()  # none of its own
     formatter = shell.display_formatter
     formatter.mimebundle_formatter.for_type(Figure, bundle)
-    formatter.ipython_display_formatter.for_type(Artist, lambda _: None)
+    for kind in (Artist, Colorbar):
+        formatter.ipython_display_formatter.for_type(kind, lambda _: None)
     formatter.ipython_display_formatter.for_type(Figure, _as_usual)
     for kind in (list, tuple, dict):
         formatter.ipython_display_formatter.for_type(kind, _silent_beside_a_figure)

@@ -67,11 +67,7 @@ class Project:
     readme_figure = _Below("book/_static/convergence.png")
 
     def sources(self) -> list[Path]:
-        """The notebooks of the book, in reading order.
-
-        Raises:
-            BookError: the folder holds none.
-        """
+        """The notebooks of the book, in reading order."""
         found = sorted(self.notebooks.glob("[0-9][0-9]_*.md"))
         if not found:
             raise BookError(f"no notebook NN_topic.md in {self.notebooks}")
@@ -79,11 +75,7 @@ class Project:
 
 
 def find_project(start: Path) -> Project:
-    """The project that ``start`` lies in.
-
-    Raises:
-        BookError: neither ``start`` nor a folder above it holds ``_config.yml`` and ``_toc.yml``.
-    """
+    """The project that ``start`` lies in."""
     for folder in (start, *start.parents):
         if (folder / "_config.yml").is_file() and (folder / "_toc.yml").is_file():
             return Project(folder)
@@ -91,11 +83,7 @@ def find_project(start: Path) -> Project:
 
 
 def read_source(source: Path) -> nbformat.NotebookNode:
-    """A chapter's notebook without outputs.
-
-    Raises:
-        BookError: the text is no MyST notebook, or its header names no kernel.
-    """
+    """A chapter's notebook without outputs."""
     try:
         notebook: nbformat.NotebookNode = jupytext.read(source)
     except Exception as error:  # of jupytext, of its YAML reader and of its Markdown reader
@@ -117,11 +105,7 @@ def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git says of a checkout.
-
-    Raises:
-        BookError: it refuses, or there is none; with its first line.
-    """
+    """What git says of a checkout."""
     words = ["git", "-C", str(root), *arguments]
     try:
         run = subprocess.run(words, capture_output=True, check=True, encoding="utf-8")
@@ -137,9 +121,6 @@ def busy(project: Project) -> Iterator[None]:
 
     The system gives the lock back when its holder ends, however it ends; a process that holds it
     may take it again.
-
-    Raises:
-        BookError: another process holds it.
     """
     project.build.mkdir(parents=True, exist_ok=True)
     try:

@@ -50,11 +50,7 @@ class Proof:
 
 
 def run_proofs(project: Project) -> dict[str, Proof]:
-    """Run every test marked ``proves`` and record the outcomes in ``_build/proofs.json``.
-
-    Raises:
-        BookError: a proof fails, or there are none.
-    """
+    """Run every test marked ``proves`` and record the outcomes in ``_build/proofs.json``."""
     project.build.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-m", "proves", "-p", "no:cacheprovider"]
     command += ["--proofs-to", str(project.proofs)]
@@ -71,11 +67,7 @@ def run_proofs(project: Project) -> dict[str, Proof]:
 
 
 def read_proofs(path: Path) -> dict[str, Proof]:
-    """The proofs recorded in a file written by a test run.
-
-    Raises:
-        BookError: there is no such file.
-    """
+    """The proofs recorded in a file written by a test run."""
     if not path.is_file():
         raise BookError(f"{path} is missing: `xsquared book` runs the proofs that write it")
     record = json.loads(path.read_text(encoding="utf-8"))

@@ -13,11 +13,7 @@ FIGURE_CHAPTER, FIGURE_NAME = "03_constructions", "fig-convergence"
 
 
 def table_in(project: Project) -> str:
-    """The table that stands between the README's markers.
-
-    Raises:
-        BookError: the README lacks the markers.
-    """
+    """The table that stands between the README's markers."""
     text = project.readme.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise BookError(f"{project.readme} lacks the markers {BEGIN} and {END}")
@@ -25,11 +21,7 @@ def table_in(project: Project) -> str:
 
 
 def current_figure(project: Project) -> bytes:
-    """The convergence figure's PNG, from the output of the chapter's cell.
-
-    Raises:
-        BookError: the chapter shows no figure of that name in pixels, which link previews need.
-    """
+    """The convergence figure's PNG, from the output of the chapter's cell."""
     notebook = nbformat.read(project.chapters / f"{FIGURE_CHAPTER}.ipynb", as_version=4)
     for cell in notebook.cells:
         name = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")

@@ -18,9 +18,6 @@ def check_chapters(project: Project) -> None:
     """Refuse chapters that are missing, out of date, not executed, or hold a traceback.
 
     Sphinx renders a notebook with a traceback, or with no outputs at all, without a word.
-
-    Raises:
-        BookError: naming each such chapter.
     """
     problems = []
     for source in project.sources():
@@ -57,9 +54,6 @@ def render(project: Project, destination: Path | None = None) -> Path:
     Returns:
         The folder that holds ``index.html``: ``_build/html`` under the destination, or where that
         is None in the checkout.
-
-    Raises:
-        BookError: a chapter is unfit, or Sphinx warned.
     """
     check_chapters(project)
     out = Project(destination or project.root)

@@ -12,7 +12,6 @@ from typing import Any
 
 import nbformat
 
-from xsquared.checks import check_choice
 from xsquared_book.claim_graph import Node, as_table, draw
 from xsquared_book.papers.claims import WORDS, Sort
 from xsquared_book.papers.coverage import places
@@ -59,10 +58,6 @@ def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]
     Args:
         chapters: the folder of executed notebooks.
         broken: keys of equations and errata whose proof fails.
-
-    Raises:
-        BookError: a chapter settles an unknown claim, one that another chapter has settled or one
-            that the ledger gives to another chapter.
     """
     claims = ledger()
     settled: dict[str, dict[str, Any]] = {}
@@ -88,7 +83,6 @@ def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]
 
 
 def _of_paper(project: Project, paper: str) -> list[Entry]:
-    check_choice("paper", paper, PAPERS)
     broken: frozenset[str] = frozenset()
     if project.proofs.is_file():
         broken = frozenset(
@@ -264,7 +258,6 @@ def protocol_list(_project: Project) -> str:
 
 def coverage_table(_project: Project, paper: str) -> str:
     """A Markdown table: every place of one paper, with its entries or the reason for none."""
-    check_choice("paper", paper, PAPERS)
     rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
     for place in places():
         if place.paper == paper:

@@ -8,7 +8,6 @@ for cores and times are those of the trial alone, and turns whatever a trial rai
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 import platform
 import time
@@ -87,11 +86,7 @@ class Attempt:
 
 
 def attempt(asked: Attempt) -> Result:
-    """Run one trial on one thread; a trial that raises gives a row all the same.
-
-    Raises:
-        RuntimeError: this process has other sources or packages than the one that asked.
-    """
+    """Run one trial on one thread; a trial that raises gives a row all the same."""
     found = fingerprint(asked.run_trial)
     if found != asked.sources:
         raise RuntimeError(
@@ -109,17 +104,15 @@ def attempt(asked: Attempt) -> Result:
             values = checked_values(asked.run_trial(asked.trial))
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
         except (Exception, SystemExit) as error:
-            status = LOST if _ran_out_of_memory(error) else FAILED
+            status = LOST if _may_pass(error) else FAILED
             message = f"{type(error).__name__}: {error}"
     return asked.result(str(status), str(message), time.thread_time() - start, **values)
 
 
-def _ran_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there was no memory, which another time there may be."""
-    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
-        return True
-    said = isinstance(error, RuntimeError | OSError) and NO_MEMORY.search(str(error))
-    return isinstance(error, MemoryError) or bool(said)
+def _may_pass(error: BaseException) -> bool:
+    """Whether another time it may go well: there was no memory, or a file could not be read."""
+    said = isinstance(error, RuntimeError) and NO_MEMORY.search(str(error))
+    return isinstance(error, MemoryError | OSError) or bool(said)
 
 
 def in_this_process(attempts: Iterable[Attempt]) -> Results:

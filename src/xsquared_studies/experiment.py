@@ -11,11 +11,7 @@ from xsquared_studies.trial import NO_MEMORY, Scalar, Trial, file_sum
 
 
 def dataset(trial: Trial) -> Dataset:
-    """What a trial trains on.
-
-    Raises:
-        RuntimeError: a file that is no longer the one that the trial names.
-    """
+    """What a trial trains on."""
     if trial.problem:
         return load(trial.problem, trial.seed, trial.split, trial.points)
     if trial.expression:
@@ -33,10 +29,6 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
     Returns:
         Numbers by name, among them ``parameters``, ``train_rmse`` and ``test_rmse``, and how
         training ended.
-
-    Raises:
-        MemoryError: there is not enough memory.
-        ValueError: what the solver does not know or implement.
     """
     data = dataset(trial)
     done = fit(
@@ -51,11 +43,7 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
 
 
 def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
-    """What :func:`run_trial` returns, of a network that has been trained.
-
-    Raises:
-        MemoryError: training had not enough.
-    """
+    """What :func:`run_trial` returns, of a network that has been trained."""
     status = done.status
     # Python's own MemoryError says nothing.
     if status.word == "failed" and (not done.detail or NO_MEMORY.search(done.detail)):

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from xsquared.checks import check_choice, check_integer, check_integers
 from xsquared.functions import PAPER_TARGET, Target
 from xsquared.training import solver_from
 from xsquared.units import PAPER_UNITS
@@ -67,14 +66,11 @@ def line_trials(
         seeds: of the starts, from 0; the protocol's own number where None.
         target: of one variable.
         budget: by how much iterations, starts and moves of the solver are multiplied.
-
-    Raises:
-        ValueError: an unknown protocol, a width, a number of seeds or a budget below 1.
     """
-    fields, own_seeds, _ = LINE_PROTOCOLS[check_choice("protocol", protocol, LINE_PROTOCOLS)]
+    fields, own_seeds, _ = LINE_PROTOCOLS[protocol]
     settings = dict(fields)
     own = {name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings}
-    if check_integer("budget", budget, 1) > 1:
+    if budget > 1:
         known = vars(solver_from(own["solver"], settings))
         settings |= {name: budget * known[name] for name in _BUDGET if name in known}
     return tuple(
@@ -89,7 +85,7 @@ def line_trials(
             protocol=protocol,
             **own,
         )
-        for n in check_integers("widths", widths, 1)
+        for n in widths
         for unit in PAPER_UNITS
-        for seed in range(check_integer("seeds", own_seeds if seeds is None else seeds, 1))
+        for seed in range(own_seeds if seeds is None else seeds)
     )

@@ -9,6 +9,7 @@ package's modules that store and run trials, which carry results but do not comp
 from __future__ import annotations
 
 import ast
+import dis
 import hashlib
 import importlib
 import json
@@ -20,9 +21,13 @@ from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+
+import numpy as np
+import torch
 
 from xsquared import units
+from xsquared.checks import quoted
 from xsquared.units import Gate, Unit
 
 #: What this process runs was read before or soon after this moment.
@@ -33,7 +38,8 @@ _CARRIERS = tuple(
 )
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 #: Whose functions and classes their names describe, as sources and versions are summed anyway.
-_COMPUTE = ("xsquared", "xsquared_studies", "numpy", "scipy", "torch", "builtins")
+_COMPUTE = {"xsquared", "xsquared_studies", "numpy", "scipy", "torch", *sys.stdlib_module_names}
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
 
 
 @cache
@@ -78,48 +84,88 @@ def own_records(unit: Unit) -> tuple[Gate | Unit, ...]:
 
 
 def identity(sources: str, records: tuple[Gate | Unit, ...]) -> str:
-    """A fingerprint of sources, with that of a reader's own records where a trial uses any."""
+    """A fingerprint of sources, with that of a reader's own records where a trial uses any.
+
+    Raises:
+        ValueError: a record that holds what has no description, as compiled code.
+    """
     if not records:
         return sources
-    text = "\0".join(_described(record, set()) for record in records)
+    text = "\0".join(_described(record, ()) for record in records)
     return f"{sources}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _described(thing: object, seen: set[int]) -> str:
-    """What a record, or a function or class in it, computes: the same text in every process.
+def _described(thing: object, above: tuple[int, ...]) -> str:
+    """What a record, or anything in it, computes: the same text in every process.
 
     Bytecode rather than source, which a notebook's worker process does not have; with the values of
-    the names that it uses. What belongs to packages is described by its name alone.
+    the names that it uses. What belongs to packages is described by its name alone, as their
+    versions are summed anyway.
     """
-    if id(thing) in seen:
+    if id(thing) in above:
         return "above"
     parts: object
     match thing:
-        case type() | FunctionType() if thing.__module__.partition(".")[0] in _COMPUTE:
-            return f"{thing.__module__}.{thing.__qualname__}"
-        case ModuleType():
+        case None | bool() | int() | float() | complex() | str() | bytes():
+            return repr(thing)
+        case np.ndarray():
+            content = hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest()
+            return f"{thing.dtype}{thing.shape}{content}"
+        case torch.Tensor():
+            return f"tensor {_described(thing.detach().cpu().numpy(), above)}"
+        case list() | tuple():
+            return f"({','.join(_described(part, (*above, id(thing))) for part in thing)})"
+        case set() | frozenset():
+            return f"set{sorted(_described(part, above) for part in thing)}"
+        case ModuleType() if _is_summed(thing.__name__):
             return thing.__name__
+        case ModuleType():
+            paths = _reached(thing.__name__, thing.__name__.partition(".")[0]).values()
+            return "\0".join(_code(path.read_text(encoding="utf-8")) for path in paths)
+        case type() | FunctionType() | BuiltinFunctionType() | np.ufunc() if _is_summed(
+            str(getattr(thing, "__module__", ""))
+        ) and isinstance(getattr(thing, "__self__", None), ModuleType | None):
+            return f"{thing.__module__}.{thing.__qualname__}"
+        case MethodType():
+            parts = (thing.__func__, thing.__self__)
         case partial():
             parts = (thing.func, thing.args, thing.keywords)
         case FunctionType():
-            used = {n: thing.__globals__.get(n) for n in thing.__code__.co_names}
+            used = {name: thing.__globals__.get(name) for name in sorted(_names(thing.__code__))}
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
         case CodeType():
             # Of what has a name, the first constant is the docstring or None.
             first = 0 if thing.co_name == "<lambda>" else 1
-            parts = (thing.co_code.hex(), thing.co_names, thing.co_consts[first:])
+            parts = (thing.co_code, thing.co_names, thing.co_consts[first:])
         case type():
             parts = (thing.__bases__, {k: v for k, v in vars(thing).items() if k[:2] != "__"})
         case dict():
             parts = [*thing.items()]
-        case list() | tuple():
-            return f"({','.join(_described(part, seen | {id(thing)}) for part in thing)})"
-        case _ if hasattr(thing, "__dict__") and vars(thing):
+        case torch.nn.Module() if not isinstance(thing, torch.jit.ScriptModule):
+            parts = (type(thing), vars(thing))
+        case Gate() | Unit():
+            parts = vars(thing)
+        case _ if hasattr(thing, "__dict__") and not _is_summed(type(thing).__module__):
             parts = (type(thing), vars(thing))
         case _:
-            return repr(thing)
-    return f"{type(thing).__name__}{_described(parts, seen | {id(thing)})}"
+            raise ValueError(
+                f"results cannot be stored for what computes with {quoted(thing)}: nothing tells "
+                "it from another of its type; write it as a function of numbers and arrays"
+            )
+    return f"{type(thing).__name__}{_described(parts, (*above, id(thing)))}"
+
+
+def _is_summed(module: str) -> bool:
+    """Whether a module's versions or sources are in the fingerprint."""
+    return module.partition(".")[0] in _COMPUTE
+
+
+def _names(code: CodeType) -> set[str]:
+    """The global names that code uses, in functions inside it as well."""
+    loaded = {s.argval for s in dis.get_instructions(code) if s.opname in _GLOBAL}
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return loaded.union(*map(_names, inside))
 
 
 def _code(text: str) -> str:
@@ -133,18 +179,18 @@ def _code(text: str) -> str:
 
 
 def sources(function: Callable[..., object]) -> dict[str, Path]:
-    """The modules that a function reaches, by name, and their files.
-
-    Raises:
-        ValueError: a function that is not found, under its name, in an importable module.
-    """
+    """The modules that a function reaches, by name, and their files."""
     root, name = function.__module__, function.__qualname__
     if root == "__main__" or getattr(importlib.import_module(root), name, None) is not function:
         raise ValueError(
             f"expected a function at the top of an importable module, got {root}.{name}: worker "
             "processes import it by that name"
         )
-    packages = {"xsquared", "xsquared_studies", root.partition(".")[0]}
+    return _reached(root, "xsquared", "xsquared_studies", root.partition(".")[0])
+
+
+def _reached(root: str, *packages: str) -> dict[str, Path]:
+    """The modules of some packages that a module imports, and those that these do, with files."""
     found: dict[str, Path] = {}
     waiting = [root]
     while waiting:
@@ -156,7 +202,7 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
         found[module] = path
         waiting += _imports(module, path)
         waiting += [module.rpartition(".")[0]] if "." in module else []
-    return found
+    return dict(sorted(found.items()))
 
 
 def _source(module: str) -> Path | None:

@@ -12,12 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from xsquared.checks import check_choice, check_integer, check_integers
+from xsquared.checks import check_integer
 from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Split
 from xsquared.data.problems import find_problem
 from xsquared.errors import rmse
@@ -99,28 +100,23 @@ def scaling_trials(
         protocol: a name of :data:`SCALING_PROTOCOLS`.
         units: their names.
         activation: the gate's name; the units' own where empty.
-
-    Raises:
-        ValueError: an unknown problem, unit or protocol, a width below 1, or fewer than two seeds.
     """
-    known = SCALING_PROTOCOLS[check_choice("protocol", protocol, SCALING_PROTOCOLS)]
-    solver, gates, split, settings, _ = known
-    checked = tuple(check_integers("widths", widths, 1))
+    solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
     return [
         Trial(
             unit,
-            max(checked),
+            max(widths),
             name,
             activation=activation,
             solver=solver,
-            settings=(*settings, ("widths", checked)),
+            settings=(*settings, ("widths", tuple(widths))),
             gates=gates,
             split=split,
             points=DEFAULT_POINTS if name == "housing" else None,
             seed=seed,
             protocol=protocol,
         )
-        for seed in range(check_integer("seeds", seeds, 2, 1000))
+        for seed in range(seeds)
         for name in problems
         for unit in units
     ]
@@ -133,16 +129,10 @@ def run_scaling(trial: Trial) -> dict[str, Scalar]:
         For each width what a trial of that network alone would, by names as ``test_rmse[n=4]``; and
         ``author_rmse``, the error where the author's code measures it: on the 44 x 44 points of a
         planar target, else on the training points.
-
-    Raises:
-        MemoryError: there is not enough memory.
-        ValueError: a trial without widths, or what the solver does not know or implement.
     """
     settings = dict(trial.settings)
-    if not isinstance(widths := settings.pop("widths", None), tuple):
-        raise ValueError(f"expected a trial of scaling_trials, got {trial}")
+    sizes: Any = settings.pop("widths")
     data, solver = dataset(trial), solver_from(trial.solver, settings)
-    sizes = check_integers("widths", widths, 1)
     if isinstance(solver, Growth):
         made = grow(data, trial.record, sizes, solver=solver, gates=trial.gates, seed=trial.seed)
     else:

@@ -7,6 +7,7 @@ the same folder takes the space that its rows will need, and gives it back when 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
@@ -16,7 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
-from xsquared_studies.trial import LOST, Result, Trial
+from xsquared_studies.trial import FAILED, LOST, Result, Trial
 
 #: Space kept for a row, and for the journal of a transaction: several times what they take.
 _ROW_BYTES, _JOURNAL_BYTES = 4096, 1 << 16
@@ -64,9 +65,6 @@ class Store:
 
         Returns:
             True, or False if the row of this trial is there already, from another process.
-
-        Raises:
-            StoreError: it could not be written. The rows stored before are as they were.
         """
         with self._open("cannot write a result to", "; the rows in it are safe") as database:
             try:
@@ -77,18 +75,21 @@ class Store:
                 self._ballast.truncate(0)
                 return _insert(database, result)
 
+    def forget_failed(self, trial: Trial, fingerprint: str) -> None:
+        """Drop the row of a trial that failed, so that it is run again."""
+        if self.path.exists():
+            with self._open("cannot write to") as database:
+                failed = "delete from results where key = ? and fingerprint = ? and status = ?"
+                database.execute(failed, (trial.key, fingerprint, FAILED))
+
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
-        """Make sure, before any work, that so many rows can be written; hold their space meanwhile.
-
-        Raises:
-            StoreError: a folder that is missing or read-only, a full disk, a limit on file sizes.
-        """
+        """Make sure, before any work, that so many rows can be written, and hold their space."""
         attempted, so = f"cannot write {rows} results to", "; no trial was started"
         with self._open(attempted, so) as database:
             database.execute(_TABLE)
         # Unnamed from the start: it vanishes with this process, however that ends.
-        with tempfile.TemporaryFile(dir=self.path.parent, buffering=0) as ballast:
+        with tempfile.TemporaryFile(dir=self.path.resolve().parent, buffering=0) as ballast:
             try:
                 block = bytes(1 << 20)
                 while (missing := rows * _ROW_BYTES + _JOURNAL_BYTES - ballast.tell()) > 0:
@@ -109,9 +110,9 @@ class Store:
         with self._open("cannot read results from") as database:
             if not database.execute("pragma table_info(results)").fetchall():
                 return []
-            found = f"select row from results where {condition} order by rowid"
+            found = f"select * from results where {condition} order by rowid"
             try:
-                return [Result.from_row(json.loads(r)) for (r,) in database.execute(found, values)]
+                return [_checked(*row) for row in database.execute(found, values)]
             except (ValueError, TypeError, KeyError) as error:
                 raise StoreError(f"{self.path} holds what is no result: {error}") from error
 
@@ -136,4 +137,17 @@ def _insert(database: sqlite3.Connection, result: Result) -> bool:
         lost = "delete from results where key = ? and fingerprint = ? and status = ?"
         database.execute(lost, (*identity, LOST))
         new = "insert or ignore into results values (?, ?, ?, ?)"
-        return database.execute(new, (*identity, result.status, result.to_json())).rowcount > 0
+        row = (*identity, result.status, result.to_json())
+        return database.execute(new, (*row[:3], f"{_sum(*row)} {row[3]}")).rowcount > 0
+
+
+def _checked(key: str, fingerprint: str, status: str, row: str) -> Result:
+    """The result of a row; ValueError where the row is not the one that was written."""
+    noted, _, text = row.partition(" ")
+    if noted != _sum(key, fingerprint, status, text):
+        raise ValueError(f"the row of trial {key} is not as it was written")
+    return Result.from_row(json.loads(text))
+
+
+def _sum(*row: str) -> str:
+    return hashlib.sha256("\0".join(row).encode()).hexdigest()[:16]

@@ -60,6 +60,7 @@ def run_sweep(
     jobs: int = 1,
     scheduler: str = "",
     progress: bool = True,
+    retry_failed: bool = False,
 ) -> Report:
     """Run what the store does not have; each result is stored the moment it is known.
 
@@ -73,6 +74,7 @@ def run_sweep(
         jobs: trials at a time on this machine; with 1, they run in this process.
         scheduler: address of a Dask scheduler, ``tcp://host:port``, to run them there instead.
         progress: whether to show a bar with the time to finish.
+        retry_failed: whether to run trials again that failed.
 
     Raises:
         ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
@@ -90,6 +92,8 @@ def run_sweep(
     check_integer("jobs", jobs, 1)
     asked = [Attempt.of(run_trial, trial) for trial in wanted]
     store = Store(path)
+    for one in asked if retry_failed else ():
+        store.forget_failed(one.trial, one.identity)
     missing = [one for one in asked if not store.has(one.trial, one.identity)]
     resumed = len(wanted) - len(missing)
     if missing:
@@ -181,11 +185,8 @@ def export(results: Iterable[Result], path: Path | str) -> None:
     Args:
         results: the rows.
         path: ending in ``.parquet`` or ``.csv``.
-
-    Raises:
-        OSError: the file cannot be written.
     """
-    path, frame = Path(path), to_frame(results)
+    path, frame = Path(path).resolve(), to_frame(results)  # where a link points
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         if path.suffix == ".csv":

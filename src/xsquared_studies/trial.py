@@ -137,13 +137,7 @@ class Trial:
 
     @property
     def target(self) -> Target:
-        """The expression as a function.
-
-        Raises:
-            ValueError: the trial has none.
-        """
-        if not self.expression:
-            raise ValueError(f"this trial has no expression: {self}")
+        """The expression as a function."""
         return _target(self.expression, self.domain)
 
     @property
@@ -205,11 +199,7 @@ class Result:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
-        """The result that :meth:`to_json` wrote.
-
-        Raises:
-            ValueError: a row whose trial this version does not know.
-        """
+        """The result that :meth:`to_json` wrote."""
         given = {field.name: row[field.name] for field in fields(cls)}
         described = dict(row["trial"])
         described["settings"] = tuple((name, value) for name, value in described["settings"])
@@ -217,11 +207,7 @@ class Result:
 
 
 def file_sum(path: Path | str) -> str:
-    """The SHA-256 of a file.
-
-    Raises:
-        OSError: naming the file that cannot be read.
-    """
+    """The SHA-256 of a file."""
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except (OSError, ValueError) as error:
@@ -232,10 +218,6 @@ def checked_values(returned: object) -> dict[str, Scalar]:
     """What ``run_trial`` returned as plain numbers and strings by name.
 
     Numpy's and torch's scalars become Python's.
-
-    Raises:
-        TypeError: anything but a mapping from names to scalars.
-        ValueError: a name that a trial or a row already has.
     """
     if not isinstance(returned, Mapping):
         raise TypeError(f"expected a mapping from a trial, got {quoted(returned)}")

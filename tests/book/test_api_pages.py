@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 from docutils import nodes
 from sphinx import addnodes
-from sphinx.ext.napoleon import Config, GoogleDocstring
+from sphinx.ext.napoleon import Config
+from sphinx.ext.napoleon.docstring import GoogleDocstring
 
 from xsquared_book.api_pages import (
     hide_long_values,
@@ -48,7 +51,7 @@ def test_an_index_says_what_each_module_is(small_project: Project, package: str,
 def test_a_constants_text_with_a_colon_is_no_type(what: str) -> None:
     lines = ["Widths: 1 to 50, as the paper has them."]
     keep_whole(None, what, "name", None, None, lines)
-    told = GoogleDocstring(lines, Config(), what=what, name="name").lines()
+    told = GoogleDocstring(lines, cast(Any, Config()), what=what, name="name").lines()
     assert [line for line in told if line] == ["Widths: 1 to 50, as the paper has them."]
     keep_whole(None, "function", "name", None, None, lines := ["Fit: as said."])
     assert lines == ["Fit: as said."]
@@ -58,5 +61,5 @@ def test_long_values_are_hidden_and_short_ones_and_types_are_not() -> None:
     shown = [" = 64", ": dict[str, " + 60 * "a" + "]", " = {" + 60 * "1" + "}"]
     line = addnodes.desc_signature("", "", *(addnodes.desc_annotation(t, t) for t in shown))
     document = nodes.section("", line)
-    hide_long_values(None, document)  # type: ignore[arg-type]
+    hide_long_values(None, document)
     assert [part.astext() for part in line] == shown[:2]

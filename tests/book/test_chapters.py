@@ -9,6 +9,7 @@ import re
 import shlex
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import jupytext
 import nbformat
@@ -296,7 +297,7 @@ def test_contents_list_every_page_once() -> None:
     toc = yaml.safe_load((PROJECT.root / "_toc.yml").read_text())
     listed = [toc["root"]]
 
-    def walk(entries: list[dict]) -> None:
+    def walk(entries: list[dict[str, Any]]) -> None:
         for entry in entries:
             if "file" in entry:  # else a glob: the reference's pages
                 listed.append(entry["file"])

@@ -10,14 +10,15 @@ import pytest
 from tests.site_in_browser import PROJECT
 from xsquared.units import PAPER_UNITS, find_unit
 from xsquared_book import explore
-from xsquared_book.explore import TARGETS, law, read_optima, spline
+from xsquared_book.explore import law, read_optima
+from xsquared_studies.optimal_knots import TARGETS, WIDEST, spline
 
 SCRIPT = PROJECT.book / "_extra" / "explore.js"
 
 
 def test_every_optimum_is_stored_with_its_error() -> None:
     optima = read_optima()
-    assert len(optima) == len(TARGETS) * len(PAPER_UNITS) * explore.WIDEST
+    assert len(optima) == len(TARGETS) * len(PAPER_UNITS) * WIDEST
     for (name, unit, cells), row in optima.iterrows():
         assert len(row.places) == cells - 1
         assert row.rmse == pytest.approx(spline(TARGETS[name], unit, row.places).rmse, rel=1e-5)

@@ -13,7 +13,8 @@ import pytest
 from tests.site_in_browser import IN_BROWSER
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.units import PAPER_UNITS, find_unit
-from xsquared_book.explore import STEP, TARGETS, page_data, read_optima
+from xsquared_book.explore import page_data, read_optima
+from xsquared_studies.optimal_knots import STEP, TARGETS
 
 pytestmark = IN_BROWSER
 LOOKS = [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jupyter_client import KernelManager
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_code_cell
@@ -134,7 +134,8 @@ def run_in(kernel: KernelManager, source: Path, parameters: dict[str, Any]) -> N
     try:
         client.execute()
     finally:
-        client.kc.stop_channels()
+        if client.kc:
+            client.kc.stop_channels()
 
 
 @pytest.mark.slow

@@ -63,7 +63,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     nbformat.write(new_notebook(cells=cells, metadata=kernel), root / "index.ipynb")
     (root / "chapters").mkdir()
     shutil.copy(root / "index.ipynb", root / "chapters")
-    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "html", root, root / "out"]
+    command = [sys.executable, "-m", "sphinx", "-W", "-n", "-q", "-b", "html"]
+    command += [str(root), str(root / "out")]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert run.returncode == 0, run.stderr
     return (root / "out" / "index.html").read_text()

@@ -52,6 +52,12 @@ def curve(factor: float = 1, colour: str = "#2a78b5", pixels: bool = False) -> F
     return fig
 
 
+def remove_legend(fig: Figure) -> None:
+    legend = fig.axes[0].get_legend()
+    assert legend
+    legend.remove()
+
+
 def shown(fig: Figure) -> dict[str, Any]:
     data, metadata = bundle(fig)
     return {"data": data, "metadata": metadata}
@@ -88,7 +94,7 @@ def test_lengths_are_rounded_to_less_than_is_seen() -> None:
     fig = curve()
     (line,) = fig.axes[0].lines
     line.set(marker="", color="#123456")
-    fig.axes[0].get_legend().remove()
+    remove_legend(fig)
     paths = ET.fromstring(as_svg(fig)).findall(".//{*}path")
     (path,) = (path for path in paths if "#123456" in path.get("style", ""))
     numbers = path.attrib["d"].replace("M", "").replace("L", " ").split()
@@ -100,7 +106,7 @@ def test_lengths_are_rounded_to_less_than_is_seen() -> None:
 
 def test_markers_share_their_style() -> None:
     fig = curve()
-    fig.axes[0].get_legend().remove()
+    remove_legend(fig)
     groups = ET.fromstring(as_svg(fig)).findall(".//{*}g")
     (markers,) = (group for group in groups if "fill: #2a78b5" in group.get("style", ""))
     assert len(markers.findall("{*}use")) == len(markers) == len(X)
@@ -228,7 +234,7 @@ def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:
 
 
 def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.MonkeyPatch) -> None:
-    shell = InteractiveShell()
+    shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     show_in_notebook()
 
@@ -237,7 +243,8 @@ def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.Monke
 
     assert told([1, 2]) == "[1, 2]"
     fig, ax = plt.subplots()
-    for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t")):
+    bar = fig.colorbar(ax.scatter(X, X, c=X))
+    for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t"), bar):
         assert told(value) == ""
     assert shell.display_formatter.format(fig)[0].keys() == {"text/plain", SVG}
     assert told(3) == "3"

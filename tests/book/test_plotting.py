@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from xsquared.constructions import CONSTRUCTIONS
 from xsquared.geometry import hinge_segments
@@ -53,6 +55,11 @@ def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
         assert len({marker for _, marker in pairs}) == len(pairs), "and by marker"
 
 
+def drawn(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    """The x and y of a line."""
+    return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+
+
 def luminance(color: str) -> float:
     """Relative luminance of WCAG 2."""
     channels = np.array(mpl.colors.to_rgb(color))
@@ -61,7 +68,7 @@ def luminance(color: str) -> float:
 
 
 @pytest.mark.parametrize("look", [*LOOK.values(), *CONSTRUCTION_LOOK.values()], ids=str)
-def test_lines_stand_out_from_white(look: dict) -> None:
+def test_lines_stand_out_from_white(look: dict[str, Any]) -> None:
     assert 1.05 / (luminance(look["color"]) + 0.05) >= 3.0
 
 
@@ -71,7 +78,7 @@ def test_line_look_drops_the_marker() -> None:
 
 def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
     draw_knots(ax, np.array([0.0, 0.5]))
-    assert [line.get_xdata()[0] for line in ax.lines] == [0.0, 0.5]
+    assert [drawn(line)[0][0] for line in ax.lines] == [0.0, 0.5]
 
 
 def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
@@ -79,8 +86,8 @@ def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
     box = ((-1.0, 1.0), (-2.0, 2.0))
     draw_hinges(ax, network, box)
     hinges = hinge_segments(network, box)
-    drawn = [list(zip(*line.get_data(), strict=True)) for line in ax.lines]
-    assert drawn == [[hinge.start, hinge.end] for hinge in hinges]
+    ends = [list(zip(*drawn(line), strict=True)) for line in ax.lines]
+    assert ends == [[hinge.start, hinge.end] for hinge in hinges]
     assert ax.get_xlim() == (-1.0, 1.0)
 
 
@@ -119,10 +126,10 @@ def test_an_error_plot_has_a_panel_a_problem_and_a_curve_a_unit(errors: pd.DataF
 
 def test_a_curve_is_the_median_of_the_seeds_in_a_band_of_their_range(errors: pd.DataFrame) -> None:
     panels = error_plot(errors)
-    assert panels["kink"].lines[0].get_ydata()[0] == pytest.approx(2e-3)
-    assert panels["sine"].lines[0].get_ydata()[0] == pytest.approx(4e-3), "of the two that ran"
+    assert drawn(panels["kink"].lines[0])[1][0] == pytest.approx(2e-3)
+    assert drawn(panels["sine"].lines[0])[1][0] == pytest.approx(4e-3), "of the two that ran"
     band = panels["kink"].collections[0]
-    heights = band.get_paths()[0].vertices[:, 1]
+    heights = np.asarray(band.get_paths()[0].vertices)[:, 1]
     assert (heights.min(), heights.max()) == pytest.approx((80**-3.0, 6e-3))
     assert not error_plot(errors, y="test_rmse")["kink"].collections, "no range of equal seeds"
     assert not error_plot(errors, spread=False)["kink"].collections
@@ -133,9 +140,9 @@ def test_reference_slopes_stand_below_their_curves_and_say_their_number(
 ) -> None:
     ax = error_plot(errors, facet="", slopes={"glu": -3})[""]
     (line,) = (line for line in ax.lines if line.get_label() == "_slope -3")
-    x, y = np.log(line.get_xdata()), np.log(line.get_ydata())
+    x, y = np.log(drawn(line))
     assert np.polyfit(x, y, 1)[0] == pytest.approx(-3)
-    assert np.all(line.get_ydata() < ax.lines[0].get_ydata()[2:])
+    assert np.all(drawn(line)[1] < drawn(ax.lines[0])[1][2:])
     assert [text.get_text() for text in ax.texts] == ["slope -3"]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import nbformat
 import pytest
 from nbformat.v4 import new_output
@@ -15,7 +17,7 @@ STREAM = new_output("stream", name="stdout", text="4\n")
 TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])
 
 
-def commit(project: Project, *outputs: list) -> None:
+def commit(project: Project, *outputs: list[nbformat.NotebookNode]) -> None:
     """Write chapter 01 as its source is, its first code cells with these outputs."""
     notebook = read_source(project.notebooks / "01_good.md")
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -30,7 +32,9 @@ def test_executed_chapters_pass(small_project: Project) -> None:
 
 
 @pytest.mark.parametrize("call", [check_chapters, render])
-def test_unfit_chapters_are_refused_by_name(small_project: Project, call) -> None:
+def test_unfit_chapters_are_refused_by_name(
+    small_project: Project, call: Callable[[Project], object]
+) -> None:
     with pytest.raises(BookError, match=r"01_good\.ipynb is missing: run `xsquared book --only"):
         call(small_project)
     commit(small_project, [], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -43,8 +44,8 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
     """What is to be known of a page, found out on the first call."""
 
     @functools.cache
-    def visit(name: str) -> dict[str, Any]:
-        found = {"shift on a phone": 0.0}
+    def visit(name: str) -> dict[Any, Any]:
+        found: dict[Any, Any] = {"shift on a phone": 0.0}
         if name in CHAPTERS:  # where formulas are many
             page = reader.open(f"{name}.html", 390)
             found |= {"shift on a phone": page.evaluate("shift"), 390: page.evaluate(LAYOUT)}
@@ -78,7 +79,7 @@ def visit(reader: Reader) -> Callable[[str], dict[str, Any]]:
     return visit
 
 
-Visit = Callable[[str], dict[str, Any]]
+Visit = Callable[[str], dict[Any, Any]]
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -217,6 +218,24 @@ def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
     box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
     page.wait_for_function("box => !box.classList.contains('goes-on')", arg=handle)
     assert handle.evaluate(look) == "none"
+
+
+@pytest.mark.parametrize("name", [CHAPTERS[1], CHAPTERS[11]])
+def test_no_formula_in_a_sentence_fades_where_fonts_are_slow(
+    browser: Any, address: str, name: str
+) -> None:
+    page = browser.new_context().new_page()
+
+    def late(route: Any) -> None:
+        time.sleep(0.2)
+        route.continue_()
+
+    page.route("**/*.woff*", late)
+    page.goto(f"{address}/{name}.html", wait_until="networkidle")
+    page.evaluate("document.fonts.ready")
+    assert page.locator("span.math mjx-container").count() > 20
+    assert page.locator("span.math:is(.goes-on, [tabindex]), span.math [tabindex]").count() == 0
+    page.context.close()
 
 
 @pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import myst_nb
 import numpy as np
@@ -84,7 +85,7 @@ def test_two_levels_of_rows_are_two_header_columns() -> None:
     ],
 )
 def test_bad_tables_are_refused_when_made(
-    frame: pd.DataFrame, name: str, formats: dict, message: str
+    frame: pd.DataFrame, name: str, formats: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Table(frame, "C.", name, formats)
@@ -93,7 +94,8 @@ def test_bad_tables_are_refused_when_made(
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     glued: dict[str, object] = {}
     monkeypatch.setattr(myst_nb, "glue", lambda key, value, **_: glued.update({key: value}))
-    glue_numbers({"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}, 2)
+    numbers: dict[str, Any] = {"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}
+    glue_numbers(numbers, 2)
     assert glued == {"slope": -2.0, "n": 50, "word": "none"}
     assert {type(value) for value in glued.values()} == {float, int, str}
     glue_numbers({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0})
@@ -108,6 +110,8 @@ def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) ->
         ({"a": 0.5}, {"b": 1}, "a: 0.5 has no digits; those of b are set"),
     ],
 )
-def test_what_is_no_number_is_refused(numbers: dict, digits: object, message: str) -> None:
+def test_what_is_no_number_is_refused(
+    numbers: dict[str, Any], digits: object, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         glue_numbers(numbers, digits)  # type: ignore[arg-type]

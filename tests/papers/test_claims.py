@@ -6,6 +6,7 @@ import ast
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -192,7 +193,7 @@ def test_columns_that_no_claim_needs_are_left_out() -> None:
         ({"gu-eq9-constant": True}, "gu-eq9-constant expects a number, got True"),
     ],
 )
-def test_settle_refuses_what_it_cannot_judge(measured: dict, message: str) -> None:
+def test_settle_refuses_what_it_cannot_judge(measured: dict[str, Any], message: str) -> None:
     with pytest.raises(ClaimError, match=message):
         settle(measured)
 

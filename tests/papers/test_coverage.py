@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from xsquared_book.papers import gated_units, gelu_linearization
@@ -80,6 +82,6 @@ def test_what_is_said_is_a_sentence_and_stands_once() -> None:
         ({"entries": ["gu-eq99"]}, r"neither claim, equation nor erratum: \['gu-eq99'\]"),
     ],
 )
-def test_incomplete_places_are_refused(change: dict, message: str) -> None:
+def test_incomplete_places_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ClaimError, match=message):
         Place("gated-units", "Eq. (1)", "Something.", **change)

@@ -55,9 +55,14 @@ def test_a_paper_keeps_its_equations_in_order_and_their_printed_links_apart() ->
 
 
 def test_only_what_is_asked_for_is_derived_and_that_once() -> None:
-    paper, asked = Paper(), []
+    paper, asked = Paper(), list[str]()
     for key in "jk":
-        paper.equation(key, "1", "t")(lambda key=key: asked.append(key) or [("one", "", a, a)])
+
+        def links(key: str = key) -> Links:
+            asked.append(key)
+            yield "one", "", a, a
+
+        paper.equation(key, "1", "t")(links)
     assert paper.derive("k") is paper.derive("k")
     assert asked == ["k"]
     with pytest.raises(ValueError, match="unknown equation 'i'; known are j, k"):

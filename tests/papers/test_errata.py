@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def swept_glu(n: int, increments: Callable[[np.ndarray, np.ndarray], np.ndarray]
     for k, right in enumerate(knots + 1 / n):
         # A neuron that is not there yet has D = 0.
         there = (np.arange(n) < k).astype(float)
-        set_parameters(network, u=u, D=[there])
+        set_parameters(network, u=u, D=there[None])
         (reached,) = predict(network, np.array([right]))
         u[k] = (np.exp(right) - reached) * n - U[k] * right
     set_parameters(network, u=u, D=np.ones((1, n)))
@@ -213,8 +214,11 @@ def test_bmm_operands() -> None:
     torch.testing.assert_close(right, torch.einsum("bdm,bm->bd", w_prime, x_prime))
 
 
+Trained = tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]
+
+
 @pytest.fixture(scope="module")
-def trained() -> tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]:
+def trained() -> Trained:
     """Eight seeds of the paper's networks for 30 epochs, measured at 10 and 30, and test pairs."""
     W, x, y = draw_pairs(2, 500, [[3]])
     run = train(Protocol(), range(8), 480, lambda n: pair_rmse(n, W, x, y), [160, 480])
@@ -222,7 +226,7 @@ def trained() -> tuple[Training, torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.proves("gl-word-unbiased")
-def test_trained_maps_are_biased(trained) -> None:
+def test_trained_maps_are_biased(trained: Trained) -> None:
     """By a test of signs, exact at the level 1/128.
 
     Were every error equally likely to have the other sign, so would the errors of a whole training,
@@ -237,7 +241,7 @@ def test_trained_maps_are_biased(trained) -> None:
 
 
 @pytest.mark.proves("gl-overfitting")
-def test_thirty_epochs_are_better_than_ten_but_not_on_every_pair(trained) -> None:
+def test_thirty_epochs_are_better_than_ten_but_not_on_every_pair(trained: Trained) -> None:
     ten, thirty = (trained[0].measured[step] for step in (160, 480))
     assert ((thirty**2).mean(axis=1) < (ten**2).mean(axis=1)).all()
     # The erratum says one pair in nine: within the 99% interval of the mean over eight trainings.
@@ -304,7 +308,7 @@ def test_friedman_2s_slope_is_printed_differently() -> None:
     ],
 )
 def test_printed_slopes_need_windows(
-    figure: str, problem: str, unit: str, window: tuple, printed: float, over_all: float
+    figure: str, problem: str, unit: str, window: tuple[int, int], printed: float, over_all: float
 ) -> None:
     assert fitted(figure, problem, unit, *window) == pytest.approx(printed, abs=0.006)
     assert fitted(figure, problem, unit) == pytest.approx(over_all, abs=0.006)
@@ -348,7 +352,7 @@ def test_every_slip_has_a_proof_or_names_its_evidence() -> None:
     assert marked <= {slip.key for slip in errata()}
 
 
-def test_repeated_key_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+def test_repeated_key_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     entry = '[[erratum]]\nkey="k"\npaper="gated-units"\nwhere="w"\nprinted="p"\nright="r"\n'
     (tmp_path / "errata.toml").write_text(entry * 2)
     monkeypatch.setattr(module, "files", lambda _: tmp_path)

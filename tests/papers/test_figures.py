@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def scaling(factor: float) -> Scaling:
 
 def test_slopes_by_protocol() -> None:
     found = {("sine", "mlp", split): scaling(2.0) for split in ("paper", "held-out")}
-    slopes = table1_slopes(found, "sine", "mlp")
+    slopes: dict[str, Any] = {**table1_slopes(found, "sine", "mlp")}
     claim = ledger()["gu-table1-sine-mlp"]
     assert {claim.protocol, *claim.alternatives} <= set(slopes)
     assert slopes["training-points-from-16"] == pytest.approx(-1.5)
@@ -81,7 +82,7 @@ def test_windows_reach_as_far_as_their_names_say() -> None:
     found = {name: re.findall(r"\d+", name) for name in slopes if name.startswith("paper-points-")}
     assert sorted(map(len, found.values())) == [0, 1, 1, 2, 2]
     for name, ends in found.items():
-        first, last = (*map(int, ends), *(1, widths[-1])[len(ends) :])
+        first, last = [*map(int, ends), *[1, int(widths[-1])][len(ends) :]]
         kept = (widths >= first) & (widths <= last)
         slope, _ = np.polyfit(np.log(widths[kept]), np.log(errors[kept]), 1)
         assert slopes[name] == pytest.approx(slope), name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,7 @@ RATIO = Claim(*FIELDS, "comparison", "e", "own", "w", at_most=2.0)
         (RATIO, {"at_least": 3.0}, "at_least must not exceed at_most, got 3.0 and 2.0"),
     ],
 )
-def test_bad_claims_are_refused(claim: Claim, change: dict, message: str) -> None:
+def test_bad_claims_are_refused(claim: Claim, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ClaimError, match=message):
         replace(claim, **change)
 

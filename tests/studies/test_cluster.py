@@ -22,7 +22,6 @@ from tests.studies.trainers import (
     RUNS,
     count_runs,
     die_on_seed_0,
-    fail_on_odd_seeds,
     measure,
     measured,
     trials,
@@ -30,7 +29,7 @@ from tests.studies.trainers import (
 )
 from tests.waiting import wait_until
 from xsquared.units import Gate, Unit, build, predict, register
-from xsquared_studies import Store, StoreError, executors, fingerprint, run_sweep
+from xsquared_studies import Store, executors, fingerprint, run_sweep
 from xsquared_studies.trial import Scalar, Trial
 
 ROOT = Path(__file__).parents[2]
@@ -132,16 +131,6 @@ def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: P
     assert len(stored(path)) == 20
 
 
-def test_trials_that_raise_give_rows(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.need_workers(1)
-    path = tmp_path / "rows.sqlite"
-    report = run_sweep(
-        trials(10), fail_on_odd_seeds, path, scheduler=cluster.address, progress=False
-    )
-    assert [row.trial.seed for row in report.failures] == [1, 3, 5, 7, 9]
-    assert report.results[1].message == "ZeroDivisionError: a trainer's own mistake"
-
-
 def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
     path = tmp_path / "rows.sqlite"
     cluster.need_workers(2)
@@ -230,12 +219,6 @@ def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: 
     )
     assert [row.status for row in report.results] == ["lost"]
     assert report.results[0].message.startswith("its worker processes died")
-
-
-def test_a_store_that_cannot_be_written_comes_first(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "rows.sqlite"
-    with pytest.raises(StoreError, match="no trial was started"):
-        run_sweep(trials(2), measure, path, scheduler="tcp://127.0.0.1:1", progress=False)
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(

@@ -113,11 +113,11 @@ def test_what_memory_does_not_hold_is_lost_and_tried_again(
         (RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), "lost"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "lost"),
         (OSError(errno.ENOMEM, ""), "lost"),
-        (OSError(errno.ENOENT, "No such file"), "failed"),
+        (OSError(errno.ENOENT, "No such file"), "lost"),
         (ValueError("expected what fits, not what is out of memory"), "failed"),
     ],
 )
-def test_every_way_to_run_out_of_memory_is_tried_again(
+def test_what_may_go_well_another_time_is_tried_again(
     error: Exception, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run_out(*_: object, **__: object) -> None:

@@ -34,12 +34,3 @@ def test_every_width_to_fifty_is_declared_and_a_budget_names_more_work() -> None
         assert dict(twice.settings) != dict(once.settings)
         assert twice in trials
     assert set(line_trials("trained", [7], 1, target("1/(1 + 9*x**2)"))) <= trials
-
-
-def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown protocol 'gates'; known are"):
-        line_trials("gates", [3])
-    with pytest.raises(ValueError, match="widths: expected an integer >= 1, got 0"):
-        line_trials("frozen", [0])
-    with pytest.raises(ValueError, match="budget: expected an integer >= 1, got 0"):
-        line_trials("frozen", [3], budget=0)

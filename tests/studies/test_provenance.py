@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -172,6 +174,73 @@ def test_records_of_ones_own_are_part_of_a_rows_identity(monkeypatch: pytest.Mon
     monkeypatch.setitem(globals(), "scaled", scaled_again)
     assert record_sums() == before
     assert identity("f", own_records(find_unit("glu"))) == "f"
+
+
+WEIGHTS = np.zeros(3000)
+
+
+class Scaled:
+    """A gate that is an object's method."""
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+    def value(self, z: Tensor) -> Tensor:
+        return self.factor * z
+
+
+def nested(z: Tensor) -> Tensor:
+    """A gate whose constants stand in functions inside it."""
+
+    def inside(z: Tensor) -> Tensor:
+        return (lambda w: SCALE * w)(z)
+
+    return inside(z) + float(WEIGHTS.sum())
+
+
+def test_whatever_a_gate_computes_with_is_part_of_its_identity(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = record_sums(gate=nested)
+    with monkeypatch.context() as other:
+        other.setitem(globals(), "SCALE", 3.0)
+        assert record_sums(gate=nested) != before
+    changed = WEIGHTS.copy()
+    changed[1500] = 1.0
+    with monkeypatch.context() as other:
+        other.setitem(globals(), "WEIGHTS", changed)
+        assert record_sums(gate=nested) != before
+    assert record_sums(gate=nested) == before
+    assert record_sums(gate=Scaled(2.0).value) == record_sums(gate=Scaled(2.0).value)
+    assert record_sums(gate=Scaled(2.0).value) != record_sums(gate=Scaled(3.0).value)
+
+
+def test_a_module_of_ones_own_is_described_by_its_sources(write: Write) -> None:
+    write("trainer", "from lab import helper\n\n\ndef run(z):\n    return helper.FACTOR * z\n")
+    before = record_sums(gate=fresh())
+    assert record_sums(gate=fresh()) == before
+    write("helper", "FACTOR = 3.0\n")
+    assert record_sums(gate=fresh()) != before
+
+
+@pytest.mark.parametrize(
+    ("gate", "identified"),
+    [("torch.tanh", True), ("torch.nn.GELU()", True), ("torch.jit.script(torch.nn.GELU())", False)],
+)
+def test_compiled_gates_have_an_identity_that_lasts_or_are_refused(
+    gate: str, identified: bool
+) -> None:
+    code = (
+        "import torch, warnings\n"
+        "warnings.simplefilter('ignore')\n"
+        "from xsquared.units import Gate\n"
+        "from xsquared_studies.provenance import identity\n"
+        f"try: print(identity('f', (Gate('mine', {gate}),)))\n"
+        "except ValueError as error: print(error)\n"
+    )
+    said = {subprocess.check_output([sys.executable, "-c", code], text=True) for _ in range(2)}
+    assert len(said) == 1 or not identified
+    assert all(line.startswith("f-" if identified else "results cannot be") for line in said)
 
 
 def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,20 +152,3 @@ def test_incomplete_results_are_refused() -> None:
         frame = to_frame([power_law(trials[0]), second])
         with pytest.raises(ValueError, match="sine, mlp: expected the error of every"):
             scalings(frame)
-    single = Trial("mlp", 4, "sine", solver="growth", protocol="held-out")
-    with pytest.raises(ValueError, match="expected a trial of scaling_trials, got sine"):
-        run_scaling(single)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((["spam"], [4], 2), "unknown problem 'spam'"),
-        ((["sine"], [0], 2), "widths"),
-        ((["sine"], [4], 1), "seeds: expected an integer from 2 to 1000, got 1"),
-        ((["sine"], [4], 2, "newton"), "unknown protocol 'newton'; known are held-out"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments: tuple, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        scaling_trials(*arguments)

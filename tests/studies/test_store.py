@@ -36,7 +36,7 @@ def stored(path: Path) -> list[int]:
     """Seeds of the rows of a store that sqlite itself finds whole."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
-        return [json.loads(row)["trial"]["seed"] for (row,) in database.execute(ROWS)]
+        return [json.loads(row[17:])["trial"]["seed"] for (row,) in database.execute(ROWS)]
 
 
 ROWS = "select row from results order by rowid"
@@ -108,13 +108,21 @@ def another_row(path: Path) -> None:
         database.execute("update results set row = '{}'")
 
 
+def one_bit(path: Path) -> None:
+    """A digit of an error becomes another one."""
+    content = path.read_bytes()
+    place = content.index(b'"train_rmse": 0.') + len(b'"train_rmse": 0.')
+    path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
         (text_file, "cannot read results from {}: file is not a database"),
         (half_a_file, "cannot read results from {}: database disk image is malformed"),
-        (another_table, "cannot read results from {}: no such column: row"),
-        (another_row, "{} holds what is no result: 'trial'"),
+        (another_table, "cannot read results from {}: no such column: key"),
+        (another_row, "{} holds what is no result: the row of trial"),
+        (one_bit, "{} holds what is no result: the row of trial"),
     ],
 )
 def test_a_damaged_file_is_named_and_left_alone(

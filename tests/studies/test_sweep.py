@@ -93,6 +93,9 @@ def test_trials_that_raise_give_rows_and_are_listed(tmp_path: Path) -> None:
     again = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False)
     assert again.resumed == 10
     assert len(Store(path).results(report.results[0].fingerprint)) == 11
+    # Unless asked for: one failed otherwise than by raising.
+    asked = run_sweep(trials(11), fail_on_odd_seeds, path, progress=False, retry_failed=True)
+    assert asked.resumed == 11 - 4
 
 
 def rows_of(path: Path) -> list[tuple]:
@@ -102,7 +105,7 @@ def rows_of(path: Path) -> list[tuple]:
     with closing(sqlite3.connect(path, timeout=60)) as database:
         if not database.execute("pragma table_info(results)").fetchall():
             return []
-        found = [json.loads(row) for (row,) in database.execute("select row from results")]
+        found = [json.loads(row[17:]) for (row,) in database.execute("select row from results")]
     return sorted((r["trial"]["seed"], r["status"], sorted(r["values"].items())) for r in found)
 
 
@@ -324,6 +327,13 @@ def test_every_network_of_a_trial_has_a_row() -> None:
     assert list(table.columns[-6:]) == [
         "status", "seconds", "message", "versions", "fingerprint", "key"
     ]  # fmt: skip
+
+
+def test_a_link_to_the_table_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
+    export([result(trials(1)[0])], tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 1
 
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:

@@ -45,19 +45,21 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _WORTH = 1e-6
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
+# In the study `ablation` none of the next eight, halved or zero, moves a median error by one per
+# cent. They rescue single cases, most of them of narrow networks, and keep the values with which
+# the rows of the other studies were made.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
 #: which knots could cross.
 _JITTER = 0.4
-#: The widest network that is searched more closely: its optima are few enough to be found, and a
-#: bad one costs most.
+#: The widest network whose optima are searched more closely.
 _NARROW = 8
 #: Random knots from which a narrow network's directions are tried as well.
 _RANDOM_KNOTS = 16
-#: A narrow network's fits are many: so many iterations of all,
+#: Fits of a narrow network are many: iterations that each of them gets,
 _FIRST_ITERATIONS = 8
-#: ``trial_iterations`` of so many of the best,
+#: the number of best ones that then get ``trial_iterations``,
 _SCREENED = 16
-#: and so many of these to the end.
+#: and the number of best ones of these that go on to the end.
 _AHEAD = 3
 #: The widest GQU for which networks whose slope jumps at the knots compete as well.
 _JUMPS = 3

@@ -160,7 +160,7 @@ class Verdict:
 
 
 def judge(
-    claim: Claim, measured: float | bool | Mapping[str, Measured], note: str = ""
+    claim: Claim, measured: Measured | Mapping[str, Measured], note: str = ""
 ) -> Verdict | None:
     """Compare what was measured with a claim.
 

@@ -44,11 +44,7 @@ class Place:
 
 @cache
 def places() -> tuple[Place, ...]:
-    """Every place, in the papers' order.
-
-    Raises:
-        ClaimError: a place with neither entries nor a reason, with both, or with unknown entries.
-    """
+    """Every place, in the papers' order."""
     text = (files("xsquared_book.papers") / "coverage.toml").read_text(encoding="utf-8")
     table: dict[str, list[dict[str, Any]]] = tomllib.loads(text)
     return tuple(Place(paper, **row) for paper in PAPERS for row in table[paper])

@@ -104,11 +104,7 @@ class Paper:
         return keep
 
     def derive(self, key: str) -> Equation:
-        """One equation; sympy works it out on the first call.
-
-        Raises:
-            ValueError: a key that the paper does not have.
-        """
+        """One equation; sympy works it out on the first call."""
         title, links = self._written[check_choice("equation", key, self._written)]
         if key not in self._derived:
             steps = tuple(Step(n, says, *map(sp.sympify, sides)) for n, says, *sides in links())

@@ -37,11 +37,7 @@ class Erratum:
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """Every slip, in the papers' order.
-
-    Raises:
-        ValueError: two entries share a key.
-    """
+    """Every slip, in the papers' order."""
     text = (files("xsquared_book.papers") / "errata.toml").read_text(encoding="utf-8")
     found = tuple(Erratum(**row) for row in tomllib.loads(text)["erratum"])
     keys = [slip.key for slip in found]

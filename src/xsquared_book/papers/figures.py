@@ -36,9 +36,6 @@ def paper_points(figure: str, problem: str, unit: str) -> tuple[np.ndarray, np.n
     Returns:
         (m,) distinct numbers of neurons, or of a spline's knots, ascending, and (m,) root mean
         square errors; where the paper plots a width twice, their mean, as its own fits take it.
-
-    Raises:
-        ValueError: the paper has no such curve.
     """
     table = _table()
     for column, name in (("figure", figure), ("problem", problem), ("unit", unit)):

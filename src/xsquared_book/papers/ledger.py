@@ -197,12 +197,7 @@ def _worded(value: Any) -> str:
 
 
 def read_ledger(text: str) -> Ledger:
-    """The ledger that a TOML text holds, checked.
-
-    Raises:
-        ClaimError: an entry repeats an id, lacks a field, has wrong thresholds, names a protocol or
-            a key that is not there, or rests on itself.
-    """
+    """The ledger that a TOML text holds, checked."""
     table = tomllib.loads(text)
     protocols = {
         name: _made(Protocol, "protocol", name, {key: _worded(value) for key, value in row.items()})
@@ -256,11 +251,7 @@ def _stored() -> Ledger:
 
 
 def ledger() -> dict[str, Claim]:
-    """Every claim of both papers by its id, in the ledger's order.
-
-    Raises:
-        ClaimError: as in :func:`read_ledger`.
-    """
+    """Every claim of both papers by its id, in the ledger's order."""
     return _stored().claims
 
 
@@ -275,11 +266,7 @@ def all_rests() -> dict[str, tuple[str, ...]]:
 
 
 def foundations(key: str) -> frozenset[str]:
-    """All that a claim, an equation or an erratum rests on, directly or not.
-
-    Raises:
-        ValueError: an unknown key.
-    """
+    """All that a claim, an equation or an erratum rests on, directly or not."""
     rests = _stored().rests
     if not isinstance(key, str) or key not in sources() | rests.keys():
         raise ValueError(f"expected a claim, an equation or an erratum, got {quoted(key)}")

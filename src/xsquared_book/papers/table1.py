@@ -49,9 +49,6 @@ def table1_slopes(
 
     Returns:
         By protocol, the slope; None where the study lacks the problem or the window.
-
-    Raises:
-        ValueError: the paper's figures have no such curve.
     """
     find_unit(unit)
     figure = "7" if problem in ("airfoil", "housing") else "6"
