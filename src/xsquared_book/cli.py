@@ -267,7 +267,7 @@ def sweep(
     on_line, interval = False, domain or (-1.0, 1.0)
     box: tuple[tuple[float, float], ...] = (interval,) if domain else ()
     if not (problem or data):
-        learned["expression"] = (target or "1/(1+cos(pi*x)**2)").strip()
+        learned["expression"] = ("1/(1+cos(pi*x)**2)" if target is None else target).strip()
         made = read_target(learned["expression"], interval)
         on_line, box = made.dim == 1, made.domain
     solver = solver or ("free_knots" if on_line else "growth")

@@ -201,8 +201,8 @@ def show_in_notebook() -> None:
     cast(Any, set_matplotlib_formats)()  # none of its own
     formatter = shell.display_formatter
     formatter.mimebundle_formatter.for_type(Figure, bundle)
-    for kind in (Artist, Colorbar):
-        formatter.ipython_display_formatter.for_type(kind, lambda _: None)
+    for drawn in (Artist, Colorbar):
+        formatter.ipython_display_formatter.for_type(drawn, lambda _: None)
     formatter.ipython_display_formatter.for_type(Figure, _as_usual)
     for kind in (list, tuple, dict):
         formatter.ipython_display_formatter.for_type(kind, _silent_beside_a_figure)

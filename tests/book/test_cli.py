@@ -18,9 +18,7 @@ from xsquared_studies.speedrun import speedrun
 
 
 def test_help_names_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["--help"])
-    assert stop.value.code == 0
+    assert main(["--help"]) == 0
     assert "book" in capsys.readouterr().out
 
 
@@ -44,13 +42,11 @@ def test_outside_a_checkout_one_line_says_so(
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "two"])
 def test_bad_jobs_are_refused(jobs: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["book", "--jobs", jobs])
-    assert stop.value.code == 2
-    assert (
-        f"expected an integer of at least 1 and at most 2147483647, got '{jobs}'"
-        in capsys.readouterr().err
-    )
+    assert main(["book", "--jobs", jobs]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("xsquared book: error: Invalid value for '--jobs': ")
+    assert jobs in error
+    assert error.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -93,20 +89,18 @@ def test_what_was_given_at_length_is_shortened(
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        (["sweep", "--targ", "-x**2"], "unrecognized arguments: --targ -x**2"),
-        (["sweep", "--dom", "-1e-3", "1"], "unrecognized arguments: --dom -1e-3 1"),
-        (["book", "--job", "2"], "unrecognized arguments: --job 2"),
-        (["study", "--al"], "unrecognized arguments: --al"),
-        (["--vers"], "arguments are required: command"),
-        (["x" * 10**5], "xxx' (choose from"),
+        (["sweep", "--targ", "-x**2"], "No such option '--targ'"),
+        (["sweep", "--dom", "-1e-3", "1"], "No such option '--dom'"),
+        (["book", "--job", "2"], "No such option '--job'"),
+        (["study", "--al"], "No such option '--al'"),
+        ([], "Missing command"),
+        (["x" * 10**5], "No such command 'xxx"),
     ],
 )
 def test_options_have_one_name_and_errors_are_short(
     given: list[str], named: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(given)
-    assert stop.value.code == 2
+    assert main(given) == 2
     error = capsys.readouterr().err
     assert named in error
     assert len(error) < 1000
@@ -180,19 +174,20 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(
         (["--widths", "0:4"], "expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
         (["--widths", "9:4"], "got '9:4'"),
         (["--widths", "two"], "got 'two'"),
-        (["--seeds", "0"], "expected an integer of at least 1 and at most 2147483647, got '0'"),
-        (["--gates", "all"], "invalid choice: 'all'"),
-        (["--split", "all"], "invalid choice: 'all'"),
+        (["--seeds", "0"], "0 is not in the range 1<=x<=2147483647"),
+        (["--gates", "all"], "'all' is not one of"),
+        (["--split", "all"], "'all' is not one of"),
         (["--set", "3"], "expected name=value, got '3'"),
-        (["--data", "a.csv", "--problem", "sine"], "not allowed with argument --data"),
+        (
+            ["--data", "a.csv", "--problem", "sine"],
+            "expected one of --target, --problem and --data",
+        ),
     ],
 )
 def test_bad_sweep_arguments_are_refused(
     arguments: list[str], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as stop:
-        main(["sweep", *arguments])
-    assert stop.value.code == 2
+    assert main(["sweep", *arguments]) == 2
     assert expected in capsys.readouterr().err
 
 
