@@ -170,6 +170,8 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     and copies. Beside them L-BFGS holds fifty pairs of parameters several times, others matrices.
     """
     parameters = unit.parameter_count(data.dim, n_hidden)
+    if gates == "frozen":
+        parameters -= (data.dim + 1) * n_hidden
     columns = (4 + 2 * len(unit.factors)) * n_hidden
     if isinstance(solver, VariableProjection | Growth):
         columns = 3 * parameters
