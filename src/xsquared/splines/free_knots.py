@@ -7,15 +7,15 @@ function of the knots, whereas on a fixed grid it has a kink whenever a knot pas
 
 Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
 banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
-damped until its matrix is definite. The second derivatives are exact and cost nothing more: a
-piece's derivatives by its knots, at a fixed point, are polynomials of its own degree, so that they
-need the moments of the error and nothing else of the target. An iteration costs time proportional
-to n.
+damped until its matrix is definite. The second derivatives are exact and cheap: at a fixed point, a
+piece's derivatives by its knots are polynomials of its own degree, so the moments of the error are
+all that they need of the target. An iteration costs time proportional to the number of cells.
 
-Where the directions of the gates are given, the polynomial behind all gates has to be constant
+The directions in which gates open may be given. The spline less what all gates add to it is one
+polynomial, "behind all gates"; no neuron is left to carry it, so it has to be constant
 (:mod:`xsquared.training.directions`). That is a linear condition on the coefficients of a few
-cells, and one multiplier per power eliminates it from the banded system. Multiplied by them, the
-condition's second derivatives belong to Newton's matrix: those of the same polynomials.
+cells, met by one Lagrange multiplier per power. The condition's second derivatives by knots and
+coefficients, times the multipliers, are added to Newton's matrix.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
@@ -52,8 +52,8 @@ from xsquared.splines.spaces import (
 
 #: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
 _MAX_SHRINK = 0.5
-#: No step makes a cell narrower, in shares of the interval: at a jump of the target they would
-#: shrink until rounding ends it.
+#: Least width of a cell, as a share of the interval: at a jump of the target cells would shrink
+#: until rounding stops them.
 _LEAST_WIDTH = 1e-10
 #: How the damping moves in a fit of knots.
 DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
@@ -61,7 +61,7 @@ DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
 
 @cache
 def _rule(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes (q,), weights (q,), powers (q, d + 1) there, and what extrapolates to both ends."""
+    """Nodes (q,), weights (q,), powers at nodes (q, d + 1), matrix (q, 2) extrapolating to ends."""
     xi, weights = gauss_legendre(count)
     least = min(count, 10)
     legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
@@ -79,10 +79,10 @@ class FreeKnotSpline:
         knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
         rmse: root mean square error over the interval, by quadrature.
-        iterations: Levenberg-Marquardt iterations, over all starts.
+        iterations: damped Newton steps, over all starts.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
-        directions: (n - 1,) in which gates at the knots inside open so that no other neuron is
-            needed, 1 to the right and -1 to the left; None where the spline is any of its space.
+        directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
+            left, under the condition above; None where the spline is free of it.
     """
 
     knots: np.ndarray
@@ -115,7 +115,7 @@ def fit_free_knots(
         shape: the space to fit.
         knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
         max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
-        directions: of the gates at the knots inside, if no other neurons are to be needed.
+        directions: (n - 1,) as in :class:`FreeKnotSpline`; None for no condition.
         damping: how the damping moves, and when the fit ends.
 
     Raises:
@@ -143,15 +143,15 @@ def fit_free_knots(
 
 @dataclass(frozen=True)
 class State:
-    """A projected point: knots, the best coefficients for them, what is left of the target.
+    """A projected point: knots, the best coefficients for them, and the error that they leave.
 
     Attributes:
         knots: (n + 1,).
-        local: (n, m) coefficients of the cells.
+        local: (n, m) coefficients in the cells' local bases.
         moments: (n, d + 1) integrals of the error times powers of xi over the cells.
-        jumps: (n - 1,) the error at the knots inside times the jump of the slope.
+        jumps: (n - 1,) error times jump of the slope at inner knots; zero if slopes are continuous.
         multipliers: (d,) of the condition, if there is one.
-        behind: what the condition's cells hold behind all gates, (cells, d, d + 1).
+        behind: (cells, d, d + 1) from a cell's polynomial to its signed share of the condition.
         loss: mean square error.
     """
 
@@ -166,7 +166,7 @@ class State:
 
 @dataclass(frozen=True)
 class Model:
-    """The separable problem; with signs, that combination of the cells has to be constant."""
+    """The problem to project; with signs, cells' polynomials summed with them must be constant."""
 
     target: Target
     shape: Space
@@ -202,7 +202,7 @@ class Model:
         return State(t, local, moments, jumps, multipliers, behind, loss)
 
     def linearise(self, state: State) -> Callable[[float], State | None]:
-        """Newton steps of the knots inside."""
+        """From a damping to the point projected after Newton's step, or None if that is refused."""
         shape, t = self.shape, state.knots
         width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
         basis, derivatives, scale = local_derivatives(shape, width, state.local)
@@ -213,7 +213,7 @@ class Model:
         if self.signs is not None:
             cells = np.flatnonzero(self.signs)
             rows = state.behind @ derivatives[cells].mT
-            # In these cells also what the multipliers make of a polynomial.
+            # In these cells the condition, times its multipliers, adds to the loss.
             functional = state.moments.copy()
             functional[cells] += state.multipliers @ state.behind
         over = scale / width[:, None]
@@ -240,9 +240,8 @@ class Model:
         banded, total = assembled(hessian, gradient, block)
         places = np.arange(n + 1) * block
         inner = places[1:-1]
-        # Damping in units of the cells' widths, as if log widths were the variables, and no less
-        # than a multiple of the largest entry: directions that the projection has emptied stay
-        # bounded.
+        # Damping acts as if log widths were the variables, in shares of the largest diagonal entry:
+        # steps stay bounded also where the loss hardly depends on a knot.
         room = np.minimum(width[:-1], width[1:])
         size = np.max(np.abs(banded[0, inner]) * room**2) / room**2
 

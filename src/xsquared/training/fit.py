@@ -1,4 +1,4 @@
-"""``fit()``: the one door to training; ``grow()``: the same for many widths in one run.
+"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run.
 
 ======================  ========================  ==================================================
 solver                  what it minimises         for
@@ -14,8 +14,8 @@ solver                  what it minimises         for
 ``AdamW``, ``LBFGS``    the same                  every unit; what most readers would train with
 ======================  ========================  ==================================================
 
-Which loss is minimised is the caller's choice, made by naming a solver; data that know their target
-are fitted by their values all the same unless that solver is ``FreeKnots``.
+The solver decides which loss is minimised: only ``FreeKnots`` fits the target itself, the others
+fit the training points.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
 
-#: What a run may raise without being a mistake of the caller.
+#: Errors that end a run and are no mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
 _FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
-#: A forward pass whose error exceeds the promise by more than this share is inexact, unless both
-#: are rounding of values of this relative size.
+#: A network is inexact if its forward pass has an error above the one that the solver promised, by
+#: more than this share of it plus this share of the largest value.
 _MISSED, _ROUNDING = 0.01, 1e-9
 
 
@@ -89,7 +89,7 @@ def fit(
         data: what to train on and to judge by.
         unit: the unit or its name.
         n_hidden: number of neurons, at least 1.
-        solver: with its settings; :class:`VariableProjection` with its own where None.
+        solver: an instance, with its settings; ``VariableProjection()`` where None.
         gates: ``"frozen"`` leaves the gates where they start.
         activation: name of the gate; the unit's own where None.
         seed: of all randomness, at least 0.
@@ -98,9 +98,9 @@ def fit(
         The result. A run that diverges or fails returns one as well, with its status.
 
     Raises:
-        TypeError: data that are no dataset, or a solver that is none.
-        ValueError: an argument that makes no sense, or that the solver does not implement, named
-            with what was expected.
+        TypeError: ``data`` is no dataset, or ``solver`` no solver.
+        ValueError: an argument is out of range, or the solver does not implement it; the message
+            names it and what was expected.
     """
     solver = VariableProjection() if solver is None else solver
     record = _checked(data, unit, n_hidden, solver, gates, activation, seed)
@@ -121,7 +121,7 @@ def grow(
 ) -> list[Fit]:
     """Train one network for each of several ascending widths, each grown from the one before.
 
-    Arguments and errors else as for :func:`fit`, but for the solver, which is :class:`Growth`.
+    Arguments and errors are those of :func:`fit`, except that only :class:`Growth` can solve.
 
     Returns:
         A result for each width, seconds and iterations counted from the start. A run that fails
@@ -146,7 +146,7 @@ def _checked(
     activation: str | None,
     seed: int,
 ) -> Unit:
-    """The unit's record, once all arguments make sense."""
+    """Check all arguments and return the unit's record."""
     if not isinstance(data, Dataset):
         raise TypeError(
             f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
@@ -164,10 +164,10 @@ def _checked(
 
 
 def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Gates) -> int:
-    """Numbers that training holds at once, roughly and at most.
+    """Rough upper bound of the numbers that training holds in memory at once.
 
-    For each point those of a forward and a backward pass, or the columns of a projection, Jacobian
-    and copies. Beside them L-BFGS holds fifty pairs of parameters several times, others matrices.
+    For each point a forward and a backward pass, or the columns of projection, Jacobian and copies;
+    and besides, L-BFGS's fifty pairs of parameter vectors or the other solvers' matrices.
     """
     parameters = unit.parameter_count(data.dim, n_hidden)
     if gates == "frozen":
@@ -183,7 +183,7 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
 def _run(
     data: Dataset, train: Callable[[], Iterable[Trained]], solver: Solver, seed: int
 ) -> list[Fit]:
-    """What a solver leaves, judged; where it fails, a result that says so ends the list."""
+    """Train and judge each network; a failure becomes the last result."""
     start, left, failed = time.perf_counter(), [], []
     try:
         # What overflows shows in the status; numpy need not warn of it as well.
@@ -199,7 +199,7 @@ def _run(
 
 
 def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: int) -> Fit:
-    """The result by the forward passes of the networks that a solver left."""
+    """The result, measured by forward passes of the trained network."""
     closest = trained.network if trained.closest is None else trained.closest
     train = rmse(closest, data.train.x, data.train.y)
     test = data.error(trained.network, data.test)
