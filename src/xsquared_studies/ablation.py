@@ -1,6 +1,6 @@
 """What each part of a trainer is worth: one part at a time is switched off or halved.
 
-Protocol, fixed before the first run. A part is a setting of a solver, or a constant of its module.
+Protocol. A part is a setting of a solver, or a constant of its module.
 Counts and shares are halved, or set to none where the solver works without; tolerances are raised a
 hundredfold; only a default that is off already has no trial. Everything else stays at its default,
 seeds included, so that a case is the same with and without the part.
@@ -17,8 +17,11 @@ and the ratio of seconds. A part whose change moves no median by one per cent is
 goes. The error is that of the integral for free knots, else that on the training points; for growth
 that on held-out points as well.
 
-The rows are those of free knots and variable projection. Growth and Newton's method have not been
-run yet; name them among :data:`MEASURED` to do so.
+Parts, families and the two statistics were fixed before the first run. The cases were cut while it
+ran, for want of time: every fifth target became every tenth, growth and Newton's method got fewer.
+That a 90th percentile counts from a tenth on was added before a row was read. The rows are those of
+free knots and variable projection; growth and Newton's method have not been run: name them among
+:data:`MEASURED` to do so.
 
 A trial names its part in its settings. A part whose name of a value has a dot is a constant of a
 module of :mod:`xsquared.training`; it is replaced while the trial runs.
