@@ -50,12 +50,8 @@ def declared() -> dict[str, list[Requirement]]:
 
 def to_lock() -> list[Requirement]:
     """What the lock must satisfy; an extra that names another extra of ours adds nothing."""
-    return [
-        requirement
-        for extra, requirements in declared().items()
-        for requirement in requirements
-        if extra != UNLOCKED_EXTRA and requirement.name != PROJECT["name"]
-    ]
+    wanted = [needs for extra, needs in declared().items() if extra != UNLOCKED_EXTRA]
+    return [need for needs in wanted for need in needs if need.name != PROJECT["name"]]
 
 
 def installed(name: str) -> Metadata | None:
@@ -111,11 +107,8 @@ def test_every_line_of_the_lock_is_an_exact_pin() -> None:
 
 def test_lock_satisfies_pyproject() -> None:
     pins = locked()
-    assert [
-        f"{need}, locked at {pins.get(canonicalize_name(need.name))}"
-        for need in to_lock()
-        if pins.get(canonicalize_name(need.name), "") not in need.specifier
-    ] == []
+    unmet = [n for n in to_lock() if pins.get(canonicalize_name(n.name), "") not in n.specifier]
+    assert not unmet
 
 
 def test_nothing_is_declared_twice() -> None:
@@ -158,40 +151,26 @@ CUDA = {
 }
 
 
-@pytest.mark.parametrize("build", [{"torch": "2.13.0+cpu: sympy>=1.13"}, CUDA], ids=["cpu", "cuda"])
-def test_either_build_of_torch_closes_the_lock(build: dict[str, str]) -> None:
-    assert unmet_needs(PINS, made_up(**PLAIN, **build)) == []
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        ({"torch": "2.13.0: optree"}, "torch needs optree, there is None"),
-        ({"torch": "2.13.0: nvidia-fft"}, "torch needs nvidia-fft, there is None"),
-        ({"torch": "2.13.0: triton==4.0"}, "torch needs triton==4.0, there is 3.5"),
-        ({"torch": "2.13.0: sympy>=1.15"}, "torch needs sympy>=1.15, there is 1.14.0"),
-        ({"pandas": "3.1.1: nvidia-blas"}, "pandas needs nvidia-blas, there is None"),
-        ({"nvidia_blas": "13.1: numpy"}, "nvidia-blas needs numpy, there is None"),
-        ({"sympy": "1.14.0: mpmath", "mpmath": "1.3"}, "sympy needs mpmath, there is None"),
+        ({"torch": "2.13.0+cpu: sympy>=1.13"}, []),
+        ({}, []),
+        ({"torch": "2.13.0: nvidia-fft"}, ["torch needs nvidia-fft, there is None"]),
+        ({"torch": "2.13.0: sympy>=1.15"}, ["torch needs sympy>=1.15, there is 1.14.0"]),
+        ({"pandas": "3.1.1: nvidia-blas"}, ["pandas needs nvidia-blas, there is None"]),
+        ({"nvidia_blas": "13.1: numpy"}, ["nvidia-blas needs numpy, there is None"]),
     ],
 )
 def test_what_neither_lock_nor_torch_accounts_for_is_missed(
-    change: dict[str, str], expected: str
+    change: dict[str, str], expected: list[str]
 ) -> None:
-    assert unmet_needs(PINS, made_up(**PLAIN | CUDA | change)) == [expected]
-
-
-def test_a_locked_package_that_is_not_installed_is_named() -> None:
-    assert unmet_needs(PINS, made_up(**CUDA, sympy="1.14.0")) == ["pandas is not installed"]
+    assert unmet_needs(PINS, made_up(**PLAIN | CUDA | change)) == expected
 
 
 def test_installed_versions_are_the_locked_ones() -> None:
-    wrong = {
-        name: distribution(name).version
-        for name, pin in locked().items()
-        if Version(distribution(name).version).public != pin.public
-    }
-    assert wrong == {}
+    found = {name: Version(distribution(name).version).public for name in locked()}
+    assert found == {name: pin.public for name, pin in locked().items()}
 
 
 def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:

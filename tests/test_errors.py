@@ -60,11 +60,6 @@ def test_the_sampled_error_is_that_of_the_papers_points() -> None:
     assert math.isclose(sampled_rmse(network, PAPER_TARGET), expected, rel_tol=1e-12)
 
 
-def test_what_has_no_knots_is_refused() -> None:
-    with pytest.raises(ValueError, match="only hinged gates have knots, this one is silu"):
-        measured_rmse(build("swiglu", 1, 2), PAPER_TARGET)
-
-
 @pytest.mark.parametrize("width", [0.003, 0.0003])
 def test_what_is_narrower_than_the_nodes_are_apart_is_measured(width: float) -> None:
     network = build("mlp", 1, 4)

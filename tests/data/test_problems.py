@@ -46,10 +46,7 @@ def test_every_problem_is_known_and_table_1_is_covered() -> None:
     assert set(SYNTHETIC) == {name for name, kind in kinds.items() if kind != "table"}
     dims = {name: PROBLEMS[name].dim for name in ("sine", "friedman1", "friedman2", "friedman3")}
     assert dims == {"sine": 2, "friedman1": 5, "friedman2": 4, "friedman3": 4}
-    assert {name: PROBLEMS[name].dim for name in ("airfoil", "housing")} == {
-        "airfoil": 5,
-        "housing": 8,
-    }
+    assert (PROBLEMS["airfoil"].dim, PROBLEMS["housing"].dim) == (5, 8)
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
@@ -60,14 +57,6 @@ def test_synthetic_targets_are_the_formulas(name: str, split: str) -> None:
     for part in ("train", "validation", "test"):
         x, y = raw(data, part)
         np.testing.assert_allclose(y, SYNTHETIC[name](*x.T), rtol=1e-10, atol=1e-10)
-
-
-def test_planar_points_fill_the_square() -> None:
-    x, _ = raw(load("sine", points=4000), "train")
-    assert np.abs(x).max() <= 1
-    np.testing.assert_allclose(x.min(axis=0), -1, atol=0.01)
-    np.testing.assert_allclose(x.max(axis=0), 1, atol=0.01)
-    np.testing.assert_allclose(x.mean(axis=0), 0, atol=0.05)
 
 
 def test_friedman_points_are_scikit_learns() -> None:
@@ -81,9 +70,8 @@ def test_friedman_points_are_scikit_learns() -> None:
 def test_standardised_by_the_training_points_alone(name: str) -> None:
     data = load(name, seed=1, points=400)
     x, y = raw(data, "train")
-    np.testing.assert_allclose(
-        data.train.x, StandardScaler().fit_transform(x), rtol=1e-9, atol=1e-9
-    )
+    expected = StandardScaler().fit_transform(x)
+    np.testing.assert_allclose(data.train.x, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose([data.train.y.mean(), data.train.y.std()], [0, 1], atol=1e-12)
     np.testing.assert_allclose(data.standardise(x), data.train.x, rtol=1e-9, atol=1e-9)
     assert abs(data.test.x.mean()) > 1e-6
@@ -160,29 +148,7 @@ def test_only_planar_problems_have_a_target() -> None:
     assert load("airfoil").target is None
 
 
-@pytest.mark.parametrize("points", [0, -1, 6, 3.5, True])
 @pytest.mark.parametrize("name", ["friedman1", "airfoil"])
-def test_too_few_points_are_refused(name: str, points: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"{name} has 5 features; .* an integer >= 7, got {points}"
-    ):
-        load(name, points=points)
-
-
-def test_more_points_than_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="1503 rows: expected at most 962 for training, got 963"):
-        load("airfoil", points=963)
-
-
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown problem 'iris'; known are sine, cosine"):
-        load("iris")
-    with pytest.raises(ValueError, match="unknown split 'loo'; known are paper, held-out"):
-        load("sine", split="loo")
-
-
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, True, None])
-@pytest.mark.parametrize("name", ["sine", "friedman1", "airfoil"])
-def test_bad_seeds_are_refused(name: str, seed: object) -> None:
-    with pytest.raises(ValueError, match="seed: expected an integer from 0"):
-        load(name, seed)  # type: ignore[arg-type]
+def test_too_few_points_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} has 5 features; .* an integer >= 7, got 6"):
+        load(name, points=6)
