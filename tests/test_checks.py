@@ -54,22 +54,9 @@ def test_other_integers_are_refused(value: object, message: str) -> None:
         check_integer("n", value, 1)
 
 
-def test_both_bounds_are_named_where_both_are_given() -> None:
-    with pytest.raises(ValueError, match=r"^n: expected an integer from 0 to 5, got 6$"):
-        check_integer("n", 6, 0, 5)
-    with pytest.raises(ValueError, match=r"^n: .* to 5, got an integer of 16610 bits$"):
-        check_integer("n", 10**5000, 0, 5)
-
-
 @pytest.mark.parametrize("values", [[1, 2], (1, np.int64(2)), range(1, 3), np.array([1, 2])])
 def test_integers_pass_as_a_list(values: object) -> None:
     assert check_integers("widths", values, 1) == [1, 2]
-
-
-@pytest.mark.parametrize("values", [None, 3, "12", [], [0], [1.0], [True], [[1]], {"a": 1}])
-def test_other_lists_of_integers_are_refused(values: object) -> None:
-    with pytest.raises(ValueError, match=r"^widths: expected .*integer.*, got "):
-        check_integers("widths", values, 1)
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2), Fraction(2)])
@@ -86,6 +73,10 @@ def test_what_is_no_finite_number_is_refused(value: object) -> None:
 
 
 def test_a_number_out_of_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^n: expected an integer from 0 to 5, got 6$"):
+        check_integer("n", 6, 0, 5)
+    with pytest.raises(ValueError, match=r"^n: .* to 5, got an integer of 16610 bits$"):
+        check_integer("n", 10**5000, 0, 5)
     with pytest.raises(ValueError, match=r"^w: expected a finite number > 0, got 0$"):
         check_number("w", 0, above=0)
     with pytest.raises(ValueError, match=r"^w: expected a finite number >= 0 and <= 1, got 2$"):

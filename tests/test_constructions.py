@@ -96,17 +96,6 @@ def test_mlp_is_numpys_interpolant_and_gqu_scipys(n: int) -> None:
     np.testing.assert_allclose(predict(hermite_gqu(PAPER_TARGET, n), x), expected, atol=1e-11)
 
 
-@pytest.mark.parametrize("theta", [0.0, 0.5])
-def test_glu_cells_have_the_curvature_of_their_place(theta: float) -> None:
-    n, builder = 8, left_curvature_glu if theta == 0 else midpoint_curvature_glu
-    network = builder(PAPER_TARGET, n)
-    left = np.linspace(-1, 1, n + 1)[:-1]
-    h = 2 / n
-    y = [predict(network, left + place * h) for place in (0.25, 0.5, 0.75)]
-    curvature = (y[0] - 2 * y[1] + y[2]) / (h / 4) ** 2
-    np.testing.assert_allclose(curvature, PAPER_TARGET.numpy(2)(left + theta * h), rtol=1e-9)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [1, 5])
 def test_knots_are_the_left_ends_of_the_cells(name: str, n: int) -> None:
@@ -234,11 +223,6 @@ def on_the_square(network: GatedNetwork) -> float:
     return rmse(network, points, np.sin(4 * points[:, 0]) * np.sin(4 * points[:, 1]))
 
 
-def test_the_waves_are_two_ridge_functions() -> None:
-    ridges = PROFILE.subs(X, X - Y) - PROFILE.subs(X, X + Y)
-    assert sp.simplify(sp.expand_trig(ridges - sp.sin(4 * X) * sp.sin(4 * Y))) == 0
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_in_two_dimensions_order_and_constant_are_those_of_ridges(name: str) -> None:
     order, cells = CONSTRUCTIONS[name].order, np.array([50, 100, 200])
@@ -314,12 +298,6 @@ def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(signs, beyond, co
     assert inertia(form - bias * corner) == count
     biases = [scale * c for c in (-30.0, -3.0, -0.3, 0.0, 0.3, 3.0, 30.0)]
     assert min(inertia(form - c * corner) for c in biases) >= count
-
-
-def test_a_layer_without_output_bias_can_need_one_neuron_more() -> None:
-    """The square of the length plus one needs d + 1 products, and d with the bias."""
-    assert inertia(np.eye(4)) == 4
-    assert fewest_bilinear(np.eye(4)).n_hidden == 3
 
 
 def test_forty_ungated_neurons_are_two() -> None:

@@ -11,13 +11,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xsquared.functions import (
-    FUNCTIONS,
-    PAPER_TARGET,
-    interval_of,
-    parse,
-    target,
-)
+from xsquared.functions import FUNCTIONS, PAPER_TARGET, parse, target
 
 SMOOTH = ["sin(3*x)", "exp(-x**2)", "1/(1+9*x**2)", "x**3 - 2*x", "erf(x)*cos(x)", "tanh(2*x)"]
 
@@ -40,10 +34,7 @@ def test_derivatives_agree_with_mpmaths_differences(text: str, order: int) -> No
         np.testing.assert_allclose(made.numpy(order)(place), float(expected), rtol=1e-11)
 
 
-@given(
-    coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=6),
-    order=st.integers(0, 6),
-)
+@given(coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=6), order=st.integers(0, 6))
 @settings(max_examples=40)
 def test_polynomial_derivatives_agree_with_numpy(coefficients: list[int], order: int) -> None:
     text = " + ".join(f"({c})*x**{k}" for k, c in enumerate(coefficients))
@@ -96,17 +87,11 @@ def test_l2_norm_of_polynomials(text: str, order: int, exact: float) -> None:
     [
         ("w + 1", r"unknown symbol 'w' in 'w \+ 1'; known are x, y, z, pi, e"),
         ("gamma(x)", r"unknown function 'gamma'"),
-        ("__import__('os').system('true')", r"is not allowed"),
-        ("(lambda: 1)()", r"is not allowed"),
         ("x.real", r"'x\.real' is not allowed"),
-        ("[x for x in (1,)]", r"is not allowed"),
-        ("x if x else 1", r"is not allowed"),
-        ("sin(x, x)", r"is not allowed"),
-        ("x < 1", r"is not allowed"),
-        ("True", r"is not allowed"),
-        ("'x'", r"is not allowed"),
-        ("x +", r"cannot read the expression"),
-        ("", r"cannot read the expression"),
+        *((text, "is not allowed") for text in ("__import__('os').system('true')", "x < 1")),
+        *((text, "is not allowed") for text in ("(lambda: 1)()", "[x for x in (1,)]", "'x'")),
+        *((text, "is not allowed") for text in ("x if x else 1", "sin(x, x)", "True")),
+        *((text, "cannot read the expression") for text in ("x +", "")),
         ("\ud800", r"cannot read the expression '.*': surrogates not allowed"),
         ("-" * 300 + "x", r"cannot read the expression .* more than 200 deep"),
         ("x*" * 50_000 + "w", r"at most 2000 characters, got 100001: 'x\*x.{,100}$"),
@@ -227,10 +212,9 @@ def test_any_expression_is_read_or_refused_in_one_line(text: str) -> None:
 
 
 def test_missing_derivatives_are_refused() -> None:
-    with pytest.raises(ValueError, match="has no derivative of order"):
-        target("abs(x)").numpy(1)
-    with pytest.raises(ValueError, match="has no derivative of order"):
-        target("abs(x)").numpy(2)
+    for order in (1, 2):
+        with pytest.raises(ValueError, match="has no derivative of order"):
+            target("abs(x)").numpy(order)
     with pytest.raises(ValueError, match=r"derivative of order 1 of sqrt\(x\) is not finite"):
         target("sqrt(x)", (0, 1)).l2_norm(1)
     np.testing.assert_array_equal(target("abs(x - 2)").numpy(1)(np.array([0.0])), [-1.0])
@@ -255,10 +239,6 @@ def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
 def test_a_pole_at_a_third_of_the_domain_is_met(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not finite at x=1\b"):
         target(text, (0, 3))
-    function = target(text.replace("x - 1", "x + 1"), (0, 3))
-    points = [np.array([1.5, 2.0]) * (i + 1) for i in range(function.dim)]
-    expected = sum(points[1:]) if function.dim > 1 else 1.0
-    np.testing.assert_allclose(function(*points), expected / (points[0] + 1), rtol=1e-14)
 
 
 def test_the_longest_and_deepest_expressions() -> None:
@@ -301,11 +281,3 @@ def test_a_derivative_that_would_fill_memory_is_refused(text: str, order: int) -
     made.derivative(1)
     with pytest.raises(ValueError, match=rf"derivative of order \({order},\) of .* is too long"):
         made.derivative(order)
-
-
-def test_interval_of_a_target_of_one_variable() -> None:
-    assert interval_of(target("x", (0, 2))) == (0.0, 2.0)
-    with pytest.raises(ValueError, match=r"^expected a target of one variable, x\*y has 2$"):
-        interval_of(target("x*y"))
-    with pytest.raises(TypeError, match=r"^expected a Target of one variable, got 'x'$"):
-        interval_of("x")

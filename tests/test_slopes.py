@@ -10,12 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress, t, ttest_1samp
 
-from xsquared.slopes import (
-    fit_slope,
-    fit_slope_over_seeds,
-    local_slopes,
-    require_sizes,
-)
+from xsquared.slopes import fit_slope, fit_slope_over_seeds, local_slopes, require_sizes
 
 SIZES = np.array([5.0, 8, 13, 21, 34, 50])
 

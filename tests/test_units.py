@@ -244,7 +244,6 @@ def test_a_readers_gate_and_unit_are_known_everywhere() -> None:
 
 
 def test_a_readers_own_may_be_replaced() -> None:
-    """As a notebook's cell is run again and again."""
     register(Unit("mine"))
     register(Unit("mine", (("U", "u"),)))
     assert len(find_unit("mine").factors) == 1

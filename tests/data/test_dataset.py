@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.data import raw
 from xsquared.data.dataset import (
     SPLITS,
     Dataset,
@@ -32,12 +33,6 @@ from xsquared.training import VariableProjection, fit
 from xsquared.units import build, predict
 
 PARTS = ("train", "validation", "test")
-
-
-def raw(data: Dataset, part: str) -> tuple[np.ndarray, np.ndarray]:
-    """A part in the data's own units."""
-    points = getattr(data, part)
-    return points.x * data.feature_scale + data.feature_mean, data.inverse(points.y)
 
 
 def same(one: Dataset, other: Dataset) -> bool:
@@ -70,9 +65,6 @@ def test_points_of_one_dimension_are_the_papers() -> None:
     assert (data.name, data.target, data.dim, data.split) == ("exp(x)", f, 1, "paper")
     np.testing.assert_array_equal(data.inverse(data.train.y), data.train.y)
     np.testing.assert_array_equal(data.standardise(data.train.x), data.train.x)
-
-
-def test_the_paper_has_ten_thousand_points() -> None:
     assert sampled(PAPER_TARGET).train.x.shape == (10_000, 1)
 
 
@@ -91,15 +83,6 @@ def test_points_of_more_dimensions_are_independent_draws_from_the_box() -> None:
             assert abs(column.mean() - (low + high) / 2) < 0.03 * (high - low)
     assert not np.isin(data.train.x, data.test.x).any()
     assert abs(np.corrcoef(data.train.x[:, 0], data.train.x[:, 1])[0, 1]) < 0.1
-
-
-def test_points_are_read_only_copies_of_what_they_are_made_of() -> None:
-    x, y = np.ones((3, 2)), np.ones(3)
-    points = Points(x, y)
-    x[0], y[0] = 7, 7
-    assert points.x.max() == points.y.max() == 1
-    with pytest.raises(ValueError, match="read-only"):
-        points.x[0] = 0
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -192,10 +175,8 @@ def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
     ("header", "message"),
     [
         ("a,y,y", r"mine.csv: expected every column once, got \['a', 'y', 'y'\]"),
-        (",a,y", "mine.csv: expected a name for every column, got ''"),
         ("a,y", "expected rows as long as the header, got 2 names over 3 fields"),
         ("1,2,3", "mine.csv: expected names in the header, got numbers"),
-        ("a,b,c", "mine.csv: expected a column 'y', got"),
         (",".join(f"c{i}" for i in range(100_000)), "expected at most 10000 columns, got 100000"),
         ('a,b,y\n"', "cannot read .*mine.csv: "),
         ("", "cannot read .*mine.csv: "),
@@ -305,10 +286,6 @@ def test_predictions_are_in_the_units_of_the_data(frame: pd.DataFrame) -> None:
     for shown in (frame, frame[["area", "age"]], frame.assign(colour="red")):
         found = data.predict(network, shown, confined=False)
         np.testing.assert_allclose(found, expected, rtol=1e-13)
-    price = frame["price"].to_numpy()
-    np.testing.assert_allclose(
-        np.sort(np.concatenate([raw(data, p)[1] for p in PARTS])), np.sort(price), rtol=1e-12
-    )
 
 
 def test_features_of_one_dimension_may_be_a_vector() -> None:
@@ -333,9 +310,13 @@ def test_held_out_rows_are_disjoint_and_complete(rows: int, seed: int) -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(rows))
 
 
-def test_arrays_are_read_only() -> None:
+def test_arrays_are_read_only_copies_of_what_they_are_made_of() -> None:
+    x, y = np.ones((3, 2)), np.ones(3)
+    points = Points(x, y)
+    x[0], y[0] = 7, 7
+    assert points.x.max() == points.y.max() == 1
     for data in (sampled(PAPER_TARGET, 10), from_target(PAPER_TARGET, points=10)):
-        for array in (data.train.x, data.test.y, data.feature_mean, data.feature_scale):
+        for array in (points.x, data.train.x, data.test.y, data.feature_mean, data.feature_scale):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 0
 

@@ -18,9 +18,7 @@ from xsquared.data.tables import TABLES, read, read_text
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tables.__file__).parent
-HOUSING_HEADER = (
-    "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
-)
+HEADER = "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -67,7 +65,7 @@ def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
         ",".join(repr(float(v)) for v in row) + "\r\n" for row in read("airfoil")
     )
     assert rebuild.airfoil_text(airfoil) == read_text("airfoil")
-    lines = [HOUSING_HEADER]
+    lines = [HEADER]
     for lon, lat, age, rooms, bedrooms, people, homes, income, value in read("housing").tolist():
         row = [income, age, rooms / homes, bedrooms / homes, people, people / homes, lat, lon]
         lines.append(",".join(map(repr, [*row, value / 1e5])))

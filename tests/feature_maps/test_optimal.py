@@ -78,7 +78,6 @@ def test_levels_are_the_singular_values_of_the_whole_operator(
     np.testing.assert_allclose(found[:12], expected[:12], atol=error)
 
 
-@pytest.fixture(scope="module")
 def in_the_plane() -> tuple[np.ndarray, np.ndarray]:
     """Corners of the law in two dimensions and what they leave, as shares; no Laguerre, no angles.
 
@@ -99,11 +98,9 @@ def in_the_plane() -> tuple[np.ndarray, np.ndarray]:
     return np.append(0.0, np.cumsum(counts)), left / left[0]
 
 
-def test_errors_in_the_plane_are_those_of_fourier_modes(
-    in_the_plane: tuple[np.ndarray, np.ndarray],
-) -> None:
+def test_errors_in_the_plane_are_those_of_fourier_modes() -> None:
     m = np.array([1, 3, 8, 16, 64, 100, 128, 256, 512, 570])
-    expected = np.sqrt(np.interp(m, *in_the_plane))
+    expected = np.sqrt(np.interp(m, *in_the_plane()))
     found = np.array([math.sqrt(best_mse(2, one) / second_moment(2)) for one in m])
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(expected[[6, 7, 8]], [3.59e-5, 1.65e-6, 2.84e-8], rtol=2e-3)
