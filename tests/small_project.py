@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 from xsquared_book.execute import Execution, execute
 from xsquared_book.project import Project
 
-HEADER = dedent(
-    """\
-    ---
-    jupytext:
-      text_representation:
-        extension: .md
-        format_name: myst
-        format_version: 0.13
-    kernelspec:
-      display_name: Python 3
-      language: python
-      name: python3
-    ---
+HEADER = """---
+jupytext: {text_representation: {extension: .md, format_name: myst, format_version: 0.13}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
 
-    """
-)
+"""
 
 
 def notebook_text(*cells: str, parameters: str = "n = 2") -> str:

@@ -27,14 +27,11 @@ from xsquared.checks import (
 )
 
 
-def test_a_known_name_passes() -> None:
+def test_a_known_name_passes_and_another_is_refused() -> None:
     assert check_choice("unit", "glu", {"mlp": 1, "glu": 2}) == "glu"
-
-
-@pytest.mark.parametrize("value", ["gqu", "", None, 1, ["glu"], {}, float("nan")])
-def test_unknown_names_are_refused(value: object) -> None:
-    with pytest.raises(ValueError, match=r"^unknown unit .+; known are mlp, glu$"):
-        check_choice("unit", value, ("mlp", "glu"))
+    for value in ("gqu", "", None, 1, ["glu"], {}, math.nan):
+        with pytest.raises(ValueError, match=r"^unknown unit .+; known are mlp, glu$"):
+            check_choice("unit", value, ("mlp", "glu"))
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
@@ -47,41 +44,19 @@ def test_integers_pass_as_pythons(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (0, "n: expected an integer >= 1, got 0"),
-        (True, "n: expected an integer >= 1, got True"),
-        (np.True_, "n: expected an integer >= 1, got np.True_"),
-        (2.0, "n: expected an integer >= 1, got 2.0"),
-        ("2", "n: expected an integer >= 1, got '2'"),
-        (None, "n: expected an integer >= 1, got None"),
-        (np.array(2), r"n: expected an integer >= 1, got array\(2\)"),
-        (2**63, f"n: expected an integer <= {MOST}, got 9223372036854775808"),
-        (np.uint64(2**63), f"n: expected an integer <= {MOST}, got 9223372036854775808"),
+        *((value, "an integer >= 1, got ") for value in (0, True, np.True_, 2.0, "2", None)),
+        (np.array(2), r"an integer >= 1, got array\(2\)"),
+        *((kind(2**63), f"an integer <= {MOST}, got 92233720368547") for kind in (int, np.uint64)),
     ],
 )
 def test_other_integers_are_refused(value: object, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{message}$"):
+    with pytest.raises(ValueError, match=f"^n: expected {message}"):
         check_integer("n", value, 1)
-
-
-def test_a_huge_integer_is_not_printed() -> None:
-    with pytest.raises(ValueError, match=f"^n: expected an integer <= {MOST}, .* of 16610 bits$"):
-        check_integer("n", 10**5000)
-
-
-def test_both_bounds_are_named_where_both_are_given() -> None:
-    with pytest.raises(ValueError, match=r"^n: expected an integer from 0 to 5, got 6$"):
-        check_integer("n", 6, 0, 5)
 
 
 @pytest.mark.parametrize("values", [[1, 2], (1, np.int64(2)), range(1, 3), np.array([1, 2])])
 def test_integers_pass_as_a_list(values: object) -> None:
     assert check_integers("widths", values, 1) == [1, 2]
-
-
-@pytest.mark.parametrize("values", [None, 3, "12", [], [0], [1.0], [True], [[1]], {"a": 1}])
-def test_other_lists_of_integers_are_refused(values: object) -> None:
-    with pytest.raises(ValueError, match=r"^widths: expected .*integer.*, got "):
-        check_integers("widths", values, 1)
 
 
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2), Fraction(2)])
@@ -98,10 +73,12 @@ def test_what_is_no_finite_number_is_refused(value: object) -> None:
 
 
 def test_a_number_out_of_bounds_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^n: expected an integer from 0 to 5, got 6$"):
+        check_integer("n", 6, 0, 5)
+    with pytest.raises(ValueError, match=r"^n: .* to 5, got an integer of 16610 bits$"):
+        check_integer("n", 10**5000, 0, 5)
     with pytest.raises(ValueError, match=r"^w: expected a finite number > 0, got 0$"):
         check_number("w", 0, above=0)
-    with pytest.raises(ValueError, match=r"^w: expected a finite number >= 1, got 0\.5$"):
-        check_number("w", 0.5, least=1)
     with pytest.raises(ValueError, match=r"^w: expected a finite number >= 0 and <= 1, got 2$"):
         check_number("w", 2, least=0, most=1)
 
@@ -109,24 +86,16 @@ def test_a_number_out_of_bounds_is_refused() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        [1, 2.5],
-        (1, np.float32(2.5)),
-        np.array([1, 2.5], dtype=np.float16),
-        np.array([1, 2.5], dtype=np.longdouble),
-        torch.tensor([1, 2.5]),
-        torch.tensor([1, 2.5], requires_grad=True),
-        pd.Series([1, 2.5]),
+        *([1, 2.5], (1, np.float32(2.5)), pd.Series([1, 2.5])),
+        *(np.array([1, 2.5], dtype=kind) for kind in (np.float16, np.longdouble)),
+        *(torch.tensor([1, 2.5], requires_grad=followed) for followed in (False, True)),
     ],
 )
 def test_arrays_become_float64(values: object) -> None:
     found = check_finite_array("x", values, ndim=1)
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, [1.0, 2.5])
-
-
-def test_an_array_of_float64_is_not_copied() -> None:
-    values = np.zeros(3)
-    assert check_finite_array("x", values) is values
+    assert check_finite_array("x", found) is found
 
 
 MASKED = np.ma.masked_array([1.0, 2.0], mask=[True, False])
@@ -137,28 +106,17 @@ NESTED.append(NESTED)
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([True, 2.0], "expected finite real numbers, got bool"),
-        (np.array([True]), "expected finite real numbers, got bool"),
-        ([torch.tensor(True), torch.tensor(2.0)], "expected finite real numbers, got bool"),
-        ([[np.array(True)], (2.0,)], "expected finite real numbers, got bool"),
-        ([pd.Series([True]), [2.0]], "expected finite real numbers, got bool"),
-        ([1j], "expected finite real numbers, got complex128"),
-        (["1"], "expected finite real numbers, got <U1"),
-        (np.array([1.0], dtype=object), "expected finite real numbers, got object"),
-        (None, "expected finite real numbers, got object in None"),
-        ([[1.0], [1.0, 2.0]], "expected finite real numbers of one shape, got"),
-        ([2**70], "expected finite real numbers, got object"),
-        (np.ma.masked_array([1.0], mask=[False]), "got a masked array"),
-        ([MASKED, MASKED], "got a masked array"),
-        ([[1.0, 2.0], MASKED], "got a masked array"),
-        ([1.0, np.ma.masked], "got a masked array"),
-        (NESTED, "expected finite real numbers of one shape, got"),
+        *(([True, 2.0], "got bool"), ([torch.tensor(True), torch.tensor(2.0)], "got bool")),
+        *(([[np.array(True)], (2.0,)], "got bool"), ([pd.Series([True]), [2.0]], "got bool")),
+        *(([1j], "got complex128"), (["1"], "got <U1"), (None, "got object in None")),
+        *((np.array([1.0], dtype=object), "got object"), ([2**70], "got object")),
+        *(([[1.0], [1.0, 2.0]], "of one shape, got"), (NESTED, "of one shape, got")),
+        *((values, "got a masked array") for values in ([MASKED, MASKED], [[1.0, 2.0], MASKED])),
+        *((values, "got a masked array") for values in (MASKED, [1.0, np.ma.masked])),
         ([torch.tensor(1.0, requires_grad=True), "a"], "expected finite real numbers"),
-        ([1.0, math.nan], r"got nan at index \(1,\)"),
-        ([[1.0, -math.inf]], r"got -inf at index \(0, 1\)"),
+        *(([1.0, math.nan], r"nan at index \(1,\)"), ([[-math.inf]], r"-inf at index \(0, 0\)")),
         (np.array([np.finfo(np.longdouble).max]), r"got inf at index \(0,\)"),
-        (3.0, r"expected 1 axes, got shape \(\)"),
-        ([[1.0]], r"expected 1 axes, got shape \(1, 1\)"),
+        *((3.0, r"expected 1 axes, got shape \(\)"), ([[1.0]], r"1 axes, got shape \(1, 1\)")),
     ],
 )
 def test_other_arrays_are_refused(values: object, message: str) -> None:

@@ -26,28 +26,26 @@ MODULES = [
 ]
 
 
-def named(node: ast.AST | None) -> bool:
-    """Whether a node is a unit's name, or a display of some."""
-    if isinstance(node, ast.Tuple | ast.List | ast.Set):
-        return any(map(named, node.elts))
-    return isinstance(node, ast.Constant) and node.value in PAPER_UNITS
+#: What asks for a value, and its fields that hold the value asked for.
+ASKING = {
+    ast.Compare: ("left", "comparators"),
+    ast.MatchValue: ("value",),
+    ast.Dict: ("keys",),
+    ast.Subscript: ("slice",),
+}
+
+
+def named(part: object) -> bool:
+    """Whether a part of the syntax is a unit's name, or a display of some."""
+    if isinstance(part, ast.Tuple | ast.List | ast.Set | list):
+        return any(map(named, part if isinstance(part, list) else part.elts))
+    return isinstance(part, ast.Constant) and part.value in PAPER_UNITS
 
 
 def dispatches(source: str) -> Iterator[int]:
     """Lines that compare with a unit's name, match it, or look something up under it."""
     for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Compare():
-                found = any(map(named, (node.left, *node.comparators)))
-            case ast.MatchValue():
-                found = named(node.value)
-            case ast.Dict():
-                found = any(map(named, node.keys))
-            case ast.Subscript():
-                found = named(node.slice)
-            case _:
-                found = False
-        if found:
+        if any(named(getattr(node, field)) for field in ASKING.get(type(node), ())):
             yield node.lineno
 
 

@@ -11,13 +11,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xsquared.functions import (
-    FUNCTIONS,
-    PAPER_TARGET,
-    interval_of,
-    parse,
-    target,
-)
+from xsquared.functions import FUNCTIONS, PAPER_TARGET, parse, target
 
 SMOOTH = ["sin(3*x)", "exp(-x**2)", "1/(1+9*x**2)", "x**3 - 2*x", "erf(x)*cos(x)", "tanh(2*x)"]
 
@@ -40,10 +34,7 @@ def test_derivatives_agree_with_mpmaths_differences(text: str, order: int) -> No
         np.testing.assert_allclose(made.numpy(order)(place), float(expected), rtol=1e-11)
 
 
-@given(
-    coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=6),
-    order=st.integers(0, 6),
-)
+@given(coefficients=st.lists(st.integers(-5, 5), min_size=1, max_size=6), order=st.integers(0, 6))
 @settings(max_examples=40)
 def test_polynomial_derivatives_agree_with_numpy(coefficients: list[int], order: int) -> None:
     text = " + ".join(f"({c})*x**{k}" for k, c in enumerate(coefficients))
@@ -96,21 +87,16 @@ def test_l2_norm_of_polynomials(text: str, order: int, exact: float) -> None:
     [
         ("w + 1", r"unknown symbol 'w' in 'w \+ 1'; known are x, y, z, pi, e"),
         ("gamma(x)", r"unknown function 'gamma'"),
-        ("__import__('os').system('true')", r"is not allowed"),
-        ("(lambda: 1)()", r"is not allowed"),
         ("x.real", r"'x\.real' is not allowed"),
-        ("[x for x in (1,)]", r"is not allowed"),
-        ("x if x else 1", r"is not allowed"),
-        ("sin(x, x)", r"is not allowed"),
-        ("x < 1", r"is not allowed"),
-        ("True", r"is not allowed"),
-        ("'x'", r"is not allowed"),
-        ("x +", r"cannot read the expression"),
-        ("", r"cannot read the expression"),
+        *((text, "is not allowed") for text in ("__import__('os').system('true')", "x < 1")),
+        *((text, "is not allowed") for text in ("(lambda: 1)()", "[x for x in (1,)]", "'x'")),
+        *((text, "is not allowed") for text in ("x if x else 1", "sin(x, x)", "True")),
+        *((text, "cannot read the expression") for text in ("x +", "")),
         ("\ud800", r"cannot read the expression '.*': surrogates not allowed"),
         ("-" * 300 + "x", r"cannot read the expression .* more than 200 deep"),
         ("x*" * 50_000 + "w", r"at most 2000 characters, got 100001: 'x\*x.{,100}$"),
         ("w" * 1999, r"^unknown symbol 'w.{,300}$"),
+        ("atan(tan(1e300))", "its constants cannot be evaluated"),
     ],
 )
 def test_anything_beyond_arithmetic_is_refused(text: str, message: str) -> None:
@@ -126,6 +112,7 @@ def test_anything_beyond_arithmetic_is_refused(text: str, message: str) -> None:
         ("sqrt(x)", "x=-1"),
         ("1/(1 + cos(pi*x))**2", "x=-1"),
         ("1/(x - y)", "x=-1, y=-1"),
+        ("5e-324**x", "x=-1"),
     ],
 )
 def test_non_finite_values_on_the_domain_are_refused(text: str, where: str) -> None:
@@ -163,30 +150,14 @@ def test_constants_beyond_real_float64_are_refused(text: str | sp.Expr) -> None:
         ("cos(1e308)*x", 0.5 * float(sp.N(sp.cos(10**308)))),
         ("5e-324 + x", 0.5),
         ("0**0", 1.0),
+        # Roots of a high degree do not hang.
+        ("999999**(0.1**9)*x", 0.5 * 999999 ** (0.1**9)),
+        ("(3*x)**0.123456789", 1.5**0.123456789),
+        ("x*3**(5e-324)", 0.5),
     ],
 )
 def test_large_and_delicate_constants_pass(text: str, value: float) -> None:
-    np.testing.assert_allclose(target(text)([0.5]), [value], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("atan(tan(1e300))", "its constants cannot be evaluated"),
-        ("5e-324**x", "is not finite"),
-    ],
-)
-def test_what_sympy_stumbles_over_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        target(text)
-
-
-@pytest.mark.parametrize("text", ["999999**(0.1**9)*x", "(3*x)**0.123456789", "x*3**(5e-324)"])
-def test_roots_of_a_high_degree_do_not_hang(text: str) -> None:
-    exponent = {"9": 0.1**9, "(": 0.123456789, "x": 5e-324}[text[0]]
-    base = {"9": 999999.0, "(": 1.5, "x": 3.0}[text[0]]
-    expected = base**exponent * (1.0 if text[0] == "(" else 0.5)
-    np.testing.assert_allclose(target(text, (0.1, 1))([0.5]), [expected], rtol=1e-14)
+    np.testing.assert_allclose(target(text, (0.1, 1))([0.5]), [value], rtol=1e-14)
 
 
 def test_values_that_are_not_real_are_refused() -> None:
@@ -199,23 +170,6 @@ def test_values_beyond_float64_are_an_error_and_no_warning() -> None:
     with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
         made([0.0, 1000.0])
     np.testing.assert_array_equal(made.numpy()(np.float32([0])), [1.0])
-
-
-x = sp.Symbol("x")
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        *(sp.Function("print('run')")(x), sp.Derivative(sp.Function("f")(x), x), sp.Order(x)),
-        *(sp.Heaviside(x - 0.1), sp.sign(x), sp.Max(x, 0), sp.gamma(x + 3), sp.Integral(x, x)),
-        sp.Piecewise((0, x < 0.1), (1, True)),
-    ],
-)
-def test_sympy_beyond_the_grammar_is_refused(expression: sp.Expr) -> None:
-    """No name reaches code that is made of it, and no step is taken for a smooth function."""
-    with pytest.raises(ValueError, match=r"is not allowed: expected arithmetic"):
-        target(expression)
 
 
 @pytest.mark.parametrize(
@@ -257,40 +211,10 @@ def test_any_expression_is_read_or_refused_in_one_line(text: str) -> None:
         assert np.isfinite(made(*np.full(made.dim, 0.25))).all()
 
 
-@pytest.mark.parametrize(
-    "domain",
-    [
-        *((1, -1), (0, 0), (0, math.inf), (math.nan, 1), ((0, 1), (1, 0)), (-1.7e308, 1.7e308)),
-        *(("a", "b"), (None, 1), (0, 1j), (False, True), (0, 10**400)),
-    ],
-)
-def test_bad_intervals_are_refused(domain: tuple) -> None:
-    with pytest.raises(ValueError, match="expected an interval with finite a < b"):
-        target("x*y" if np.ndim(domain) == 2 else "x", domain)
-
-
-def test_wrong_number_of_intervals_is_refused() -> None:
-    for domain in (((0, 1), (0, 1)), (0, 1, 2), 3, None, "ab", {}, (0,)):
-        with pytest.raises(ValueError, match=r"one interval \(a, b\) or 1 of them, got"):
-            target("x", domain)
-
-
-@pytest.mark.parametrize("bad", [3.0, None, b"x"])
-def test_other_types_are_refused(bad: object) -> None:
-    with pytest.raises(TypeError, match="expected text or a sympy expression"):
-        target(bad)
-
-
-def test_foreign_sympy_symbols_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown symbol 't'"):
-        target(sp.Symbol("t") ** 2)
-
-
 def test_missing_derivatives_are_refused() -> None:
-    with pytest.raises(ValueError, match="has no derivative of order"):
-        target("abs(x)").numpy(1)
-    with pytest.raises(ValueError, match="has no derivative of order"):
-        target("abs(x)").numpy(2)
+    for order in (1, 2):
+        with pytest.raises(ValueError, match="has no derivative of order"):
+            target("abs(x)").numpy(order)
     with pytest.raises(ValueError, match=r"derivative of order 1 of sqrt\(x\) is not finite"):
         target("sqrt(x)", (0, 1)).l2_norm(1)
     np.testing.assert_array_equal(target("abs(x - 2)").numpy(1)(np.array([0.0])), [-1.0])
@@ -315,10 +239,6 @@ def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
 def test_a_pole_at_a_third_of_the_domain_is_met(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not finite at x=1\b"):
         target(text, (0, 3))
-    function = target(text.replace("x - 1", "x + 1"), (0, 3))
-    points = [np.array([1.5, 2.0]) * (i + 1) for i in range(function.dim)]
-    expected = sum(points[1:]) if function.dim > 1 else 1.0
-    np.testing.assert_allclose(function(*points), expected / (points[0] + 1), rtol=1e-14)
 
 
 def test_the_longest_and_deepest_expressions() -> None:
@@ -351,23 +271,13 @@ def test_exponents_of_a_million_are_the_largest() -> None:
             parse(text)
 
 
-def test_a_second_derivative_that_would_fill_memory_is_refused() -> None:
-    product = target("*".join(f"(x + {i})" for i in range(1, 72)))
-    product.derivative(1)
-    with pytest.raises(ValueError, match=r"derivative of order \(2,\) of .* is too long"):
-        product.derivative(2)
-
-
-def test_a_derivative_that_would_fill_memory_is_refused() -> None:
-    nested = "sin(" * 20 + "x" + ")" * 20
-    target(nested).derivative(1)
-    with pytest.raises(ValueError, match=r"derivative of order \(4,\) of sin.* is too long"):
-        target(nested).derivative(4)
-
-
-def test_interval_of_a_target_of_one_variable() -> None:
-    assert interval_of(target("x", (0, 2))) == (0.0, 2.0)
-    with pytest.raises(ValueError, match=r"^expected a target of one variable, x\*y has 2$"):
-        interval_of(target("x*y"))
-    with pytest.raises(TypeError, match=r"^expected a Target of one variable, got 'x'$"):
-        interval_of("x")
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [("*".join(f"(x + {i})" for i in range(1, 72)), 2), ("sin(" * 20 + "x" + ")" * 20, 4)],
+    ids=["product", "nested"],
+)
+def test_a_derivative_that_would_fill_memory_is_refused(text: str, order: int) -> None:
+    made = target(text)
+    made.derivative(1)
+    with pytest.raises(ValueError, match=rf"derivative of order \({order},\) of .* is too long"):
+        made.derivative(order)

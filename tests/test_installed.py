@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.book.test_other_parameters import CASES
@@ -99,14 +101,26 @@ def cells_of(source: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_rows_and_readme_run(python: Path, tmp_path: Path) -> None:
-    mine = "price,a,b\n" + "".join(f"{k * k % 17},{k % 5},{k % 7}\n" for k in range(60))
-    (tmp_path / "mine.csv").write_text(mine)
+    draw = np.random.default_rng(0)
+    size, age = draw.uniform(30, 200, 400), draw.integers(0, 80, 400)
+    price = 2000.0 * size - 9.0 * age**2 + 0.1 * size * age
+    mine = pd.DataFrame({"size": size, "price": price, "age": age})
+    mine.to_csv(tmp_path / "mine.csv", index=False)
     readme = (PROJECT.root / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    # In the file's units, which are hundreds of thousands: the GLU holds this quadratic.
+    predicted = "assert (frame.predicted - frame.price).abs().max() < 1e-3 * np.ptp(frame.price)"
     committed = (
         "from xsquared_studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
     )
-    run_cells(python, tmp_path, {"readme": [*blocks, committed]})
+    shipped = (
+        "from importlib.resources import files\n"
+        "from xsquared import load\n"
+        "assert (files('xsquared.data') / 'DATA.md').is_file()\n"
+        "assert (len(load('airfoil').test), len(load('housing').test)) == (301, 4128)"
+    )
+    cells = [*blocks, f"import numpy as np\n{predicted}", committed, shipped]
+    run_cells(python, tmp_path, {"readme": cells})
 
 
 @pytest.mark.slow

@@ -93,7 +93,6 @@ def test_the_limit_of_iterations_is_reported() -> None:
     found = list(descend(line(13.0), newton_on_the_line(), 4, slow))
     assert [count for _, count, _ in found] == [0, 1, 2, 3, 4]
     assert found[-1][2] == "iterations"
-    assert list(descend(line(13.0), newton_on_the_line(), 1, slow))[-1][1:] == (1, "iterations")
 
 
 def test_a_step_that_leaves_the_loss_as_it_is_counts_as_none() -> None:
@@ -103,11 +102,6 @@ def test_a_step_that_leaves_the_loss_as_it_is_counts_as_none() -> None:
     assert found[-1][2] == "converged"
 
 
-def test_no_iteration_leaves_the_start() -> None:
-    start = line(13.0)
-    assert list(descend(start, newton_on_the_line(), 0, DAMPING)) == [(start, 0, "converged")]
-
-
 def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     tried = []
 
@@ -115,6 +109,7 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
         return lambda damping: tried.append(damping)  # type: ignore[func-returns-value]
 
     start, damping = line(13.0), Damping(start=1.0, raised=10.0, most=500.0)
+    assert list(descend(start, linearise, 0, damping)) == [(start, 0, "converged")]
     assert list(descend(start, linearise, 9, damping)) == [
         (start, 0, "iterations"),
         (start, 1, "converged"),
@@ -156,32 +151,7 @@ def test_a_loss_of_zero_needs_no_step() -> None:
     assert done[-1][2] == "converged"
 
 
-def test_who_stops_taking_stops_the_work() -> None:
-    linearised = []
-
-    def linearise(at: At) -> Callable[[float], At]:
-        linearised.append(at)
-        return newton_on_the_line()(at)
-
-    descent = descend(line(13.0), linearise, 99, DAMPING)
-    next(descent)
-    next(descent)
-    descent.close()
-    assert len(linearised) == 1
-
-
 def test_the_defaults_are_the_books() -> None:
     """What the book's numbers were computed with: another default is another protocol."""
-    assert (
-        Damping(
-            start=1e-2,
-            lowered=4.0,
-            raised=4.0,
-            least=1e-12,
-            most=1e10,
-            stall=1e-8,
-            patience=3,
-            floor=1e-30,
-        )
-        == DAMPING
-    )
+    steps = {"start": 1e-2, "lowered": 4.0, "raised": 4.0, "least": 1e-12, "most": 1e10}
+    assert Damping(**steps, stall=1e-8, patience=3, floor=1e-30) == DAMPING

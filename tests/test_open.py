@@ -13,7 +13,7 @@ import xsquared
 from xsquared import Gate, Unit, fit, from_target, register, sampled, target
 from xsquared.data import Dataset
 from xsquared.errors import rmse
-from xsquared.training import SOLVERS, Gates, Trained, VariableProjection, solver_from
+from xsquared.training import SOLVERS, Gates, Trained, solver_from
 from xsquared.units import build, parameter_count
 
 FEW = {
@@ -70,16 +70,6 @@ def test_a_quadratic_is_reached_exactly_by_one_ungated_neuron() -> None:
     assert result.status.word == "converged"
 
 
-def test_a_squared_gate_has_continuous_slope() -> None:
-    network = build("squared_mlp", 1, 1)
-    assert network.unit.degree == 2
-    assert network.unit.continuity == 1
-    knot = float(-network.g[0].detach() / network.G[0, 0].detach())
-    x = torch.tensor([[knot - 1e-7], [knot + 1e-7]], dtype=torch.float64, requires_grad=True)
-    (slope,) = torch.autograd.grad(network(x).sum(), x)
-    assert abs(slope[1] - slope[0]) < 1e-5
-
-
 @dataclass(frozen=True)
 class Mean:
     """A solver of one's own: the mean of the values."""
@@ -101,11 +91,6 @@ def test_a_solver_of_ones_own_goes_through_the_same_door() -> None:
     result = fit(data, "glu", 2, solver=Mean())
     assert result.train_rmse == pytest.approx(float(np.std(data.train.y)), rel=1e-12)
     assert result.solver == Mean()
-
-
-def test_a_class_in_place_of_a_solver_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected a solver such as VariableProjection"):
-        fit(data_in(1), "glu", 2, solver=VariableProjection)  # type: ignore[arg-type]
 
 
 def test_what_the_package_exports_is_there() -> None:

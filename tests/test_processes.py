@@ -25,8 +25,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 def page_faults(environment: dict[str, str]) -> int:
     """How often a loop that makes and drops the same arrays gets memory from the system."""
     command = [sys.executable, "-c", FREED_AGAIN_AND_AGAIN]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return int(done.stdout)
+    return int(subprocess.check_output(command, env=environment, text=True))
 
 
 def test_tests_and_replays_start_with_it() -> None:

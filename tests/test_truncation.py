@@ -12,9 +12,7 @@ from xsquared.truncation import (
     hermite_piece,
     leading_constant,
     leading_term,
-    linear_piece,
     quadratic_piece,
-    root_mean_square,
     target,
     target_derivative,
     terms_of_degree,
@@ -82,16 +80,8 @@ def test_error_of_a_known_function_agrees_with_quadrature() -> None:
     assert abs(ratio - 1) < 0.02
 
 
-def test_linear_piece_is_linear() -> None:
-    assert sp.diff(linear_piece(), x, 2) == 0
-
-
 def test_terms_split_an_expression_by_degree() -> None:
     expression = 3 * x * h + x**3 - 2 * h
     assert terms_of_degree(expression, 2) == 3 * x * h
     assert terms_up_to(expression, 2) == sp.expand(3 * x * h - 2 * h)
     assert terms_up_to(expression, 3) == sp.expand(expression)
-
-
-def test_root_mean_square_of_a_constant_is_its_size() -> None:
-    assert root_mean_square(sp.Integer(-3)) == 3

@@ -7,17 +7,7 @@ from collections.abc import Callable
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 480.0) -> None:
-    """Poll.
-
-    Args:
-        true: whether it has happened.
-        what: the same in words.
-        seconds: how long to wait: for what never happens, as a busy machine takes minutes; less
-            than a test may take, so that the message is seen.
-
-    Raises:
-        TimeoutError: it has not happened; the message says what.
-    """
+    """Poll, for less long than a test may take: what does not happen is named by a TimeoutError."""
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:

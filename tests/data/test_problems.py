@@ -9,7 +9,8 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.preprocessing import StandardScaler
 
-from xsquared.data.dataset import SPLITS, Dataset
+from tests.data import raw
+from xsquared.data.dataset import SPLITS
 from xsquared.data.problems import PROBLEMS, find_problem, load
 
 PLANAR = {
@@ -34,22 +35,12 @@ FRIEDMAN["friedman1_10"] = lambda *x: FRIEDMAN["friedman1"](*x[:5])  # five with
 SYNTHETIC = PLANAR | FRIEDMAN
 
 
-def raw(data: Dataset, part: str) -> tuple[np.ndarray, np.ndarray]:
-    """A part in the problem's own units."""
-    points = getattr(data, part)
-    x = points.x * data.feature_scale + data.feature_mean
-    return x, points.y * data.target_scale + data.target_mean
-
-
 def test_every_problem_is_known_and_table_1_is_covered() -> None:
     kinds = {problem.name: problem.kind for problem in PROBLEMS.values()}
     assert set(SYNTHETIC) == {name for name, kind in kinds.items() if kind != "table"}
     dims = {name: PROBLEMS[name].dim for name in ("sine", "friedman1", "friedman2", "friedman3")}
     assert dims == {"sine": 2, "friedman1": 5, "friedman2": 4, "friedman3": 4}
-    assert {name: PROBLEMS[name].dim for name in ("airfoil", "housing")} == {
-        "airfoil": 5,
-        "housing": 8,
-    }
+    assert (PROBLEMS["airfoil"].dim, PROBLEMS["housing"].dim) == (5, 8)
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)
@@ -60,14 +51,6 @@ def test_synthetic_targets_are_the_formulas(name: str, split: str) -> None:
     for part in ("train", "validation", "test"):
         x, y = raw(data, part)
         np.testing.assert_allclose(y, SYNTHETIC[name](*x.T), rtol=1e-10, atol=1e-10)
-
-
-def test_planar_points_fill_the_square() -> None:
-    x, _ = raw(load("sine", points=4000), "train")
-    assert np.abs(x).max() <= 1
-    np.testing.assert_allclose(x.min(axis=0), -1, atol=0.01)
-    np.testing.assert_allclose(x.max(axis=0), 1, atol=0.01)
-    np.testing.assert_allclose(x.mean(axis=0), 0, atol=0.05)
 
 
 def test_friedman_points_are_scikit_learns() -> None:
@@ -81,9 +64,8 @@ def test_friedman_points_are_scikit_learns() -> None:
 def test_standardised_by_the_training_points_alone(name: str) -> None:
     data = load(name, seed=1, points=400)
     x, y = raw(data, "train")
-    np.testing.assert_allclose(
-        data.train.x, StandardScaler().fit_transform(x), rtol=1e-9, atol=1e-9
-    )
+    expected = StandardScaler().fit_transform(x)
+    np.testing.assert_allclose(data.train.x, expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose([data.train.y.mean(), data.train.y.std()], [0, 1], atol=1e-12)
     np.testing.assert_allclose(data.standardise(x), data.train.x, rtol=1e-9, atol=1e-9)
     assert abs(data.test.x.mean()) > 1e-6
@@ -102,7 +84,6 @@ def test_standardised_by_the_training_points_alone(name: str) -> None:
 def test_held_out_parts_have_their_sizes(name: str, sizes: tuple[int, int, int]) -> None:
     data = load(name)
     assert (len(data.train), len(data.validation), len(data.test)) == sizes
-    assert all(len(p.x) == len(p) for p in (data.train, data.validation, data.test))
 
 
 @pytest.mark.parametrize(("name", "points"), [("sine", 2000), ("airfoil", 1503), ("housing", 2000)])
@@ -125,10 +106,9 @@ def test_the_papers_split_takes_the_first_rows_of_a_table() -> None:
 
 def test_fewer_training_points_leave_the_held_out_rows_alone() -> None:
     all_rows, some = load("airfoil", seed=2), load("airfoil", seed=2, points=100)
-    np.testing.assert_allclose(raw(some, "test")[0], raw(all_rows, "test")[0], rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(
-        raw(some, "train")[0], raw(all_rows, "train")[0][:100], rtol=1e-9, atol=1e-9
-    )
+    for part, count in (("test", None), ("train", 100)):
+        expected = raw(all_rows, part)[0][:count]
+        np.testing.assert_allclose(raw(some, part)[0], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["sine", "friedman3"])
@@ -160,29 +140,7 @@ def test_only_planar_problems_have_a_target() -> None:
     assert load("airfoil").target is None
 
 
-@pytest.mark.parametrize("points", [0, -1, 6, 3.5, True])
 @pytest.mark.parametrize("name", ["friedman1", "airfoil"])
-def test_too_few_points_are_refused(name: str, points: int) -> None:
-    with pytest.raises(
-        ValueError, match=f"{name} has 5 features; .* an integer >= 7, got {points}"
-    ):
-        load(name, points=points)
-
-
-def test_more_points_than_rows_are_refused() -> None:
-    with pytest.raises(ValueError, match="1503 rows: expected at most 962 for training, got 963"):
-        load("airfoil", points=963)
-
-
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown problem 'iris'; known are sine, cosine"):
-        load("iris")
-    with pytest.raises(ValueError, match="unknown split 'loo'; known are paper, held-out"):
-        load("sine", split="loo")
-
-
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, True, None])
-@pytest.mark.parametrize("name", ["sine", "friedman1", "airfoil"])
-def test_bad_seeds_are_refused(name: str, seed: object) -> None:
-    with pytest.raises(ValueError, match="seed: expected an integer from 0"):
-        load(name, seed)  # type: ignore[arg-type]
+def test_too_few_points_are_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} has 5 features; .* an integer >= 7, got 6"):
+        load(name, points=6)

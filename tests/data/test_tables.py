@@ -1,12 +1,10 @@
-"""The shipped tables: sums, contents, their rebuilding, and the wheel that carries them."""
+"""The shipped tables: sums, contents, and their rebuilding."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import shutil
-import subprocess
-import sys
+import re
 import zipfile
 from pathlib import Path
 from urllib.error import URLError
@@ -14,15 +12,13 @@ from urllib.error import URLError
 import numpy as np
 import pytest
 
-from tests.data import rebuild
+from benchmarks import rebuild
 from xsquared.data import tables
 from xsquared.data.tables import TABLES, read, read_text
 
 ROOT = Path(__file__).parents[2]
 FOLDER = Path(tables.__file__).parent
-HOUSING_HEADER = (
-    "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
-)
+HEADER = "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -35,11 +31,7 @@ def test_the_sums_are_those_that_data_md_gives(name: str) -> None:
 
 
 def test_data_md_describes_every_file_and_no_other() -> None:
-    headings = [
-        line.removeprefix("## ")
-        for line in (FOLDER / "DATA.md").read_text(encoding="utf-8").splitlines()
-        if line.startswith("## ")
-    ]
+    headings = re.findall(r"^## (.+)$", (FOLDER / "DATA.md").read_text(encoding="utf-8"), re.M)
     assert sorted(headings) == sorted(path.name for path in FOLDER.glob("*.gz"))
     assert sorted(headings) == sorted(table.file for table in TABLES.values())
 
@@ -73,7 +65,7 @@ def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
         ",".join(repr(float(v)) for v in row) + "\r\n" for row in read("airfoil")
     )
     assert rebuild.airfoil_text(airfoil) == read_text("airfoil")
-    lines = [HOUSING_HEADER]
+    lines = [HEADER]
     for lon, lat, age, rooms, bedrooms, people, homes, income, value in read("housing").tolist():
         row = [income, age, rooms / homes, bedrooms / homes, people, people / homes, lat, lon]
         lines.append(",".join(map(repr, [*row, value / 1e5])))
@@ -119,43 +111,3 @@ def test_housing_is_what_scikit_learn_fetches(tmp_path: Path) -> None:
         pytest.skip(f"scikit-learn's archive cannot be reached: {error}")
     np.testing.assert_array_equal(_housing()[:, :-1], theirs.data)
     np.testing.assert_array_equal(_housing()[:, -1], theirs.target)
-
-
-@pytest.fixture(scope="module")
-def installed_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which the wheel of this checkout, and nothing else, is installed."""
-    folder = tmp_path_factory.mktemp("wheel")
-    # A copy: setuptools leaves build/ behind in the folder that it builds from.
-    source = folder / "source"
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", source / "src", ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    offline = ["--no-deps", "--no-index"]
-    build = [*pip, "wheel", *offline, "--no-build-isolation", "-w", str(folder), str(source)]
-    subprocess.run(build, check=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run([*pip, "install", *offline, "-t", str(folder / "site"), str(wheel)], check=True)
-    return folder / "site"
-
-
-@pytest.mark.slow
-def test_the_wheel_contains_the_data_and_works_alone(installed_wheel: Path) -> None:
-    assert (installed_wheel / "xsquared" / "data" / "DATA.md").is_file()
-    program = (
-        f"import sys; sys.path.insert(0, {str(installed_wheel)!r})\n"
-        "import xsquared; from xsquared.data.problems import load\n"
-        "print(xsquared.__file__)\n"
-        "print(len(load('airfoil').test), len(load('housing').test))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", program],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=installed_wheel,
-    )
-    where, counts = done.stdout.splitlines()
-    assert Path(where).is_relative_to(installed_wheel)
-    assert counts == "301 4128"

@@ -100,12 +100,21 @@ TEXTS = (
 x = sp.Symbol("x")
 SYMPY = (
     *(sp.I, sp.nan, sp.zoo * x, sp.sqrt(-4) * x, sp.Integer(10) ** 400, x ** sp.Integer(10) ** 30),
-    *(sp.Symbol("t"), sp.Function("f")(x), sp.Function("print('run')")(x), sp.Order(x)),
+    *(sp.Symbol("t"), sp.gamma(x + 3), sp.Function("f")(x), sp.Order(x)),
+    sp.Function("print('run')")(x),
     *(sp.Derivative(sp.Function("f")(x), x), sp.Piecewise((0, x < 0.5), (1, True)), sp.sign(x)),
-    *(sp.Heaviside(x), sp.DiracDelta(x), sp.Integral(sp.exp(x**2), x), sp.Max(x, 0), sp.Mod(x, 1)),
+    *(
+        sp.Heaviside(x),
+        sp.DiracDelta(x),
+        sp.gamma(x + 3),
+        sp.Integral(sp.exp(x**2), x),
+        sp.Max(x, 0),
+        sp.Mod(x, 1),
+    ),
 )
 DOMAINS = (
     *((1, -1), (0, 0), (0, math.inf), (-1.7e308, 1.7e308), ("a", "b"), (0, 1j), (False, True)),
+    *((math.nan, 1), (None, 1), (0,), ((1, 0),)),
     *((0, 10**400), (0, 1, 2), (), 3, None, "ab", {}, ((0, 1), (1,)), ((0, 1), (0, 1)), object()),
 )
 door(
@@ -118,14 +127,17 @@ door(
 )
 GATES = (
     *(("relu", torch.relu, 1), ("", torch.relu, 1), (3, torch.relu, 1), ("g", "relu", 1)),
-    *(("g", torch.relu, 2), ("g", torch.square, 2), ("g", torch.relu, 1.5), ("g", torch.relu, 0)),
+    *(("g", torch.relu, 2), ("g", torch.square, 2), ("g", torch.relu, 0), (None, torch.relu, 1)),
+    *(("g", torch.relu, 1, False), ("g", torch.relu, 1, 1), ("g", torch.nn.functional.gelu, 1)),
+    ("g", lambda z: torch.relu(z) ** 1.5, 1.5),
     *(("g", value, None) for value in (torch.sign, torch.floor, torch.zeros_like, torch.sum)),
-    *(("g", value, None) for value in (lambda z: z.detach(), lambda z: z * z.detach())),
+    *(("g", value, None) for value in (lambda z: z.detach().sin(), lambda z: z * z.detach())),
     *(("g", value, None) for value in (lambda z: z.float(), lambda z: z.numpy(), lambda _: 1.0)),
     ("g", lambda z: torch.from_numpy(np.sin(z.numpy())), None),
 )
 FACTORS = (
     *((("G", "u"),), (("U", "U"),), (("U", "u", "v"),), (("U",),), (("hidden", "u"),)),
+    *((("U", "d"),), (("unit", "u"),), (("training", "u"),), (("U.0", "u"),)),
     *((("U", "u"), ("U", "q")), "Uu", 3, None, [("U", "u")], ((1, 2),), (("U", ""),)),
 )
 door(
@@ -160,6 +172,7 @@ SEEDS = (*INTEGERS, -1)
 COUNTS = (True, 1.5, "2", [1], math.nan, 2**63, 0, 1)
 SPLIT = {"seed": 0, "split": "held-out", "points": None}
 BAD_SPLIT: dict[str, tuple[Any, ...]] = {"seed": SEEDS, "split": NAMES, "points": COUNTS}
+BAD_SPLIT["seed"] += (2**32,)
 door(
     "sampled",
     xsquared.sampled,
@@ -180,8 +193,8 @@ door(
     "from_arrays",
     xsquared.from_arrays,
     {**ROWS, **SPLIT},
-    x=(*ARRAYS, [], [[1.0]], np.ones((40, 2))),
-    y=(*ARRAYS, [], [1.0], np.ones(40), np.ones((40, 1))),
+    x=(*ARRAYS, [], [[1.0]], np.ones((40, 2)), np.arange(40.0), np.ones((40, 0)), ROWS["x"][:3]),
+    y=(*ARRAYS, [], [1.0], np.ones(40), np.ones((40, 1)), np.arange(39.0)),
     **BAD_SPLIT,
 )
 door(
@@ -267,7 +280,7 @@ door(
     "fit_slope",
     fit_slope,
     {"sizes": [1, 2], "errors": [1.0, 0.5]},
-    sizes=(*ARRAYS, [1], [1, 1], [0, 1], [-1, 2], [1, 2, 3]),
+    sizes=(*ARRAYS, [1], [1, 1], [0, 1], [-1, 2], [1, 2, 3], [1e300, 1e300 * (1 + 1e-15)]),
     errors=(*ARRAYS, [1.0], [1.0, 0.0], [1.0, -1.0], [[1.0, 2.0]]),
 )
 

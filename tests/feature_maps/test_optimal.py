@@ -34,9 +34,8 @@ def closed_form_values(d: int, degree: int, scale: float) -> np.ndarray:
     k = np.arange(count)
     nodes, vectors = eigh_tridiagonal(2 * k + dim / 2, np.sqrt(k * (k + dim / 2 - 1))[1:])
     v = 2 * scale**2 * nodes[:, None]
-    half = (
-        k + degree // 2
-    )  # of the derivative's order n; (n-3)!! = 2^(half-1) Gamma(half-1/2)/sqrt(pi)
+    # Half the derivative's order n; (n-3)!! = 2^(half-1) Gamma(half-1/2)/sqrt(pi).
+    half = k + degree // 2
     norms = gammaln(k + dim / 2) - gammaln(k + 1) - gammaln(dim / 2)
     logs = (half - 1 - k) * math.log(2) + gammaln(half - 0.5) - gammaln(k + 1) - norms / 2
     logs = logs + np.log(v + 2 * half) + k * np.log(v) - (half + 0.5) * np.log1p(v)
@@ -45,26 +44,18 @@ def closed_form_values(d: int, degree: int, scale: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0])
-@pytest.mark.parametrize("d", range(2, 17))
+@pytest.mark.parametrize("d", [*range(2, 17), 64, 576, 4096])
 def test_heights_are_those_of_a_numerical_decomposition(d: int, scale: float) -> None:
+    """In high dimensions two values each of the two degrees that are there in every one."""
     found = spectrum(d, scale, features=1000).levels
-    for degree in (0, 2, 4, 6):
-        values = [level.value for level in found if level.degree == degree][:3]
+    degrees, count = ((0, 2, 4, 6), 3) if d < 64 else ((0, 2), 2)
+    for degree in degrees:
+        values = [level.value for level in found if level.degree == degree][:count]
         assert values, f"no level of degree {degree}"
+        assert d < 64 or len(values) == count
         expected = closed_form_values(d, degree, scale)[: len(values)]
-        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [0.25, 1.0])
-@pytest.mark.parametrize("d", [64, 576, 4096])
-def test_heights_in_high_dimensions_are_those_of_that_decomposition(d: int, scale: float) -> None:
-    """Two values each of the two degrees that are there in every dimension."""
-    found = spectrum(d, scale, features=1000).levels
-    for degree in (0, 2):
-        values = [level.value for level in found if level.degree == degree][:2]
-        assert len(values) == 2
-        expected = closed_form_values(d, degree, scale)[:2]
-        np.testing.assert_allclose(values, expected, rtol=1e-6)
+        atol = 1e-9 if d < 64 else 0.0
+        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=atol)
 
 
 @pytest.mark.parametrize(("d", "nodes", "error"), [(2, 32, 6e-4), (3, 12, 5e-3)])
@@ -87,7 +78,6 @@ def test_levels_are_the_singular_values_of_the_whole_operator(
     np.testing.assert_allclose(found[:12], expected[:12], atol=error)
 
 
-@pytest.fixture(scope="module")
 def in_the_plane() -> tuple[np.ndarray, np.ndarray]:
     """Corners of the law in two dimensions and what they leave, as shares; no Laguerre, no angles.
 
@@ -108,11 +98,9 @@ def in_the_plane() -> tuple[np.ndarray, np.ndarray]:
     return np.append(0.0, np.cumsum(counts)), left / left[0]
 
 
-def test_errors_in_the_plane_are_those_of_fourier_modes(
-    in_the_plane: tuple[np.ndarray, np.ndarray],
-) -> None:
+def test_errors_in_the_plane_are_those_of_fourier_modes() -> None:
     m = np.array([1, 3, 8, 16, 64, 100, 128, 256, 512, 570])
-    expected = np.sqrt(np.interp(m, *in_the_plane))
+    expected = np.sqrt(np.interp(m, *in_the_plane()))
     found = np.array([math.sqrt(best_mse(2, one) / second_moment(2)) for one in m])
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-12)
     np.testing.assert_allclose(expected[[6, 7, 8]], [3.59e-5, 1.65e-6, 2.84e-8], rtol=2e-3)
@@ -203,10 +191,8 @@ def test_the_map_has_the_least_error(d: int, m: int, scale: float) -> None:
     assert abs(np.mean(errors**2) - best_mse(d, m, scale)) < 4 * deviation
 
 
-def test_more_features_never_hurt_and_none_are_the_second_moment() -> None:
-    errors = best_mse(16, np.arange(300))
-    assert errors[0] == pytest.approx(second_moment(16))
-    assert (np.diff(errors) < 0).all()
+def test_more_features_never_hurt() -> None:
+    assert (np.diff(best_mse(16, np.arange(300))) < 0).all()
 
 
 def test_the_vector_zero_predicts_zero_in_its_odd_part() -> None:

@@ -20,7 +20,7 @@ from xsquared.feature_maps.polynomials import (
     hermite_fit,
     max_error,
 )
-from xsquared.feature_maps.series import gelu, largest_error, series_coefficients
+from xsquared.feature_maps.series import gelu
 from xsquared.feature_maps.tensor import TensorMap
 
 
@@ -73,13 +73,8 @@ def test_hermite_coefficients_are_the_integrals(sigma: float) -> None:
     for k, coefficient in enumerate(hermite_coefficients(24, sigma)):
         root = math.sqrt(math.factorial(k))
         he = hermite_e.HermiteE.basis(k) / root
-        whole, _ = quad(
-            lambda g, he=he: gelu(sigma * g) * he(g) * norm.pdf(g),
-            -16,
-            16,
-            epsabs=1e-13,
-            limit=200,
-        )
+        product = lambda g, he=he: gelu(sigma * g) * he(g) * norm.pdf(g)  # noqa: E731
+        whole, _ = quad(product, -16, 16, epsabs=1e-13, limit=200)
         assert coefficient * root == pytest.approx(whole, abs=1e-12)
 
 
@@ -96,19 +91,6 @@ def test_the_second_moment_is_what_the_fit_explains_and_what_it_leaves(sigma: fl
         assert left == pytest.approx(weights @ residual**2, rel=1e-4, abs=1e-9)
 
 
-def test_hermite_beats_the_others_under_its_law() -> None:
-    sigma, draws = 1.5, 1.5 * np.random.default_rng(0).normal(size=100_000)
-    own = np.mean((polyval(draws, hermite_fit(6, sigma)) - gelu(draws)) ** 2)
-    for other in (chebyshev_fit(6, 5.0), best_uniform_fit(6, 5.0).coefficients):
-        assert own < np.mean((polyval(draws, other) - gelu(draws)) ** 2)
-
-
-def test_all_are_half_z_plus_even() -> None:
-    for c in (chebyshev_fit(9, 2.0), best_uniform_fit(9, 2.0).coefficients, hermite_fit(9, 1.0)):
-        assert c[1] == 0.5
-        assert not c[3::2].any()
-
-
 @pytest.mark.parametrize("radius", [0.7, 2.0, 3.0, 7.0])
 def test_an_even_interpolant_meets_gelu_at_zero_and_has_no_constant(radius: float) -> None:
     """Exactly: what is rounding instead of zero gets a feature, and which it is, is the CPU's."""
@@ -120,17 +102,6 @@ def test_an_even_interpolant_meets_gelu_at_zero_and_has_no_constant(radius: floa
     assert counts == [44, 374, 2090, 27973]
 
 
-def test_an_odd_interpolant_has_no_odd_powers_but_the_first() -> None:
-    for degree in range(1, 24, 2):
-        assert np.flatnonzero(chebyshev_fit(degree, 3.0)).tolist() == sorted(
-            {1, *range(0, degree, 2)}
-        )
-
-
-def test_max_error_of_the_series_is_at_the_end() -> None:
-    assert max_error(series_coefficients(5), 3.0) == pytest.approx(largest_error(5, 3.0))
-
-
 @pytest.mark.parametrize("scale", [1e-3, 0.5, 100.0])
 @pytest.mark.parametrize("degree", [1, 2, 11, 24])
 def test_small_and_large_intervals_have_fits(degree: int, scale: float) -> None:
@@ -139,3 +110,4 @@ def test_small_and_large_intervals_have_fits(degree: int, scale: float) -> None:
     for c in (fit.coefficients, chebyshev_fit(degree, scale), hermite_fit(degree, scale)):
         assert np.isfinite(c).all()
         assert c[1] == 0.5
+        assert not c[3::2].any()

@@ -9,11 +9,7 @@ import pytest
 from scipy.special import factorial
 from scipy.stats import poisson
 
-from xsquared.feature_maps.random import (
-    draw_random_maclaurin,
-    draw_variance,
-    sign_moment,
-)
+from xsquared.feature_maps.random import draw_random_maclaurin, draw_variance, sign_moment
 from xsquared.feature_maps.series import gelu, gelu_even, series_coefficients, taylor_gelu
 
 DRAWS = 200_000
@@ -26,17 +22,16 @@ PAIRS = [
 ]
 
 
-def draws(w: np.ndarray, x: np.ndarray, moment: float, seed: int, cut: int) -> np.ndarray:
-    """What each feature estimates, where orders from ``cut`` on count as zero."""
-    maps = draw_random_maclaurin(len(w), DRAWS, moment, seed)
-    return w @ x / 2 + (maps.draws(w, x) - w @ x / 2) * (maps.orders < cut)
-
-
 def z_score(w: np.ndarray, x: np.ndarray, seed: int, cut: int = 10**6) -> float:
-    """Distance of the mean of all draws from GELU, in standard deviations known in closed form."""
+    """Distance of the mean of all draws from GELU, in standard deviations known in closed form.
+
+    Orders from ``cut`` on count as zero.
+    """
     moment = sign_moment(w, x)
+    maps = draw_random_maclaurin(len(w), DRAWS, moment, seed)
+    draws = w @ x / 2 + (maps.draws(w, x) - w @ x / 2) * (maps.orders < cut)
     deviation = math.sqrt(draw_variance(w, x, moment) / DRAWS)
-    return float((draws(w, x, moment, seed, cut).mean() - gelu(w @ x)) / deviation)
+    return float((draws.mean() - gelu(w @ x)) / deviation)
 
 
 @pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
@@ -48,14 +43,6 @@ def test_mean_is_gelu(w: np.ndarray, x: np.ndarray) -> None:
 def test_a_biased_twin_fails_the_same_test(w: np.ndarray, x: np.ndarray) -> None:
     """Without its orders from 1 on the estimator's mean is the series of one term."""
     assert abs(z_score(w, x, seed=11, cut=1)) > 7
-
-
-def test_cut_estimator_has_the_cut_series_as_mean() -> None:
-    w, x = PAIRS[1]
-    moment = sign_moment(w, x)
-    deviation = math.sqrt(draw_variance(w, x, moment) / DRAWS)
-    mean = draws(w, x, moment, seed=5, cut=2).mean()
-    assert abs(mean - taylor_gelu(w @ x, 2)) < 4 * deviation
 
 
 @pytest.mark.parametrize(("w", "x"), PAIRS[:3], ids=["d2", "d3", "d3-negative"])
@@ -138,12 +125,6 @@ def test_one_moment_many_times_is_that_moment() -> None:
     assert draw_variance(w, x, np.full(7, 1.5)) == pytest.approx(draw_variance(w, x, 1.5))
 
 
-def test_exact_orders_leave_less_to_chance() -> None:
-    w, x = 0.7 * PAIRS[0][0], PAIRS[0][1]
-    found = [draw_variance(w, x, sign_moment(w, x), exact) for exact in range(4)]
-    assert (np.diff(found) < 0).all()
-
-
 def test_sign_moment_by_enumeration() -> None:
     w, x = PAIRS[1]
     signs = np.array([[a, b, c] for a in (1, -1) for b in (1, -1) for c in (1, -1)])
@@ -160,10 +141,7 @@ def test_product_of_maps_is_the_mean_of_the_draws() -> None:
     np.testing.assert_allclose(product, expected, rtol=1e-9)
 
 
-def test_no_variance_where_the_input_vanishes() -> None:
-    assert draw_variance(np.ones(2), np.zeros(2), 1.0) == 0.0
-
-
 def test_the_smallest_vectors_have_a_variance() -> None:
+    assert draw_variance(np.ones(2), np.zeros(2), 1.0) == 0.0
     assert draw_variance(np.full(2, 1e-90), np.ones(2), 1.0) == 0.0
     assert draw_variance(np.array([0.3, 0.1]), np.array([0.1, -0.3]), 1.0) >= 0.0

