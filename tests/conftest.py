@@ -46,7 +46,8 @@ PROOFS = pytest.StashKey[dict[str, dict[str, Any]]]()
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Processes take files in this order: a long one at the end would keep the other cores waiting.
-    items.sort(key=lambda item: item.path.parent.name not in ("training", "chapters"))
+    long = ("training", "chapters", "test_installed.py")
+    items.sort(key=lambda item: not {item.path.parent.name, item.path.name} & {*long})
     for item in items:
         for marker in item.iter_markers("proves"):
             item.user_properties.append(("proves", marker.args[0]))
