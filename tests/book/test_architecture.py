@@ -1,7 +1,5 @@
 """The architecture page does what it says: its code runs as printed, its chapter executes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page on which knots move: its stored optima, its still figure, its script as a file."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

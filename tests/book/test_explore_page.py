@@ -1,8 +1,5 @@
 """The page on which knots move, in a browser: beside the package, by pointer and by keys."""
 
-from __future__ import annotations
-
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,9 +160,7 @@ def test_every_choice_shows_its_optimum_from_a_disk(site: Path, browser: Any) ->
     page.close()
 
 
-def test_the_still_figure_stands_in_where_no_script_runs_and_on_paper(
-    site: Path, browser: Any
-) -> None:
+def test_the_still_figure_stands_in_without_scripts_and_on_paper(site: Path, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((site / "explore.html").as_uri())
@@ -180,8 +175,3 @@ def test_the_still_figure_stands_in_where_no_script_runs_and_on_paper(
     assert page.locator(".explore-still").is_visible()
     assert not page.locator("#explore").is_visible()
     page.close()
-
-
-def test_the_script_is_asked_for_on_its_page_only(site: Path) -> None:
-    asks = re.compile(r"<script[^>]*explore\.js")
-    assert [p.name for p in site.rglob("*.html") if asks.search(p.read_text())] == ["explore.html"]

@@ -1,7 +1,5 @@
 """Notes of how figures and tables were made: read off the code, below each, with the data."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
@@ -37,9 +35,7 @@ CHAPTERS = [source.stem for source in PROJECT.sources()]
         (["print(m)", "print(1)"], {}),
     ],
 )
-def test_parameters_are_followed_through_the_code(
-    codes: list[str], parameters: dict[str, str]
-) -> None:
+def test_parameters_are_followed_through_code(codes: list[str], parameters: dict[str, str]) -> None:
     cells = ["", "n = 3  # neurons\nm = [1, 2]", *codes, "print(n)"]
     assert rests_on(cells, len(codes) + 1, 1) == (parameters, [])
 

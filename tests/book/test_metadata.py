@@ -1,7 +1,5 @@
 """One source for title, authors, version, date and licence; one setting for the address."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tomllib
@@ -31,11 +29,7 @@ def test_what_the_project_says_of_itself_agrees() -> None:
     assert SAID["title"].partition(":")[0] == package["name"] == CONFIG["title"]
     assert str(SAID["date-released"]) == meta["datePublished"]
     assert str(SAID["date-released"])[:4] == str(CONFIG["copyright"])
-
-
-def test_the_address_is_the_setting_or_absent() -> None:
     address = CONFIG["repository"]["url"]
-    meta = json.loads((PROJECT.root / "codemeta.json").read_text())
     assert SAID.get("repository-code", "") == meta.get("codeRepository", "") == address
 
 

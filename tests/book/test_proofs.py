@@ -1,7 +1,5 @@
 """Marks come from a test run: a proof that fails, or none, stops the book."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The rendered site in a real browser, each page once: complete with the network off, quick, steady
 and open to everyone, in both themes, at a desk and on a phone."""
 
-from __future__ import annotations
-
 import functools
 import re
 import time
@@ -221,9 +219,7 @@ def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("name", [CHAPTERS[1], CHAPTERS[11]])
-def test_no_formula_in_a_sentence_fades_where_fonts_are_slow(
-    browser: Any, address: str, name: str
-) -> None:
+def test_no_formula_fades_where_fonts_are_slow(browser: Any, address: str, name: str) -> None:
     page = browser.new_context().new_page()
 
     def late(route: Any) -> None:
@@ -239,9 +235,7 @@ def test_no_formula_in_a_sentence_fades_where_fonts_are_slow(
 
 
 @pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])
-def test_a_figure_leads_to_its_file_where_it_is_as_large_as_one_likes(
-    reader: Reader, site: Path, name: str
-) -> None:
+def test_a_figure_leads_to_its_file(reader: Reader, site: Path, name: str) -> None:
     figures = reader.open(f"{name}.html", 390).locator("article figure")
     files = figures.locator("a.xs-enlarge > img").evaluate_all(
         "all => all.map(image => [image.parentElement.pathname, new URL(image.src).pathname])"
@@ -296,6 +290,23 @@ def test_search_works_from_a_disk(reader: Reader, site: Path) -> None:
     reader.page.goto(f"{(site / 'search.html').as_uri()}?q=truncation")
     links = reader.page.locator("#search-results li a").evaluate_all("all => all.map(a => a.href)")
     assert any("02_truncation_errors" in link for link in links)
+
+
+@pytest.mark.parametrize(
+    ("script", "limit", "where", "pages"),
+    [
+        ("explore.js", 30_001, "**/*.html", {"explore"}),
+        ("verdicts.js", 3000, "**/*.html", {"verdicts"}),
+        ("_static/tables.js", 3000, "*.html", {"coverage", "notation", "verdicts"}),
+        ("_static/previews.js", 5000, "*.html", set()),
+    ],
+)
+def test_a_script_is_small_and_asked_for_where_it_is_needed(
+    site: Path, script: str, limit: int, where: str, pages: set[str]
+) -> None:
+    assert (site / script).stat().st_size < limit
+    asks = re.compile(rf"<script[^>]*{re.escape(script)}")
+    assert {p.stem for p in site.glob(where) if asks.search(p.read_text())} == pages
 
 
 def test_a_missing_page_is_told_and_leads_back(site: Path) -> None:

@@ -1,7 +1,5 @@
 """Long tables in a browser: sorted by the buttons of their headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +100,6 @@ def test_formulas_of_a_header_are_set_in_its_button(reader: Reader) -> None:
 
 
 def test_short_tables_and_pages_without_scripts_have_no_buttons(site: Path, browser: Any) -> None:
-    asks = {p.stem for p in site.glob("*.html") if "_static/tables.js" in p.read_text()}
-    assert asks == {"coverage", "notation", "verdicts"}
-    assert (site / "_static" / "tables.js").stat().st_size < 3000
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((site / TABLE1).as_uri())

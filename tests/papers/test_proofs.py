@@ -1,7 +1,5 @@
 """Every link of both papers' equations, proved by sympy: the marks in the book come from here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
