@@ -223,21 +223,20 @@ def test_a_clock_in_a_cell_would_be_seen() -> None:
     assert not clocks_read("times = 3 * x\nnp.nonzero(a)\ntimed = f.at(time)")
 
 
-def test_chapters_settle_every_claim_that_the_ledger_gives_them() -> None:
+def test_chapters_settle_every_claim_and_the_readme_shows_it() -> None:
     """Reading refuses a claim in another chapter than the ledger's."""
     settled = {entry.claim.id for entry in collect(PROJECT.chapters) if entry.sort != "open"}
     assert settled == set(ledger())
+    assert table_in(PROJECT) == summary_table(PROJECT)
+    assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 
-def test_contents_list_every_page_once() -> None:
+def test_contents_list_every_page_once_and_the_reference_every_room() -> None:
     # Entries without a file are globs: the reference's pages.
     contents = (PROJECT.root / "_toc.yml").read_text()
     listed = re.findall(r"^(?:root:|[ -]*file:) *(\S+)$", contents, re.MULTILINE)
     pages = [path.stem for path in PROJECT.book.glob("*.md")]
     assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
-
-
-def test_the_reference_documents_every_room() -> None:
     pages = "".join(page.read_text() for page in PROJECT.book.glob("api_*.md"))
     documented = re.findall(r"{rooms} (\w+)", pages)
     assert sorted(documented) == sorted({room.partition(".")[0] for room in rooms()})
@@ -247,11 +246,6 @@ def test_the_reference_documents_every_room() -> None:
 def test_every_equation_has_its_mark_in_a_chapter(module: ModuleType) -> None:
     text = "".join(source.read_text(encoding="utf-8") for source in SOURCES)
     assert [key for key in module.paper.numbers if f"{{proof}}`{key}`" not in text] == []
-
-
-def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
-    assert table_in(PROJECT) == summary_table(PROJECT)
-    assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 
 def test_committed_files_name_no_path_of_one_machine() -> None:

@@ -21,9 +21,6 @@ def test_roles_become_words() -> None:
     assert in_words("$$\nx\n$$ (eq-x)\n", {}, {}) == "$$\nx\n$$\n"
     with pytest.raises(KeyError):
         in_words("{glue:text}`unknown`", {}, {})
-
-
-def test_the_install_line_names_the_address_only_where_there_is_one() -> None:
     assert install_line("https://a.b/c") == ('%pip install --quiet "xsquared @ git+https://a.b/c"')
     assert install_line("").startswith("# ")
 

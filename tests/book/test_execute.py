@@ -23,7 +23,6 @@ from xsquared_book.project import BookError, Project, find_project
 
 
 def outputs(path: Path) -> str:
-    """All text printed in a notebook."""
     found = [o for c in nbformat.read(path, as_version=4).cells for o in c.get("outputs", [])]
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in found)
 
@@ -167,7 +166,6 @@ def test_a_kernel_that_does_not_start_is_started_once_more(
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended."""
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -175,7 +173,6 @@ def gone(pid: int) -> bool:
 
 
 def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether a condition comes true in time."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.1)

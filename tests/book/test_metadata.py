@@ -31,9 +31,6 @@ def test_what_the_project_says_of_itself_agrees() -> None:
     assert str(SAID["date-released"])[:4] == str(CONFIG["copyright"])
     address = CONFIG["repository"]["url"]
     assert SAID.get("repository-code", "") == meta.get("codeRepository", "") == address
-
-
-def test_how_to_cite_is_the_citation_file() -> None:
     entry = " ".join(how_to_cite(PROJECT).split())
     for said in ("The xsquared authors", SAID["version"], SAID["title"].partition(": ")[2]):
         assert said in entry

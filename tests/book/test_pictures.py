@@ -15,20 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.figure import Figure
 from PIL import Image
 
-from xsquared_book.pictures import (
-    MOST_BYTES,
-    PLOTTED,
-    PNG,
-    SVG,
-    as_png,
-    as_svg,
-    bundle,
-    picture_of,
-    plotted,
-    plotted_in,
-    same_figure,
-    show_in_notebook,
-)
+from xsquared_book import pictures
 from xsquared_book.plotting import draw_knots, use_style
 
 X = np.linspace(0, 1, 5)
@@ -52,7 +39,7 @@ def curve(factor: float = 1, colour: str = "#2a78b5", pixels: bool = False) -> F
 
 
 def shown(fig: Figure) -> dict[str, Any]:
-    data, metadata = bundle(fig)
+    data, metadata = pictures.bundle(fig)
     return {"data": data, "metadata": metadata}
 
 
@@ -61,18 +48,20 @@ def read(text: str) -> list[dict[str, str]]:
 
 
 def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
-    drawn = as_svg(curve())
+    drawn = pictures.as_svg(curve())
     assert re.fullmatch("<svg .*</svg>", drawn), "one line"
-    assert drawn == as_svg(curve()) == as_svg(curve(1 + 1e-13)), "last digits do not show"
+    for factor in (1, 1 + 1e-13):  # last digits do not show
+        assert pictures.as_svg(curve(factor)) == drawn
     kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(drawn).iter()}
     assert "path" in kinds
     assert not kinds & {"text", "metadata", "image"}, "letters of a font that a reader may lack"
 
 
 def test_a_figure_is_as_large_on_the_page_as_in_pixels() -> None:
-    svg = ET.fromstring(as_svg(curve()))
+    svg = ET.fromstring(pictures.as_svg(curve()))
     wide, high = int(svg.attrib["width"]), int(svg.attrib["height"])
-    assert wide == pytest.approx(bundle(curve(pixels=True))[1][PNG]["width"], abs=1)
+    in_pixels = pictures.bundle(curve(pixels=True))[1][pictures.PNG]
+    assert wide == pytest.approx(in_pixels["width"], abs=1)
     left, top, width, height = map(float, svg.attrib["viewBox"].split())
     assert (left, top) == (0, 0)
     assert width / height == pytest.approx(wide / high, rel=0.01)
@@ -83,7 +72,7 @@ def test_lengths_are_rounded_to_less_than_is_seen() -> None:
     (line,) = fig.axes[0].lines
     line.set(marker="", color="#123456")
     fig.axes[0].legend().remove()
-    paths = ET.fromstring(as_svg(fig)).findall(".//{*}path")
+    paths = ET.fromstring(pictures.as_svg(fig)).findall(".//{*}path")
     (path,) = (path for path in paths if "#123456" in path.get("style", ""))
     numbers = path.attrib["d"].replace("M", "").replace("L", " ").split()
     assert all(len(number.partition(".")[2]) <= 2 for number in numbers)
@@ -94,10 +83,10 @@ def test_lengths_are_rounded_to_less_than_is_seen() -> None:
 
 def test_a_figure_that_asks_for_pixels_gets_twice_as_many() -> None:
     fig = curve(pixels=True)
-    kind, file = picture_of(shown(fig)) or ("", b"")
+    kind, file = pictures.picture_of(shown(fig)) or ("", b"")
     image = Image.open(io.BytesIO(file))
-    assert kind == PNG
-    assert image.size[0] // 2 == bundle(fig)[1][PNG]["width"]
+    assert kind == pictures.PNG
+    assert image.size[0] // 2 == pictures.bundle(fig)[1][pictures.PNG]["width"]
     assert image.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
@@ -114,16 +103,16 @@ def test_two_colour_maps_stay_smooth_in_256_colours() -> None:
         image = Image.open(io.BytesIO(file)).convert("RGB")
         return np.asarray(image.reduce(8), dtype=int)
 
-    apart = np.abs(seen(as_png(fig)) - seen(whole.getvalue())).max(axis=-1)
+    apart = np.abs(seen(pictures.as_png(fig)) - seen(whole.getvalue())).max(axis=-1)
     assert np.percentile(apart, 95) < 2, "undithered it is 3"
 
 
 def test_what_would_be_too_heavy_as_svg_is_shown_in_pixels() -> None:
     fig, ax = plt.subplots()
     ax.plot(*np.random.default_rng(0).normal(size=(2, 5000)), "o")
-    assert len(as_svg(fig)) > MOST_BYTES
-    assert list(bundle(fig)[0]) == [PNG]
-    assert list(bundle(curve())[0]) == [SVG]
+    assert len(pictures.as_svg(fig)) > pictures.MOST_BYTES
+    assert list(pictures.bundle(fig)[0]) == [pictures.PNG]
+    assert list(pictures.bundle(curve())[0]) == [pictures.SVG]
 
 
 def test_the_numbers_are_those_that_were_plotted() -> None:
@@ -134,7 +123,7 @@ def test_the_numbers_are_those_that_were_plotted() -> None:
     right.plot(X, X**2)
     right.plot(X, X / 7, "s:k")
     right.plot(X, X / 9, label="_a ninth")
-    rows = read(plotted_in(shown(fig)))
+    rows = read(pictures.plotted_in(shown(fig)))
     assert rows[0].keys() == {"panel", "line", "x", "y"}
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for row in rows:
@@ -151,7 +140,7 @@ def test_entries_of_a_legend_made_by_hand_name_lines_in_every_panel() -> None:
     for ax in axes:
         ax.plot(X, X, "r--")
     fig.legend([axes[0].lines[0]], ["straight"])
-    named = {(row["panel"], row["line"]) for row in read(plotted(fig))}
+    named = {(row["panel"], row["line"]) for row in read(pictures.plotted(fig))}
     assert named == {("1", "straight"), ("2", "straight")}
 
 
@@ -159,7 +148,7 @@ def test_a_coordinate_that_is_none_of_the_axis_is_empty() -> None:
     fig, ax = plt.subplots()
     draw_knots(ax, np.array([0.25]))
     ax.axhline(3.0, label="level")
-    rows = [(row["x"], row["y"]) for row in read(plotted(fig))]
+    rows = [(row["x"], row["y"]) for row in read(pictures.plotted(fig))]
     assert rows == [("0.25", ""), ("", "3")]
 
 
@@ -171,7 +160,7 @@ def test_of_regions_and_bars_the_outline_is_told_and_of_a_line_in_space_the_heig
     flat.legend()
     flat.imshow(np.eye(3))
     deep.plot(X, X, 2 * X, label="line")
-    rows = read(plotted(fig))
+    rows = read(pictures.plotted(fig))
     told: dict[str, set[tuple[str, str, str]]] = {}
     for row in rows:
         told.setdefault(row["line"], set()).add((row["x"], row["y"], row["z"]))
@@ -184,24 +173,24 @@ def test_of_regions_and_bars_the_outline_is_told_and_of_a_line_in_space_the_heig
 @pytest.mark.parametrize("pixels", [False, True])
 def test_a_figure_is_the_same_but_for_rounding(pixels: bool) -> None:
     first = shown(curve(pixels=pixels))
-    assert same_figure(first, shown(curve(1 + 2e-5, pixels=pixels)))
-    assert not same_figure(first, shown(curve(1.001, pixels=pixels)))
-    assert not same_figure(first, shown(curve(colour="#c8541b", pixels=pixels)))
-    assert not same_figure(first, shown(curve(pixels=not pixels)))
-    assert not same_figure({}, first)
+    assert pictures.same_figure(first, shown(curve(1 + 2e-5, pixels=pixels)))
+    assert not pictures.same_figure(first, shown(curve(1.001, pixels=pixels)))
+    assert not pictures.same_figure(first, shown(curve(colour="#c8541b", pixels=pixels)))
+    assert not pictures.same_figure(first, shown(curve(pixels=not pixels)))
+    assert not pictures.same_figure({}, first)
 
 
 def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:
-    assert picture_of({"name": "stdout"}) is None
-    assert picture_of({"data": {"text/plain": "1"}}) is None
-    assert plotted_in({"data": {}, "metadata": {}}) == ""
-    assert PLOTTED in bundle(curve())[1]
+    assert pictures.picture_of({"name": "stdout"}) is None
+    assert pictures.picture_of({"data": {"text/plain": "1"}}) is None
+    assert pictures.plotted_in({"data": {}, "metadata": {}}) == ""
+    assert pictures.PLOTTED in pictures.bundle(curve())[1]
 
 
 def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.MonkeyPatch) -> None:
     shell: Any = InteractiveShell()  # type: ignore[no-untyped-call]
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    show_in_notebook()
+    pictures.show_in_notebook()
 
     def told(value: object) -> str:
         return str(shell.display_formatter.format(value)[0].get("text/plain", ""))
@@ -211,7 +200,7 @@ def test_a_notebook_does_not_show_what_drawing_returns(monkeypatch: pytest.Monke
     bar = fig.colorbar(ax.scatter(X, X, c=X))
     for value in (ax.plot(X, X, label="a"), ax.legend(), ax.set_ylim(0, 1), ax.set_title("t"), bar):
         assert told(value) == ""
-    assert shell.display_formatter.format(fig)[0].keys() == {"text/plain", SVG}
+    assert shell.display_formatter.format(fig)[0].keys() == {"text/plain", pictures.SVG}
     assert told(3) == "3"
     plt.close(fig)
     assert told((0, 1)) == "(0, 1)"

@@ -43,7 +43,6 @@ def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
 
 
 def drawn(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    """The x and y of a line."""
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 
 

@@ -13,7 +13,6 @@ PIXEL = base64.b64encode(b"a picture").decode()
 
 
 def write_chapter(project: Project, name: str) -> None:
-    """A chapter 03 that shows one figure."""
     cell = new_code_cell(
         "draw()",
         outputs=[new_output("display_data", data={"image/png": PIXEL})],

@@ -17,7 +17,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def replay(path: Path) -> subprocess.CompletedProcess[str]:
-    """Run nbval as ``make test`` does."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval"]
     command += ["--nbval-current-env", "-c", str(ROOT / "pyproject.toml")]
     command += ["--rootdir", str(path.parents[2])]

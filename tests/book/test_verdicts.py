@@ -40,7 +40,6 @@ def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def write(folder: Path, name: str, *records: dict[str, Any]) -> None:
-    """A notebook with an output that holds these verdicts."""
     shown = new_output("display_data", data={VERDICT_MIME: list(records)})
     cells = [new_code_cell("1"), new_code_cell("settle(...)", outputs=[shown])]
     nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")

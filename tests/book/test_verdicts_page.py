@@ -19,7 +19,6 @@ def entries() -> list[Entry]:
 
 
 def shown(page: Any) -> list[str]:
-    """The claims in sight."""
     ids = "all => all.filter(d => d.checkVisibility()).map(d => d.querySelector('[id^=claim-]').id)"
     return [name.removeprefix("claim-") for name in page.locator(CLAIMS).evaluate_all(ids)]
 

@@ -82,9 +82,6 @@ def test_what_cannot_be_judged_says_why_and_is_never_unexpected() -> None:
     assert verdict.sentence == "cannot be judged, because the source is silent."
     assert not verdict.unexpected
     assert judged(claim, None).measured_text() == ""
-
-
-def test_a_claim_is_open_without_its_own_protocol() -> None:
     assert judge(NUMBER, None) is None
     assert judge(NUMBER, {"own": None, "a": 2.0}) is None
 

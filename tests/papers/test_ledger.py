@@ -101,13 +101,10 @@ def decimals(number: str) -> int:
     return len(number.partition(".")[2]) if "e" not in number else 99
 
 
-def test_every_protocol_is_used() -> None:
+def test_protocols_are_used_and_claims_in_the_chapters_order() -> None:
     used = {name for c in ledger().values() for name in (c.protocol, *c.alternatives)}
     assert used == set(protocols())
     assert all(str(protocol) for protocol in protocols().values())
-
-
-def test_ledger_is_in_the_chapters_order() -> None:
     places = [CHAPTERS.index(claim.chapter) for claim in ledger().values()]
     assert places == sorted(places)
 
@@ -135,6 +132,8 @@ def test_a_claim_that_fails_takes_down_what_rests_on_it() -> None:
     after = standing(HOLDING | {"gu-eq9-constant": False})
     assert after["gu-mlp-constant-measured"] == "but what it rests on fails: gu-eq9-constant"
     assert "gu-eq9-constant" not in after
+    with pytest.raises(ValueError, match=r"expected a claim, .* got 'gu-eq99'"):
+        foundations("gu-eq99")
 
 
 def test_claims_that_rest_on_a_misprint_say_so() -> None:
@@ -143,11 +142,6 @@ def test_claims_that_rest_on_a_misprint_say_so() -> None:
         rests = sorted(foundations(claim) & amended)
         assert words == (f"via the amended form of {', '.join(rests)}" if rests else "")
     assert standing(HOLDING)["gu-mlp-interpolates"] == "via the amended form of gu-eq6"
-
-
-def test_an_unknown_key_has_no_foundations() -> None:
-    with pytest.raises(ValueError, match=r"expected a claim, .* got 'gu-eq99'"):
-        foundations("gu-eq99")
 
 
 def test_a_claim_picks_its_protocols_from_many_its_own_first() -> None:
