@@ -15,9 +15,7 @@ NODES = {key: Node(key, kind, f'says "{key}"', f"#{key}") for key, kind in KINDS
 
 def test_a_node_stands_right_of_all_that_it_rests_on() -> None:
     made, joined = columns(NODES, RESTS)
-    assert [set(column) for column in made] == [
-        {"a"}, {"b", "e", "a>1"}, {"c", "a>2"}, {"d"},
-    ]  # fmt: skip
+    assert [{*column} for column in made] == [{"a"}, {"b", "e", "a>1"}, {"c", "a>2"}, {"d"}]
     level = {key: place for place, column in enumerate(made) for key in column}
     assert all(level[key] == level[below] + 1 for below, key in joined)
     assert {("a>2", "d"), ("c", "d"), ("a", "e")} <= set(joined)

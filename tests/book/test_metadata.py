@@ -52,9 +52,8 @@ def test_where_a_forge_publishes(repository: str, pages: str) -> None:
 
 @pytest.mark.parametrize("repository", ["", "https://github.com/owner/book"])
 def test_addresses_are_there_where_one_is_set_and_only_there(repository: str) -> None:
-    config = SimpleNamespace(
-        html_theme_options={"repository_url": repository}, html_context={}, html_baseurl=""
-    )
+    options = {"repository_url": repository}
+    config = SimpleNamespace(html_theme_options=options, html_context={}, html_baseurl="")
     app = SimpleNamespace(srcdir=PROJECT.book)
     set_addresses(app, config)  # type: ignore[arg-type]
     options, context = config.html_theme_options, config.html_context

@@ -36,9 +36,8 @@ def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
     named = {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
     data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
     output = new_output("execute_result", data=data, execution_count=1)
-    return new_code_cell(
-        source, outputs=[output], execution_count=1, metadata={"tags": ["hide-input"], **named}
-    )
+    hidden = {"tags": ["hide-input"], **named}
+    return new_code_cell(source, outputs=[output], execution_count=1, metadata=hidden)
 
 
 @pytest.fixture(scope="module")

@@ -35,9 +35,8 @@ def printable(small_project: Project) -> Project:
     places = {"other": "chapters/a.html", "api": "api.html", "image": "_images/a.png"}
     (small_project.html / "index.html").write_text(PAGE.format(title="Front", **places) + pdf.PLACE)
     up = {"other": "../index.html", "api": "../api.html", "image": "../_images/a.png"}
-    (small_project.html / "chapters" / "a.html").write_text(
-        PAGE.format(title="1. A", **up) + pdf.PLACE
-    )
+    chapter = small_project.html / "chapters" / "a.html"
+    chapter.write_text(PAGE.format(title="1. A", **up) + pdf.PLACE)
     (small_project.html / "_images").mkdir()
     shutil.copy(PROJECT.readme_figure, small_project.html / "_images" / "a.png")
     return small_project

@@ -1,6 +1,7 @@
 """Figures: style, looks, and what is refused."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -71,17 +72,11 @@ def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
 @pytest.fixture
 def errors() -> Iterator[pd.DataFrame]:
     """Errors of known orders, three seeds each, one run of which failed."""
-    sizes = [10, 20, 40, 80]
-    frame = pd.DataFrame(
-        [
-            {"problem": problem, "unit": unit, "parameters": p, "seed": seed,
-             "train_rmse": seed * p**-order, "test_rmse": 2 * p**-order}
-            for problem in ("sine", "kink", "waves")
-            for unit, order in (("glu", 3.0), ("mlp", 2.0))
-            for p in sizes
-            for seed in (1.0, 2.0, 6.0)
-        ]
-    )  # fmt: skip
+    orders = {"glu": 3.0, "mlp": 2.0}
+    every = product(("sine", "kink", "waves"), orders, (10, 20, 40, 80), (1.0, 2.0, 6.0))
+    frame = pd.DataFrame(every, columns=["problem", "unit", "parameters", "seed"])
+    frame["test_rmse"] = 2 * frame["parameters"] ** -frame["unit"].map(orders)
+    frame["train_rmse"] = frame["seed"] * frame["test_rmse"] / 2
     frame.loc[0, "train_rmse"] = np.nan
     with mpl.rc_context({"backend": "agg"}):
         yield frame

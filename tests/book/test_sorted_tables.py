@@ -91,9 +91,8 @@ def test_formulas_of_a_header_are_set_in_its_button(reader: Reader) -> None:
     formulas = page.locator("#tab-law tbody mjx-container")
     before = formulas.count()
     heads.nth(0).get_by_role("button").click()
-    names = page.locator("#tab-law tbody tr").evaluate_all(
-        "r => r.map(r => r.cells[0].dataset.text)"
-    )
+    first = "rows => rows.map(row => row.cells[0].dataset.text)"
+    names = page.locator("#tab-law tbody tr").evaluate_all(first)
     assert names == sorted(names, key=names.index)
     assert len(set(names)) == sum(a != b for a, b in zip(["", *names[:-1]], names, strict=True))
     assert formulas.count() == before > 10

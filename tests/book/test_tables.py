@@ -10,9 +10,8 @@ import pytest
 
 from xsquared_book.tables import MISSING, TABLE_MIME, Table, glue_numbers
 
-FRAME = pd.DataFrame(
-    {"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20], "ok": [True, False]}
-)
+FRAME = pd.DataFrame({"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20]})
+FRAME["ok"] = [True, False]
 FORMATS = {"error & $e_1$": ".1e"}
 
 

@@ -45,8 +45,8 @@ def write(folder: Path, name: str, *records: dict[str, Any]) -> None:
     nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
 
 
-def record(claim: str, measured: object = True, note: str = "n") -> dict[str, Any]:
-    verdict = judge(CLAIMS[claim], measured, note)  # type: ignore[arg-type]
+def record(claim: str, measured: object = True) -> dict[str, Any]:
+    verdict = judge(CLAIMS[claim], measured, "n")  # type: ignore[arg-type]
     assert verdict is not None
     return verdict.as_record()
 

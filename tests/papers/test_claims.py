@@ -17,9 +17,8 @@ from xsquared_book.project import read_source
 
 SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.md"))
 FIELDS = ("gu-n", "gated-units", "Eq. 1", "s & <t>", "01_a")
-NUMBER = Claim(
-    *FIELDS, "value", "e", "own", "w", ("a", "b"), value=2.0, tolerance=0.5, null=0.0, digits=3
-)
+OWN = ("e", "own", "w", ("a", "b"))
+NUMBER = Claim(*FIELDS, "value", *OWN, value=2.0, tolerance=0.5, null=0.0, digits=3)
 QUESTION = Claim(*FIELDS, "identity", "e", "own", "w")
 RATIO = Claim(*FIELDS, "comparison", "e", "own", "w", at_least=1.0, at_most=2.0)
 
