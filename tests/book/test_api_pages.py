@@ -1,7 +1,5 @@
 """The reference has a page for each module, and indices that lead to all of them."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest
@@ -10,13 +8,7 @@ from sphinx import addnodes
 from sphinx.ext.napoleon import Config
 from sphinx.ext.napoleon.docstring import GoogleDocstring
 
-from xsquared_book.api_pages import (
-    hide_long_values,
-    keep_whole,
-    rooms,
-    write_pages,
-    write_rooms,
-)
+from xsquared_book.api_pages import hide_long_values, keep_whole, rooms, write_pages, write_rooms
 from xsquared_book.project import Project
 
 MODULES = [module for modules in rooms().values() for module in modules]

@@ -1,7 +1,5 @@
 """The architecture page does what it says: its code runs as printed, its chapter executes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -41,9 +39,8 @@ def test_the_pages_code_runs_as_printed() -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
     assert len(blocks) == 6
     code = "\n".join([*blocks, CHECKS])
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=300
-    )
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr
 
 
@@ -57,8 +54,7 @@ def test_the_pages_chapter_executes(small_project: Project) -> None:
 
 def test_the_page_names_every_room_in_order() -> None:
     table = PAGE.partition("| Room |")[2].partition("\n\n")[0]
-    named = [
-        name for row in table.splitlines()[2:] for name in re.findall(r"`(\w+)`", row.split("|")[1])
-    ]
+    rows = table.splitlines()[2:]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
     numerics = [room.partition(".")[2] for room in rooms() if room.startswith("xsquared.")]
     assert named == numerics

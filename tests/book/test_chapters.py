@@ -1,7 +1,5 @@
 """The committed book: every chapter executed, every picture described, every page in its place."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io
@@ -9,12 +7,10 @@ import re
 import shlex
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import jupytext
 import nbformat
 import pytest
-import yaml
 
 from tests.small_project import notebook_text
 from xsquared_book.api_pages import rooms
@@ -45,35 +41,25 @@ PIXELS = {
 }
 
 
+CAPTION, ALT = {"figure": {"caption": "A line."}}, {"image": {"alt": "A line."}}
+
+
 def chapter(name: str) -> nbformat.NotebookNode:
     return nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4)
 
 
-def undescribed_pictures(notebook: nbformat.NotebookNode) -> list[str]:
-    """Code cells that show a picture without alt text or caption."""
+def undescribed(notebook: nbformat.NotebookNode) -> list[str]:
+    """First lines of cells whose picture lacks alt text or caption, or hidden code a name."""
     found = []
     for cell in notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        pictures = [o for o in cell.outputs if picture_of(o)]
-        settings = cell.metadata.get("mystnb", {})
-        described = settings.get("image", {}).get("alt") and settings.get("figure", {}).get(
-            "caption"
-        )
-        if pictures and not described:
-            found.append(cell.source.splitlines()[0])
-    return found
-
-
-def unnamed_hidden_code(notebook: nbformat.NotebookNode) -> list[str]:
-    """First lines of hidden cells without figure, table or a summary of their own."""
-    found = []
-    for cell in notebook.cells:
-        if "hide-input" not in cell.metadata.get("tags", []):
-            continue
-        settings = cell.metadata.get("mystnb", {})
-        shows = "figure" in settings or any(TABLE_MIME in o.get("data", {}) for o in cell.outputs)
-        if not shows and not settings.get("code_prompt_show"):
+        settings, outputs = cell.metadata.get("mystnb", {}), cell.get("outputs", [])
+        figure = settings.get("figure", {})
+        told = settings.get("image", {}).get("alt") and figure.get("caption")
+        # A figure's or table's code is named by the page, other code by its author.
+        named = figure or any(TABLE_MIME in o.get("data", {}) for o in outputs)
+        named = named or settings.get("code_prompt_show")
+        hidden = "hide-input" in cell.metadata.get("tags", [])
+        if (hidden and not named) or (any(map(picture_of, outputs)) and not told):
             found.append(cell.source.splitlines()[0])
     return found
 
@@ -91,12 +77,10 @@ def unusable_exercises(source: Path) -> list[str]:
     """Exercises without a parameter, and those that a reader cannot run or that change nothing."""
     defaults, found = parameter_defaults(source), []
     for item in exercises(source):
-        commands = " ".join(re.findall(r"`(-p [^`]+)`", item))
-        given = book.make_context("book", shlex.split(commands)).params["parameters"]
+        commands = shlex.split(" ".join(re.findall(r"`(-p [^`]+)`", item)))
+        given = dict(book.make_context("book", commands).params["parameters"])
         try:
-            values = {
-                name: fitting_value(name, typed_value(v), defaults[name]) for name, v in given
-            }
+            values = {n: fitting_value(n, typed_value(v), defaults[n]) for n, v in given.items()}
         except (KeyError, BookError):
             values = {}
         if not values or any(parameter_value(defaults[n]) == v for n, v in values.items()):
@@ -104,63 +88,51 @@ def unusable_exercises(source: Path) -> list[str]:
     return found
 
 
-def test_every_source_has_its_chapter_and_none_is_left_over() -> None:
+def test_chapters_are_executed_from_their_present_sources_and_none_is_left_over() -> None:
     assert sorted(path.stem for path in PROJECT.chapters.glob("*.ipynb")) == NAMES
-
-
-def test_chapters_are_executed_from_their_present_sources_and_hold_no_traceback() -> None:
     check_chapters(PROJECT)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_code_cell_ran_in_order(name: str) -> None:
-    counts = [c.execution_count for c in chapter(name).cells if c.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1))
+def test_every_code_cell_ran_in_order_and_shows_tables_not_printed_lines(name: str) -> None:
+    cells = [c for c in chapter(name).cells if c.cell_type == "code"]
+    assert [c.execution_count for c in cells] == list(range(1, len(cells) + 1))
+    assert [c for c in cells if "print(" in c.source or "glue(" in c.source] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_picture_has_alt_text_and_caption(name: str) -> None:
-    assert undescribed_pictures(chapter(name)) == []
+def test_pictures_have_alt_text_and_caption_and_hidden_code_a_name(name: str) -> None:
+    assert undescribed(chapter(name)) == []
+
+
+def test_what_is_undescribed_is_found() -> None:
+    picture = nbformat.v4.new_output("display_data", data={"image/png": "aGk="})
+    hidden = {"tags": ["hide-input"]}
+    cells = [
+        nbformat.v4.new_code_cell("0"),
+        nbformat.v4.new_code_cell("1", metadata=hidden),
+        nbformat.v4.new_code_cell("2", metadata=hidden | {"mystnb": {"code_prompt_show": "Sum"}}),
+        *(
+            nbformat.v4.new_code_cell(str(i), outputs=[picture], metadata={"mystnb": settings})
+            for i, settings in enumerate((CAPTION, ALT, CAPTION | ALT), start=3)
+        ),
+    ]
+    assert undescribed(nbformat.v4.new_notebook(cells=cells)) == ["1", "3", "4"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_figures_are_light_and_in_lines_but_for_those_with_a_reason(name: str) -> None:
+def test_figures_are_light_in_lines_but_for_a_reason_and_hold_their_numbers(name: str) -> None:
     for cell in chapter(name).cells:
-        for picture in filter(None, map(picture_of, cell.get("outputs", []))):
-            kind, file = picture
+        for output in filter(picture_of, cell.get("outputs", [])):
+            kind, file = picture_of(output) or ("", b"")
             assert kind == (PNG if cell.metadata.mystnb.figure.name in PIXELS else SVG)
             # Not so near the limit that another processor's last digits decide.
             assert len(file) < 0.95 * MOST_BYTES or kind == PNG
             assert file.count(b"\n") == 0 or kind == PNG, "CI's comparison leaves out one line"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_figure_holds_its_numbers_by_name(name: str) -> None:
-    for cell in chapter(name).cells:
-        for output in filter(picture_of, cell.get("outputs", [])):
             rows = list(csv.DictReader(io.StringIO(plotted_in(output))))
             assert list(rows[0]) in (["panel", "line", "x", "y"], ["panel", "line", "x", "y", "z"])
             unnamed = {row["line"] for row in rows if re.match(r"\d+, #", row["line"])}
             assert not unnamed, "lines without a label; one with an underscore stays out of legends"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_hidden_code_has_a_summary_that_names_it(name: str) -> None:
-    """A figure's or table's code is named by the page, other code by its author."""
-    assert unnamed_hidden_code(chapter(name)) == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_results_stand_in_tables_not_in_printed_lines(name: str) -> None:
-    cells = [c for c in chapter(name).cells if c.cell_type == "code"]
-    assert [c for c in cells if "print(" in c.source or "glue(" in c.source] == []
-
-
-def test_hidden_code_without_a_summary_is_found() -> None:
-    hidden = {"tags": ["hide-input"]}
-    named = {**hidden, "mystnb": {"code_prompt_show": "Code that counts"}}
-    cells = [nbformat.v4.new_code_cell("1", metadata=m) for m in ({}, named, hidden)]
-    assert unnamed_hidden_code(nbformat.v4.new_notebook(cells=cells)) == ["1"]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
@@ -179,47 +151,28 @@ def test_an_exercise_that_a_reader_cannot_run_is_found(tmp_path: Path) -> None:
     assert unusable_exercises(source) == [item.rstrip("\n") for item in items[:4]]
 
 
-def test_picture_without_alt_text_is_found() -> None:
-    cell = nbformat.v4.new_code_cell(
-        "draw()",
-        outputs=[nbformat.v4.new_output("display_data", data={"image/png": "aGk="})],
-        metadata={"mystnb": {"figure": {"caption": "A line."}}},
-    )
-    assert undescribed_pictures(nbformat.v4.new_notebook(cells=[cell])) == ["draw()"]
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_glued_numbers_are_rounded(name: str) -> None:
-    """The replay compares them to the last digit, which differs between processors."""
+def test_glued_numbers_are_rounded_and_printed_lines_fit_the_page(name: str) -> None:
+    """The replay compares numbers to the last digit; what is longer has to be scrolled to."""
+    lines = []
     for cell in chapter(name).cells:
+        if "parameters" in cell.metadata.get("tags", []):
+            lines += cell.source.splitlines()
         for output in cell.get("outputs", []):
+            lines += output.get("text", "").splitlines()
             for mime, text in output.get("data", {}).items():
                 if mime.startswith("application/papermill.record/text/plain"):
                     digits = re.sub(r"e[-+]?\d+$", "", text).replace(".", "").strip("-0")
                     assert not digits.isdigit() or len(digits) <= 8, f"{text} in {cell.source}"
+    assert [line for line in lines if len(line.rstrip()) > 72] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_chapter_has_one_parameters_cell_and_opens_by_saying_what_it_recomputes(name: str) -> None:
     cells = chapter(name).cells
-    tagged = [c for c in cells if "parameters" in c.metadata.get("tags", [])]
-    assert len(tagged) == 1
+    assert sum("parameters" in c.metadata.get("tags", []) for c in cells) == 1
     assert cells[0].cell_type == "markdown"
-    assert cells[0].source.startswith("# ")
-    opening = cells[0].source.partition("\n")[2].strip()
-    assert opening, "the line after the title says which sections and figures it recomputes"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_printed_lines_and_parameters_fit_the_page(name: str) -> None:
-    """What is longer is cut off at the edge and has to be scrolled to."""
-    lines = []
-    for cell in chapter(name).cells:
-        for output in cell.get("outputs", []):
-            lines += output.get("text", "").splitlines()
-        if "parameters" in cell.metadata.get("tags", []):
-            lines += cell.source.splitlines()
-    assert [line for line in lines if len(line.rstrip()) > 72] == []
+    assert re.match(r"# .*\s+\S", cells[0].source), "sections and figures that it recomputes"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -232,11 +185,9 @@ def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
     assert set(timed) <= set(skipped), "wall times are not compared"
 
 
-CLOCKS = {
-    *("perf_counter", "process_time", "thread_time", "monotonic", "timeit", "default_timer"),
-    *("perf_counter_ns", "process_time_ns", "thread_time_ns", "monotonic_ns", "time_ns"),
-    *("time", "clock_gettime", "now", "utcnow", "today", "wall_s"),
-}
+CLOCKS = {"time", "timeit", "default_timer", "clock_gettime", "now", "utcnow", "today", "wall_s"}
+CLOCKS |= {"perf_counter", "process_time", "thread_time", "monotonic", "perf_counter_ns"}
+CLOCKS |= {"process_time_ns", "thread_time_ns", "monotonic_ns", "time_ns"}
 
 
 def clocks_read(source: str) -> set[str]:
@@ -246,70 +197,46 @@ def clocks_read(source: str) -> set[str]:
     code = "\n".join(line for line in lines if not line.startswith(("%", "!")))
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
-            found |= CLOCKS.intersection(names)
+            names = {alias.name for alias in node.names} | {getattr(node, "module", None)}
+            found |= CLOCKS & names
         elif isinstance(node, ast.Attribute):
             found |= CLOCKS & {node.attr}
     return found
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_only_cells_that_say_so_read_a_clock(source: Path) -> None:
     """What a clock says is no result; the tag keeps it from changing with every execution."""
     cells = [cell for cell in jupytext.read(source).cells if cell.cell_type == "code"]
     assert cells
-    tagged = [cell for cell in cells if "measures-time" in cell.metadata.get("tags", [])]
-    assert [
-        found for cell in cells if cell not in tagged and (found := clocks_read(cell.source))
-    ] == []
+    untagged = [c for c in cells if "measures-time" not in c.metadata.get("tags", [])]
+    assert [found for cell in untagged if (found := clocks_read(cell.source))] == []
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "import time",
-        "from time import perf_counter as clock",
-        "import timeit\nx = 1",
-        "start = t.process_time()",
-        "datetime.datetime.now()",
-        "y = fit(data, 'glu', 3).wall_s",
-        "%time fit(data, 'glu', 3)",
-        "%%timeit\nf(x)",
-    ],
-)
-def test_a_clock_in_a_cell_would_be_seen(code: str) -> None:
-    assert clocks_read(code)
+def test_a_clock_in_a_cell_would_be_seen() -> None:
+    for code in (
+        *("import time", "from time import perf_counter as clock", "import timeit\nx = 1"),
+        *("start = t.process_time()", "datetime.datetime.now()", "%%timeit\nf(x)"),
+        *("y = fit(data, 'glu', 3).wall_s", "%time fit(data, 'glu', 3)"),
+    ):
+        assert clocks_read(code), code
     assert not clocks_read("times = 3 * x\nnp.nonzero(a)\ntimed = f.at(time)")
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_chapter_settles_every_claim_that_the_ledger_gives_it(name: str) -> None:
-    given = {claim.id for claim in ledger().values() if claim.chapter == name}
-    settled = {
-        entry.claim.id
-        for entry in collect(PROJECT.chapters)
-        if entry.sort != "open" and entry.claim.chapter == name
-    }
-    assert settled == given
+def test_chapters_settle_every_claim_and_the_readme_shows_it() -> None:
+    """Reading refuses a claim in another chapter than the ledger's."""
+    settled = {entry.claim.id for entry in collect(PROJECT.chapters) if entry.sort != "open"}
+    assert settled == set(ledger())
+    assert table_in(PROJECT) == summary_table(PROJECT)
+    assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 
-def test_contents_list_every_page_once() -> None:
-    toc = yaml.safe_load((PROJECT.root / "_toc.yml").read_text())
-    listed = [toc["root"]]
-
-    def walk(entries: list[dict[str, Any]]) -> None:
-        for entry in entries:
-            if "file" in entry:  # else a glob: the reference's pages
-                listed.append(entry["file"])
-            walk(entry.get("sections", []))
-
-    for part in toc["parts"]:
-        walk(part["chapters"])
+def test_contents_list_every_page_once_and_the_reference_every_room() -> None:
+    # Entries without a file are globs: the reference's pages.
+    contents = (PROJECT.root / "_toc.yml").read_text()
+    listed = re.findall(r"^(?:root:|[ -]*file:) *(\S+)$", contents, re.MULTILINE)
     pages = [path.stem for path in PROJECT.book.glob("*.md")]
     assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
-
-
-def test_the_reference_documents_every_room() -> None:
     pages = "".join(page.read_text() for page in PROJECT.book.glob("api_*.md"))
     documented = re.findall(r"{rooms} (\w+)", pages)
     assert sorted(documented) == sorted({room.partition(".")[0] for room in rooms()})
@@ -319,11 +246,6 @@ def test_the_reference_documents_every_room() -> None:
 def test_every_equation_has_its_mark_in_a_chapter(module: ModuleType) -> None:
     text = "".join(source.read_text(encoding="utf-8") for source in SOURCES)
     assert [key for key in module.paper.numbers if f"{{proof}}`{key}`" not in text] == []
-
-
-def test_readme_shows_the_chapters_verdicts_and_figure() -> None:
-    assert table_in(PROJECT) == summary_table(PROJECT)
-    assert PROJECT.readme_figure.read_bytes() == current_figure(PROJECT)
 
 
 def test_committed_files_name_no_path_of_one_machine() -> None:

@@ -1,7 +1,5 @@
 """What a run changed is found, and said in the terminal, in Markdown, as data and as a page."""
 
-from __future__ import annotations
-
 import json
 import platform
 import re
@@ -23,7 +21,8 @@ from xsquared_book.papers.ledger import ledger
 from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
-NAME = "03_constructions"
+Said, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+NAME, SAME = "03_constructions", "no difference"
 RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]
 
 
@@ -36,34 +35,27 @@ def write(
     shown: str = "a",
 ) -> None:
     """An executed chapter with two parameters, up to two claims, a table, a number, a figure."""
+
+    def cell(source: str, *data: dict[str, Any], **metadata: Any) -> nbformat.NotebookNode:
+        named = {"scrapbook": {"name": "one"}} if "text/plain" in data[0] else {}
+        outputs = [new_output("display_data", data=one, metadata=named) for one in data if one]
+        return new_code_cell(source, outputs=outputs, metadata=metadata)
+
     verdicts = [judge(RATE, rate), judge(TREND, trend) if trend else None]
-    data: list[dict[str, Any]] = [
-        {VERDICT_MIME: [verdict.as_record() for verdict in verdicts if verdict]},
-        {TABLE_MIME: {"name": "tab-one", "rows": [[shown]]}},
-    ]
-    glued = {"text/plain": repr(shown)}
+    settled = {VERDICT_MIME: [verdict.as_record() for verdict in verdicts if verdict]}
     cells = [
-        new_code_cell(own, metadata={"tags": ["parameters"]}),
-        new_code_cell(injected, metadata={"tags": ["injected-parameters"]}),
-        new_code_cell("…", outputs=[new_output("display_data", data=one) for one in data]),
-        new_code_cell(
-            "…",
-            metadata={"mystnb": {"figure": {"name": "fig-one"}}},
-            outputs=[new_output("display_data", data={"image/svg+xml": f"<svg {shown}>"})],
-        ),
-        new_code_cell(
-            "…",
-            outputs=[
-                new_output("display_data", data=glued, metadata={"scrapbook": {"name": "one"}})
-            ],
-        ),
+        cell(own, {}, tags=["parameters"]),
+        cell(injected, {}, tags=["injected-parameters"]),
+        cell("…", settled, {TABLE_MIME: {"name": "tab-one", "rows": [[shown]]}}),
+        cell("…", {"image/svg+xml": f"<svg {shown}>"}, mystnb={"figure": {"name": "fig-one"}}),
+        cell("…", {"text/plain": repr(shown)}),
     ]
     folder.mkdir(parents=True, exist_ok=True)
     nbformat.write(new_notebook(cells=cells), folder / f"{NAME}.ipynb")
 
 
 @pytest.fixture
-def recorded(small_project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
+def recorded(small_project: Project, monkeypatch: Patch) -> Project:
     """A checkout of git with one executed chapter, in which the tests work."""
     python = ".".join(platform.python_version_tuple()[:2])
     packages = [f"{name}=={version(name)}" for name in ("torch", "numpy", "scipy", "sympy")]
@@ -78,22 +70,18 @@ def recorded(small_project: Project, monkeypatch: pytest.MonkeyPatch) -> Project
     return small_project
 
 
-def test_a_run_with_the_chapters_own_values_makes_no_difference(
-    recorded: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    same = {TREND.protocol: 1.2, TREND.alternatives[0]: 1.0}
-    write(recorded.runs, "n = 2\npair = [1, 2]", trend=same)
+def test_the_chapters_own_values_make_no_difference(recorded: Project, capsys: Said) -> None:
+    own = {TREND.protocol: 1.2, TREND.alternatives[0]: 1.0}
+    write(recorded.runs, "n = 2\npair = [1, 2]", trend=own)
     assert main(["compare"]) == 0
-    assert capsys.readouterr().out.strip() == "no difference"
-    assert "no difference" in (recorded.runs / "compare.html").read_text()
+    assert capsys.readouterr().out.strip() == SAME
+    assert SAME in (recorded.runs / "compare.html").read_text()
     assert main(["compare", "--all"]) == 0
     said = capsys.readouterr().out
-    assert all(word in said for word in ("pair", RATE.id, TREND.id, "no difference"))
+    assert all(word in said for word in ("pair", RATE.id, TREND.id, SAME))
 
 
-def test_a_flipped_verdict_is_said_everywhere_and_is_the_exit_status(
-    recorded: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_flipped_verdict_is_said_and_is_the_exit_status(recorded: Project, capsys: Said) -> None:
     write(recorded.runs, "n = 3", rate=-3.0, shown="b")
     assert main(["compare", NAME]) == 3
     said = capsys.readouterr().out
@@ -118,9 +106,7 @@ def test_a_flipped_verdict_is_said_everywhere_and_is_the_exit_status(
     assert data["others"]["figures"] == ["fig-one"]
 
 
-def test_a_claim_that_moves_by_another_protocol_only_is_a_change_but_no_flip(
-    recorded: Project,
-) -> None:
+def test_what_moves_by_another_protocol_only_is_a_change_but_no_flip(recorded: Project) -> None:
     write(recorded.runs, trend={TREND.protocol: 1.2, TREND.alternatives[0]: 9.0})
     found = compare(recorded)
     (row,) = (row for row in found.claims if row["changed"])
@@ -170,17 +156,15 @@ def test_another_environment_is_said(recorded: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--baseline", "none"], "expected an answer of git in "),
-        (["--baseline=--all"], "answer of git in"),
-        (["05_none"], "expected chapters of"),
-        (["--book", "05_none"], f"which has {NAME}, got ['05_none']"),
+        ("--baseline none", "expected an answer of git in "),
+        ("--baseline=--all", "answer of git in"),
+        ("05_none", "expected chapters of"),
+        ("--book 05_none", f"which has {NAME}, got ['05_none']"),
     ],
 )
-def test_misuse_exits_with_2(
-    arguments: list[str], expected: str, recorded: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_misuse_exits_2(arguments: str, expected: str, recorded: Project, capsys: Said) -> None:
     write(recorded.runs)
-    assert main(["compare", *arguments]) == 2
+    assert main(["compare", *arguments.split()]) == 2
     said = capsys.readouterr().err
     assert expected in said
     assert said.count("\n") == 1
@@ -200,14 +184,11 @@ def test_nothing_to_compare_is_an_error(recorded: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_with_parameters_ends_with_what_it_changed(
-    recorded: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
-    assert "not compared: expected" in capsys.readouterr().out
-    (recorded.runs / "01_good.ipynb").rename(recorded.chapters / "01_good.ipynb")
-    commit(recorded)
-    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
-    assert "no difference" in capsys.readouterr().out
-    assert main(["book", "--jobs", "1", "-p", "n", "8"]) == 0
-    assert "01_good  n          7         8" in capsys.readouterr().out
+def test_a_run_with_parameters_ends_with_what_it_changed(recorded: Project, capsys: Said) -> None:
+    said = ("7", "not compared: expected"), ("7", SAME), ("8", "01_good  n          7         8")
+    for n, words in said:
+        assert main(["book", "--jobs", "1", "-p", "n", n]) == 0
+        assert words in capsys.readouterr().out
+        if words != SAME and n == "7":
+            (recorded.runs / "01_good.ipynb").rename(recorded.chapters / "01_good.ipynb")
+            commit(recorded)

@@ -1,16 +1,13 @@
 """Downloaded notebooks run elsewhere and read without the book."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from xsquared_book.downloads import glued, in_words, install_line, write_downloads
+from xsquared_book.downloads import in_words, install_line, write_downloads
 from xsquared_book.project import Project
 
 PROJECT = Project(Path(__file__).parents[2])
@@ -24,9 +21,6 @@ def test_roles_become_words() -> None:
     assert in_words("$$\nx\n$$ (eq-x)\n", {}, {}) == "$$\nx\n$$\n"
     with pytest.raises(KeyError):
         in_words("{glue:text}`unknown`", {}, {})
-
-
-def test_the_install_line_names_the_address_only_where_there_is_one() -> None:
     assert install_line("https://a.b/c") == ('%pip install --quiet "xsquared @ git+https://a.b/c"')
     assert install_line("").startswith("# ")
 
@@ -55,13 +49,3 @@ def test_every_role_of_every_chapter_has_words(tmp_path: Path) -> None:
         assert re.findall(r"\{[a-z:]+\}`", told) == []
         nbformat.validate(notebook)
     assert "Queiruga (2026)" in (folder / "03_constructions.ipynb").read_text()
-
-
-def test_what_was_glued_is_found() -> None:
-    made = new_output(
-        "display_data",
-        data={"application/papermill.record/text/plain": "3"},
-        metadata={"scrapbook": {"name": "n"}},
-    )
-    cells = [new_markdown_cell("a"), new_code_cell("glue", outputs=[made, new_output("stream")])]
-    assert glued(new_notebook(cells=cells)) == {"n": "3"}

@@ -1,7 +1,5 @@
 """Execution: what succeeds replaces, what fails is kept aside and named."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -12,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -24,9 +23,7 @@ from xsquared_book.project import BookError, Project, find_project
 
 
 def outputs(path: Path) -> str:
-    """All text printed in a notebook."""
-    cells = nbformat.read(path, as_version=4).cells
-    found = [o for c in cells if c.cell_type == "code" for o in c.outputs]
+    found = [o for c in nbformat.read(path, as_version=4).cells for o in c.get("outputs", [])]
     return "".join(o.get("text", "") or o.get("data", {}).get("text/plain", "") for o in found)
 
 
@@ -39,11 +36,14 @@ def test_a_chapters_process_starts_without_what_only_its_kernel_needs() -> None:
 
 
 @pytest.mark.slow
-def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
+def test_execution_twice_leaves_the_same_bytes_and_keeps_wall_times(small_project: Project) -> None:
+    text = notebook_text("print('squared', n**2)", "import time; print(time.time_ns())")
+    text = text.replace("ipython3\nimport", "ipython3\n:tags: [measures-time]\n\nimport")
+    (small_project.notebooks / "01_good.md").write_text(text)
     (first,) = execute(small_project, jobs=1)
     committed = first.output.read_bytes()
     assert first.output == small_project.chapters / "01_good.ipynb"
-    assert "n is 2\nsquared 4" in outputs(first.output)
+    assert "squared 4" in outputs(first.output)
     (second,) = execute(small_project, jobs=1)
     assert second.output.read_bytes() == committed
     times = json.loads(small_project.times.read_text())
@@ -51,9 +51,7 @@ def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_is_shown_in_lines_with_its_numbers_and_the_same_every_time(
-    small_project: Project,
-) -> None:
+def test_a_figure_is_svg_with_its_numbers_and_always_the_same(small_project: Project) -> None:
     first = execute_drawing(small_project, "plt.plot([n, 3], [1 / 3, 5], label='two')")
     committed = first.output.read_bytes()
     cells = nbformat.read(first.output, as_version=4).cells
@@ -71,12 +69,8 @@ def test_parameters_write_under_build_only(small_project: Project) -> None:
     assert run.output == small_project.runs / "01_good.ipynb"
     assert "squared 25" in outputs(run.output)
     assert list(small_project.chapters.iterdir()) == []
-    injected = [
-        cell
-        for cell in nbformat.read(run.output, as_version=4).cells
-        if "injected-parameters" in cell.metadata.get("tags", [])
-    ]
-    assert ["hide-input" in cell.metadata.tags for cell in injected] == [True]
+    tags = [cell.metadata.get("tags", []) for cell in nbformat.read(run.output, 4).cells]
+    assert ["hide-input" in own for own in tags if "injected-parameters" in own] == [True]
 
 
 @pytest.mark.slow
@@ -88,19 +82,21 @@ def test_only_chapters_with_the_parameter_are_executed(small_project: Project) -
     assert [path.name for path in small_project.runs.iterdir()] == ["01_good.ipynb"]
 
 
-def test_unknown_parameter_is_named_with_the_known_ones(small_project: Project) -> None:
-    with pytest.raises(BookError, match=r"parameter 'm'; they have n"):
-        execute(small_project, parameters={"m": 5})
-
-
-def test_unknown_chapter_is_named_with_the_known_ones(small_project: Project) -> None:
-    with pytest.raises(BookError, match=r"no chapter named 9_x; the chapters are 01_good"):
-        execute(small_project, only=["9_x"])
-
-
-def test_jobs_below_one_is_an_error(small_project: Project) -> None:
-    with pytest.raises(BookError, match="at least 1, got 0"):
-        execute(small_project, jobs=0)
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"parameters": {"m": 5}}, r"parameter 'm'; they have n"),
+        ({"parameters": {"n": "x"}}, "parameter n: expected a whole number, such as 2, got 'x'"),
+        ({"only": ["9_x"]}, r"no chapter named 9_x; the chapters are 01_good"),
+        ({"jobs": 0}, "at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    small_project: Project, asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(BookError, match=message):
+        execute(small_project, **asked)
+    assert not small_project.runs.exists()
 
 
 @pytest.mark.slow
@@ -117,36 +113,34 @@ def test_failing_cell_is_named_and_the_committed_chapter_stays(small_project: Pr
 
 
 @pytest.mark.slow
-def test_unexpected_verdict_keeps_the_chapter_out_but_not_a_readers_run(
-    small_project: Project,
-) -> None:
-    source = small_project.notebooks / "03_claim.md"
+def test_unexpected_verdict_keeps_out_a_chapter_but_no_readers_run(small_project: Project) -> None:
+    only, source = ["03_claim"], small_project.notebooks / "03_claim.md"
     settle = "from xsquared_book.papers.claims import settle\nsettle({'gu-eq9-rate': float(-n)})"
     source.write_text(notebook_text(settle))
-    (run,) = execute(small_project, only=["03_claim"], jobs=1)
+    (run,) = execute(small_project, only, jobs=1)
     assert "✔ holds" in outputs(run.output)
     committed = run.output.read_bytes()
-    (readers,) = execute(small_project, only=["03_claim"], parameters={"n": 3}, jobs=1)
+    (readers,) = execute(small_project, only, parameters={"n": 3}, jobs=1)
     assert "unexpected: the ledger gives no reason" in outputs(readers.output)
     source.write_text(notebook_text(settle, parameters="n = 3"))
-    with pytest.raises(
-        BookError, match=r"03_claim\.md, gu-eq9-rate: measured -3.0*, the ledger gives"
-    ):
-        execute(small_project, only=["03_claim"], jobs=1)
+    said = r"03_claim\.md, gu-eq9-rate: measured -3.0*, the ledger gives"
+    with pytest.raises(BookError, match=said):
+        execute(small_project, only, jobs=1)
     assert run.output.read_bytes() == committed
 
 
-def test_a_value_of_another_kind_is_refused_before_anything_runs(small_project: Project) -> None:
-    with pytest.raises(BookError, match="parameter n: expected a whole number, such as 2, got 'x'"):
-        execute(small_project, parameters={"n": "x"})
-    assert not small_project.runs.exists()
-
-
 @pytest.mark.slow
-def test_a_dead_kernel_is_its_own_chapters_failure(small_project: Project) -> None:
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("os._exit(3)", r", cell \d+: the kernel died"),
+        ("os.kill(os.getppid(), 9)", ": its process ended with code -9"),
+    ],
+)
+def test_what_dies_is_its_chapters_failure(small_project: Project, code: str, message: str) -> None:
     bad = small_project.notebooks / "02_bad.md"
-    bad.write_text(notebook_text("a = 1", "import os; os._exit(3)", "print('never')"))
-    with pytest.raises(BookError, match=r"02_bad\.md, cell \d+: the kernel died"):
+    bad.write_text(notebook_text("import os", code, "print('never')"))
+    with pytest.raises(BookError, match=rf"02_bad\.md{message}"):
         execute(small_project, jobs=2)
     assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
 
@@ -168,21 +162,18 @@ def test_a_kernel_that_does_not_start_is_started_once_more(
     assert (before / "starts").read_text() == "xx"
 
 
-@pytest.mark.slow
-def test_a_chapter_whose_process_dies_is_named(small_project: Project) -> None:
-    bad = small_project.notebooks / "02_bad.md"
-    bad.write_text(notebook_text("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"))
-    with pytest.raises(BookError, match=r"02_bad\.md: its process ended with code -9"):
-        execute(small_project, jobs=1)
-    assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
-
-
 def gone(pid: int) -> bool:
-    """Whether a process has ended."""
     try:
         return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return True
+
+
+def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process table to look into")
@@ -207,14 +198,6 @@ def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: 
     book.send_signal(number)
     book.communicate(timeout=60)
     assert eventually(lambda: gone(kernel))
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether a condition comes true in time."""
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.1)
-    return condition()
 
 
 def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None:
@@ -261,54 +244,25 @@ def test_a_figure_on_record_stays_where_only_rounding_differs(tmp_path: Path) ->
         assert notebook.cells[1].outputs == figure_cell(kept).outputs
 
 
-def timed_cell(show: str) -> nbformat.NotebookNode:
+def timed_cell(show: str, tag: str = "measures-time") -> nbformat.NotebookNode:
     shown = new_output("stream", name="stdout", text=show)
-    return new_code_cell("clock()", outputs=[shown], metadata={"tags": ["measures-time"]})
+    return new_code_cell("clock()", outputs=[shown], metadata={"tags": [tag]})
 
 
 @pytest.mark.parametrize(
-    ("first", "tags", "kept"),
-    [("a = 1", ["measures-time"], True), ("a = 2", ["measures-time"], False), ("a = 1", [], False)],
+    ("first", "tag", "kept"),
+    [("a = 1", "measures-time", "old"), ("a = 2", "measures-time", "new"), ("a = 1", "a", "new")],
 )
-def test_wall_times_on_record_stay_while_the_code_before_them_does(
-    tmp_path: Path, first: str, tags: list[str], kept: bool
+def test_wall_times_stay_while_the_code_before_them_does(
+    tmp_path: Path, first: str, tag: str, kept: str
 ) -> None:
     committed = tmp_path / "01_good.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("a = 1"), timed_cell("old")]), committed)
-    fresh = timed_cell("new")
-    fresh.metadata["tags"] = tags
+    fresh = timed_cell("new", tag)
     notebook = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(first), fresh])
     keep_outputs(notebook, committed)
-    assert notebook.cells[-1].outputs[0].text == ("old" if kept else "new")
+    assert notebook.cells[-1].outputs[0].text == kept
     keep_outputs(notebook, tmp_path / "02_other.ipynb")
-
-
-@pytest.mark.slow
-def test_executing_again_keeps_wall_times(small_project: Project) -> None:
-    text = notebook_text("import time", "print(time.time_ns())")
-    text = text.replace("ipython3\nprint", "ipython3\n:tags: [measures-time]\n\nprint")
-    (small_project.notebooks / "01_good.md").write_text(text)
-    (first,) = execute(small_project, jobs=1)
-    committed = first.output.read_bytes()
-    execute(small_project, jobs=1)
-    assert first.output.read_bytes() == committed
-
-
-def test_tuples_arrive_as_lists(small_project: Project) -> None:
-    source = small_project.notebooks / "04_pair.md"
-    source.write_text(notebook_text("print(sum(pair))", parameters="pair = (1.0, 2.0)"))
-    (run,) = execute(small_project, only=["04_pair"], parameters={"pair": (3, 4.5)}, jobs=1)
-    assert outputs(run.output) == "7.5\n"
-
-
-def test_all_notebooks_are_selected_by_default(small_project: Project) -> None:
-    assert [source.stem for source in select(small_project)] == ["01_good"]
-
-
-def test_no_notebooks_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "notebooks").mkdir()
-    with pytest.raises(BookError, match=r"no notebook NN_topic\.md"):
-        select(Project(tmp_path))
 
 
 def test_find_project_walks_up_and_names_what_is_missing(
@@ -317,6 +271,9 @@ def test_find_project_walks_up_and_names_what_is_missing(
     assert find_project(small_project.chapters) == small_project
     with pytest.raises(BookError, match=r"no _config\.yml and _toc\.yml"):
         find_project(tmp_path_factory.mktemp("elsewhere"))
+    (small_project.notebooks / "01_good.md").unlink()
+    with pytest.raises(BookError, match=r"no notebook NN_topic\.md"):
+        select(small_project)
 
 
 def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:

@@ -1,7 +1,5 @@
 """The page on which knots move: its stored optima, its still figure, its script as a file."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -34,15 +32,11 @@ def test_the_law_is_what_the_errors_tend_to(unit: str) -> None:
     assert errors[50] == pytest.approx(constant * 50.0**-order, rel=0.02)
 
 
-def test_the_still_figure_is_the_same_every_time() -> None:
+def test_the_still_figure_is_always_the_same_and_the_script_small_and_classic() -> None:
     first = explore.still_figure()
     assert first == explore.still_figure()
     assert first.startswith("<svg ")
-
-
-def test_the_script_is_small_and_classic() -> None:
     text = SCRIPT.read_text(encoding="utf-8")
     assert len(text.encode()) <= 30_000
-    assert not re.search(
-        r"\bimport\b|\bexport\b|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3)", text
-    )
+    modern = r"\bimport\b|\bexport\b|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3)"
+    assert not re.search(modern, text)

@@ -1,7 +1,5 @@
 """Notes of how figures and tables were made: read off the code, below each, with the data."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Iterator
@@ -37,9 +35,7 @@ CHAPTERS = [source.stem for source in PROJECT.sources()]
         (["print(m)", "print(1)"], {}),
     ],
 )
-def test_parameters_are_followed_through_the_code(
-    codes: list[str], parameters: dict[str, str]
-) -> None:
+def test_parameters_are_followed_through_code(codes: list[str], parameters: dict[str, str]) -> None:
     cells = ["", "n = 3  # neurons\nm = [1, 2]", *codes, "print(n)"]
     assert rests_on(cells, len(codes) + 1, 1) == (parameters, [])
 
@@ -50,7 +46,7 @@ def test_studies_are_those_whose_rows_reach_the_cell() -> None:
     assert rests_on(codes, 4, 0) == ({"n": "3"}, ["line", "table1"])
 
 
-def test_what_made_a_study_is_told(small_project: Project) -> None:
+def test_what_made_a_study_and_which_versions_is_told(small_project: Project) -> None:
     small_project.results.mkdir()
     told = {"rows": 1275, "date": "2026-01-02", "commit": "abc", "versions": "numpy <2>"}
     lines = [f"{key} = {json.dumps(value)}" for key, value in told.items()]
@@ -58,9 +54,6 @@ def test_what_made_a_study_is_told(small_project: Project) -> None:
     assert write_study(small_project, "line") == (
         "line, 1,275 rows of 2026-01-02, commit abc, numpy &lt;2&gt; (results/line.csv)"
     )
-
-
-def test_versions_are_the_pinned_ones(small_project: Project) -> None:
     assert write_environment(small_project) == ""
     lock = '# pinned\nnumpy==2.4.6\nnumpydoc==1.0\ntorch==2.13.0; python_version < "3.14"\n'
     (small_project.root / "requirements.lock").write_text(lock)

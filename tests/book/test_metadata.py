@@ -1,7 +1,5 @@
 """One source for title, authors, version, date and licence; one setting for the address."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tomllib
@@ -31,15 +29,8 @@ def test_what_the_project_says_of_itself_agrees() -> None:
     assert SAID["title"].partition(":")[0] == package["name"] == CONFIG["title"]
     assert str(SAID["date-released"]) == meta["datePublished"]
     assert str(SAID["date-released"])[:4] == str(CONFIG["copyright"])
-
-
-def test_the_address_is_the_setting_or_absent() -> None:
     address = CONFIG["repository"]["url"]
-    meta = json.loads((PROJECT.root / "codemeta.json").read_text())
     assert SAID.get("repository-code", "") == meta.get("codeRepository", "") == address
-
-
-def test_how_to_cite_is_the_citation_file() -> None:
     entry = " ".join(how_to_cite(PROJECT).split())
     for said in ("The xsquared authors", SAID["version"], SAID["title"].partition(": ")[2]):
         assert said in entry
@@ -61,9 +52,8 @@ def test_where_a_forge_publishes(repository: str, pages: str) -> None:
 
 @pytest.mark.parametrize("repository", ["", "https://github.com/owner/book"])
 def test_addresses_are_there_where_one_is_set_and_only_there(repository: str) -> None:
-    config = SimpleNamespace(
-        html_theme_options={"repository_url": repository}, html_context={}, html_baseurl=""
-    )
+    options = {"repository_url": repository}
+    config = SimpleNamespace(html_theme_options=options, html_context={}, html_baseurl="")
     app = SimpleNamespace(srcdir=PROJECT.book)
     set_addresses(app, config)  # type: ignore[arg-type]
     options, context = config.html_theme_options, config.html_context

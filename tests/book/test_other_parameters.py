@@ -1,7 +1,5 @@
 """Chapters run with a reader's parameters: small ones, other targets, problems and sizes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator
@@ -24,74 +22,37 @@ from xsquared_book.project import Project, find_project, read_source
 #: seeds that 07 has too, where they would take most of a minute.
 LEFT_OUT = {"02_truncation_errors", "04_training", "08_real_data"}
 
+#: Of 05 widths of the committed rows; below, and in the next chapter, a target of one's own.
 CASES: dict[str, dict[str, Any]] = {
     "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
     "03_constructions": {
-        "expression": "exp(x)",
-        "domain": (0, 2),
-        "n_shown": 3,
-        "widths": [20, 10],
+        "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [20, 10],
     },
-    # Widths of the committed rows here; below, and in the next chapter, a target of one's own.
-    "05_scaling_1d": {
-        "widths": [5, 10, 12],
-        "checked": [5],
-        "sizes": [30],
-        "jobs": 1,
-    },
+    "05_scaling_1d": {"widths": [5, 10, 12], "checked": [5], "sizes": [30], "jobs": 1},
     "06_gated_quadratic_unit": {
-        "expression": "sin(5*x)",
-        "domain": (0, 1.5),
-        "widths": [4, 10, 11],
-        "wide": [12, 14],
+        "expression": "sin(5*x)", "domain": (0, 1.5), "widths": [4, 10, 11], "wide": [12, 14],
         "jobs": 1,
     },
-    "07_higher_dimensions": {
-        "seeds": 2,
-        "compared_widths": [8],
-        "surface_width": 2,
-        "jobs": 1,
-    },
+    "07_higher_dimensions": {"seeds": 2, "compared_widths": [8], "surface_width": 2, "jobs": 1},
     "09_gelu_series": {
-        "n_terms": 2,
-        "radii": [2, 4, 5, 6, 8],
-        "shown_terms": [1],
-        "tolerance": 0.01,
-        "seed": 3,
+        "n_terms": 2, "radii": [2, 4, 5, 6, 8], "shown_terms": [1], "tolerance": 0.01, "seed": 3,
         "dimension": 2,
     },
     "10_gelu_features": {
-        "n_terms": 2,
-        "target_z": [0.5, -1.0, 0.0],
-        "degree": 6,
-        "radii": [2.0],
-        "limit_bytes": 2**20,
-        "draws": 500,
-        "random_dimension": 3,
-        "feature_counts": [32, 64],
+        "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "degree": 6, "radii": [2.0],
+        "limit_bytes": 2**20, "draws": 500, "random_dimension": 3, "feature_counts": [32, 64],
         "seeds": 2,
     },
     "11_learned_features": {
-        "seeds": 2,
-        "epochs": [3, 10, 30],
-        "test_pairs": 50,
-        "large_seeds": 2,
-        "large_steps": 400,
-        "large_test_pairs": 20,
-        "map_pairs": 20,
+        "seeds": 2, "epochs": [3, 10, 30], "test_pairs": 50, "large_seeds": 2, "large_steps": 400,
+        "large_test_pairs": 20, "map_pairs": 20,
     },
     "12_order_and_constants": {
-        "factor_counts": [0, 2],
-        "order_widths": [16, 24],
-        "constant_cells": 32,
-        "local_widths": [5, 11],
-        "law_widths": [10, 20, 40],
-        "most_pieces": 6,
-        "rough_widths": [4, 6],
-        "smooth_widths": [4, 8],
-        "smooth_seeds": 1,
+        "factor_counts": [0, 2], "order_widths": [16, 24], "constant_cells": 32,
+        "local_widths": [5, 11], "law_widths": [10, 20, 40], "most_pieces": 6,
+        "rough_widths": [4, 6], "smooth_widths": [4, 8], "smooth_seeds": 1,
     },
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +97,7 @@ def run_in(kernel: KernelManager, source: Path, parameters: dict[str, Any]) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_a_chapter_runs_with_other_parameters(
-    project: Project, kernel: KernelManager, name: str
-) -> None:
+def test_a_chapter_runs_with_others(project: Project, kernel: KernelManager, name: str) -> None:
     run_in(kernel, project.notebooks / f"{name}.md", CASES[name])
 
 

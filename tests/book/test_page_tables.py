@@ -1,7 +1,5 @@
 """Tables in the built pages: numbered, cited, with headers that say what they head."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -13,7 +11,6 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from xsquared_book.page_html import mend_body
 from xsquared_book.page_tables import table_cell
 from xsquared_book.papers.claims import settle
 from xsquared_book.project import BookError, Project
@@ -39,9 +36,8 @@ def cell(shown: object, source: str, prompt: str = "") -> nbformat.NotebookNode:
     named = {"mystnb": {"code_prompt_show": prompt}} if prompt else {}
     data = shown._repr_mimebundle_()  # type: ignore[attr-defined]
     output = new_output("execute_result", data=data, execution_count=1)
-    return new_code_cell(
-        source, outputs=[output], execution_count=1, metadata={"tags": ["hide-input"], **named}
-    )
+    hidden = {"tags": ["hide-input"], **named}
+    return new_code_cell(source, outputs=[output], execution_count=1, metadata=hidden)
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +71,8 @@ def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
     assert page.count("Table 1") >= 2
     assert re.search(r'caption-text">Errors, of (<span class="unbroken">)?<span class="math', page)
     assert "<p>0.125</p>" in page
-
-
-def test_prose_cites_a_cell(page: str) -> None:
-    assert 'shows, <span class="pasted-text">0.250</span>.' in page
+    assert 'shows, <span class="pasted-text">0.250</span>.' in page, "a cell in prose"
+    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">gu-fig1-piecewise' in page
 
 
 def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
@@ -97,26 +91,13 @@ def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
         table_cell(project, "tab-b:b,x,in, all")
 
 
-def test_headers_say_what_they_head(page: str) -> None:
+def test_headers_say_what_they_head_and_hidden_code_is_named(page: str) -> None:
     assert page.count('<th scope="col"') == 2 + 4
     assert page.count('<th scope="row"') == 2 + 1
-
-
-def test_a_settled_claim_leads_to_its_verdict(page: str) -> None:
-    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">gu-fig1-piecewise' in page
-
-
-def test_hidden_code_is_named_by_its_table_or_by_its_author(page: str) -> None:
     assert "Code for Table 1" in page
     assert "Code that judges" in page
     assert "Show code cell" not in page
     assert "Toggle hidden content" not in page
-
-
-def test_only_tables_headers_are_touched() -> None:
-    assert mend_body('<th class="head stub"><th class="stub number"><td class="stub">', {}) == (
-        '<th scope="col" class="head stub"><th scope="row" class="stub number"><td class="stub">'
-    )
 
 
 def test_a_table_is_followed_by_how_it_was_made(page: str) -> None:

@@ -1,7 +1,5 @@
 """One document out of many pages: places and links stay one's own, and nothing is left folded."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -37,9 +35,8 @@ def printable(small_project: Project) -> Project:
     places = {"other": "chapters/a.html", "api": "api.html", "image": "_images/a.png"}
     (small_project.html / "index.html").write_text(PAGE.format(title="Front", **places) + pdf.PLACE)
     up = {"other": "../index.html", "api": "../api.html", "image": "../_images/a.png"}
-    (small_project.html / "chapters" / "a.html").write_text(
-        PAGE.format(title="1. A", **up) + pdf.PLACE
-    )
+    chapter = small_project.html / "chapters" / "a.html"
+    chapter.write_text(PAGE.format(title="1. A", **up) + pdf.PLACE)
     (small_project.html / "_images").mkdir()
     shutil.copy(PROJECT.readme_figure, small_project.html / "_images" / "a.png")
     return small_project
@@ -61,10 +58,8 @@ def test_places_and_links_of_a_page_are_its_own(printable: Project) -> None:
     assert [link["href"] for link in article.find_all("a")] == [
         "#chapters-a--far", "#index--far", "https://example.org",
     ]  # fmt: skip
-    assert {one["id"] for one in article.find_all(id=True)} == {
-        "chapters-a--top",
-        "chapters-a--far",
-    }
+    own = {"chapters-a--top", "chapters-a--far"}
+    assert {one["id"] for one in article.find_all(id=True)} == own
     assert article.img is not None
     assert article.img["src"] == "_images/a.png"
     assert article.find(["script", "form"]) is None
@@ -87,9 +82,7 @@ def test_every_link_leads_somewhere_in_the_document(printable: Project) -> None:
     assert soup.html["data-theme"] == "light"
 
 
-def test_printing_without_a_browser_says_what_it_takes(
-    printable: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_printing_takes_a_browser(printable: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BookError, match=r"printing takes playwright .* and chromium"):
         pdf.print_book(printable, printable.html)

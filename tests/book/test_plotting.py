@@ -1,8 +1,7 @@
 """Figures: style, looks, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import matplotlib as mpl
@@ -21,10 +20,8 @@ from xsquared_book.plotting import (
     CONSTRUCTION_LOOK,
     LOOK,
     draw_hinges,
-    draw_knots,
     error_plot,
     line_look,
-    use_style,
 )
 
 PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
@@ -38,25 +35,15 @@ def ax() -> Iterator[Axes]:
         plt.close(figure)
 
 
-def test_style_is_applied() -> None:
-    with mpl.rc_context():
-        use_style()
-        assert mpl.rcParams["axes.grid"] is True
-        assert mpl.rcParams["figure.facecolor"] == "white"
-
-
 def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
     assert set(LOOK) == {"target", *PACKAGE_UNITS}
     assert set(CONSTRUCTION_LOOK) == set(CONSTRUCTIONS)
     for looks in (LOOK, CONSTRUCTION_LOOK):
-        pairs = [(look["color"], look.get("marker")) for look in looks.values()]
-        assert len(set(pairs)) == len(pairs)
-        assert len({color for color, _ in pairs}) == len(pairs), "told apart by colour"
-        assert len({marker for _, marker in pairs}) == len(pairs), "and by marker"
+        for property_ in ("color", "marker"):
+            assert len({look.get(property_) for look in looks.values()}) == len(looks), property_
 
 
 def drawn(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    """The x and y of a line."""
     return np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
 
 
@@ -72,15 +59,6 @@ def test_lines_stand_out_from_white(look: dict[str, Any]) -> None:
     assert 1.05 / (luminance(look["color"]) + 0.05) >= 3.0
 
 
-def test_line_look_drops_the_marker() -> None:
-    assert "marker" not in line_look("mlp")
-
-
-def test_knots_are_drawn_where_they_are(ax: Axes) -> None:
-    draw_knots(ax, np.array([0.0, 0.5]))
-    assert [drawn(line)[0][0] for line in ax.lines] == [0.0, 0.5]
-
-
 def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
     network = build("mlp", 2, 5, generator=torch.Generator().manual_seed(0))
     box = ((-1.0, 1.0), (-2.0, 2.0))
@@ -94,17 +72,11 @@ def test_hinges_are_drawn_from_end_to_end(ax: Axes) -> None:
 @pytest.fixture
 def errors() -> Iterator[pd.DataFrame]:
     """Errors of known orders, three seeds each, one run of which failed."""
-    sizes = [10, 20, 40, 80]
-    frame = pd.DataFrame(
-        [
-            {"problem": problem, "unit": unit, "parameters": p, "seed": seed,
-             "train_rmse": seed * p**-order, "test_rmse": 2 * p**-order}
-            for problem in ("sine", "kink", "waves")
-            for unit, order in (("glu", 3.0), ("mlp", 2.0))
-            for p in sizes
-            for seed in (1.0, 2.0, 6.0)
-        ]
-    )  # fmt: skip
+    orders = {"glu": 3.0, "mlp": 2.0}
+    every = product(("sine", "kink", "waves"), orders, (10, 20, 40, 80), (1.0, 2.0, 6.0))
+    frame = pd.DataFrame(every, columns=["problem", "unit", "parameters", "seed"])
+    frame["test_rmse"] = 2 * frame["parameters"] ** -frame["unit"].map(orders)
+    frame["train_rmse"] = frame["seed"] * frame["test_rmse"] / 2
     frame.loc[0, "train_rmse"] = np.nan
     with mpl.rc_context({"backend": "agg"}):
         yield frame
@@ -135,9 +107,7 @@ def test_a_curve_is_the_median_of_the_seeds_in_a_band_of_their_range(errors: pd.
     assert not error_plot(errors, spread=False)["kink"].collections
 
 
-def test_reference_slopes_stand_below_their_curves_and_say_their_number(
-    errors: pd.DataFrame,
-) -> None:
+def test_reference_slopes_stand_below_curves_and_say_their_number(errors: pd.DataFrame) -> None:
     ax = error_plot(errors, facet="", slopes={"glu": -3})[""]
     (line,) = (line for line in ax.lines if line.get_label() == "_slope -3")
     x, y = np.log(drawn(line))
@@ -162,3 +132,4 @@ def test_curves_of_anything_else_have_markers_and_names_too(errors: pd.DataFrame
     ax = error_plot(frame, by="gate", facet="", names={"relu": "ReLU"})[""]
     assert [line.get_label() for line in ax.lines] == ["ReLU", "gelu"]
     assert len({(line.get_marker(), line.get_color()) for line in ax.lines}) == 2
+    assert "marker" not in line_look("mlp")

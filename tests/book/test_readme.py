@@ -1,7 +1,5 @@
 """The README's generated parts: replaced between their markers, untouched where they agree."""
 
-from __future__ import annotations
-
 import base64
 
 import nbformat
@@ -15,7 +13,6 @@ PIXEL = base64.b64encode(b"a picture").decode()
 
 
 def write_chapter(project: Project, name: str) -> None:
-    """A chapter 03 that shows one figure."""
     cell = new_code_cell(
         "draw()",
         outputs=[new_output("display_data", data={"image/png": PIXEL})],
@@ -42,13 +39,10 @@ def test_table_and_figure_are_brought_up_to_date_once(small_project: Project) ->
     assert [path.stat().st_mtime_ns for path in paths] == before
 
 
-def test_missing_figure_is_an_error(small_project: Project) -> None:
+def test_a_missing_figure_and_missing_markers_are_errors(small_project: Project) -> None:
     write_chapter(small_project, "fig-other")
     with pytest.raises(BookError, match="shows no figure named fig-convergence in pixels"):
         readme.current_figure(small_project)
-
-
-def test_readme_without_markers_is_an_error(small_project: Project) -> None:
     small_project.readme.write_text("no table here")
     with pytest.raises(BookError, match="lacks the markers"):
         readme.update_readme(small_project)

@@ -1,7 +1,5 @@
 """What the search page gets to look through."""
 
-from __future__ import annotations
-
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree

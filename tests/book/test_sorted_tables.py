@@ -1,7 +1,5 @@
 """Long tables in a browser: sorted by the buttons of their headers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -93,18 +91,14 @@ def test_formulas_of_a_header_are_set_in_its_button(reader: Reader) -> None:
     formulas = page.locator("#tab-law tbody mjx-container")
     before = formulas.count()
     heads.nth(0).get_by_role("button").click()
-    names = page.locator("#tab-law tbody tr").evaluate_all(
-        "r => r.map(r => r.cells[0].dataset.text)"
-    )
+    first = "rows => rows.map(row => row.cells[0].dataset.text)"
+    names = page.locator("#tab-law tbody tr").evaluate_all(first)
     assert names == sorted(names, key=names.index)
     assert len(set(names)) == sum(a != b for a, b in zip(["", *names[:-1]], names, strict=True))
     assert formulas.count() == before > 10
 
 
 def test_short_tables_and_pages_without_scripts_have_no_buttons(site: Path, browser: Any) -> None:
-    asks = {p.stem for p in site.glob("*.html") if "_static/tables.js" in p.read_text()}
-    assert asks == {"coverage", "notation", "verdicts"}
-    assert (site / "_static" / "tables.js").stat().st_size < 3000
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((site / TABLE1).as_uri())

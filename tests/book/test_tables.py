@@ -1,7 +1,5 @@
 """Tables: one string per cell in every form; numbers for the prose."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -12,83 +10,62 @@ import pytest
 
 from xsquared_book.tables import MISSING, TABLE_MIME, Table, glue_numbers
 
-FRAME = pd.DataFrame(
-    {"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20], "ok": [True, False]}
-)
+FRAME = pd.DataFrame({"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20]})
+FRAME["ok"] = [True, False]
 FORMATS = {"error & $e_1$": ".1e"}
 
 
-def test_all_forms_hold_the_same_strings() -> None:
+def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
     table = Table(FRAME, "Errors of $x^2$.", "tab-errors", FORMATS)
     expected = (("MLP", "1.0e-03", "1", "yes"), ("GLU", MISSING, "20", "no"))
     assert table.rows == expected
     bundle = table._repr_mimebundle_()
     assert [list(row) for row in expected] == bundle[TABLE_MIME]["rows"]
-    html = [
-        tuple(re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line))
-        for line in bundle["text/html"].splitlines()
-    ]
-    assert tuple(row for row in html if row)[1:] == expected
+    html = bundle["text/html"]
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in html.splitlines()]
+    assert tuple(tuple(row) for row in cells if row)[1:] == expected
     text = bundle["text/plain"].splitlines()
     assert text[0] == "Errors of $x^2$."
     assert tuple(tuple(line.split()) for line in text[3:]) == expected
-
-
-def test_html_names_its_headers() -> None:
-    bundle = Table(FRAME, "A caption.", "tab-errors", FORMATS)._repr_mimebundle_()
-    assert bundle["text/html"].count('scope="col"') == 4
-    assert '<th scope="row">MLP</th>' in bundle["text/html"]
-    assert "<caption>A caption.</caption>" in bundle["text/html"]
-    assert 'class="number">error &amp; $e_1$</th>' in bundle["text/html"]
-    assert "style=" not in bundle["text/html"]
-
-
-def test_markdown_has_the_caption_and_a_line_a_row() -> None:
-    table = Table(FRAME, "A caption.", "tab-errors", FORMATS)
-    caption, _, head, rule, *rows = table.markdown().splitlines()
-    assert (caption, rule) == ("A caption.", "| --- | --- | --- | --- |")
-    assert head == "| unit | error & $e_1$ | n | ok |"
-    assert rows == [f"| {' | '.join(row)} |" for row in table.rows]
+    caption, _, *lines = table.markdown().splitlines()
+    assert caption == "Errors of $x^2$."
+    assert lines[:2] == ["| unit | error & $e_1$ | n | ok |", "| --- | --- | --- | --- |"]
+    assert lines[2:] == [f"| {' | '.join(row)} |" for row in expected]
+    assert html.count('scope="col"') == 4
+    assert '<th scope="row">MLP</th>' in html
+    assert "<caption>Errors of $x^2$.</caption>" in html
+    assert 'class="number">error &amp; $e_1$</th>' in html
+    assert "style=" not in html
 
 
 def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() -> None:
-    frame = pd.DataFrame(
-        {25: [1.0, 0.5], 50: [2.0, 0.25]}, index=pd.Index(["ratio", "error"], name="cells")
-    )
+    index = pd.Index(["ratio", "error"], name="cells")
+    frame = pd.DataFrame({25: [1.0, 0.5], 50: [2.0, 0.25]}, index=index)
     table = Table(frame, "C.", "tab-c", {"25": ".1f", "50": ".2f", "error": ".0e"})
     assert table.columns == ("cells", "25", "50")
     assert table.rows == (("ratio", "1.0", "2.00"), ("error", "5e-01", "2e-01"))
-    assert table.stubs == 1
-    assert table.numeric == (False, True, True)
+    assert (table.stubs, table.numeric) == (1, (False, True, True))
     assert Table(frame, "C.", "tab-c", ".3f").rows[0] == ("ratio", "1.000", "2.000")
-
-
-def test_two_levels_of_rows_are_two_header_columns() -> None:
-    frame = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, 4]}).set_index(["a", "b"])
-    table = Table(frame, "C.", "tab-c")
+    levels = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, 4]}).set_index(["a", "b"])
+    table = Table(levels, "C.", "tab-c")
     assert (table.stubs, table.rows) == (2, (("x", "1", "3"), ("y", "2", "4")))
 
 
 @pytest.mark.parametrize(
-    ("frame", "name", "formats", "message"),
+    ("rows", "name", "formats", "message"),
     [
-        (FRAME, "errors", FORMATS, "expected a table's name as tab-something, got 'errors'"),
-        (FRAME, "tab-e", {}, "the numbers of 'error & \\$e_1\\$' have no format, got 0.001"),
-        (FRAME, "tab-e", {**FORMATS, "m": ".1f"}, "formats for m, which are neither columns"),
-        (FRAME[:0], "tab-e", FORMATS, "expected rows and one level of columns"),
-        (
-            FRAME,
-            "tab-e",
-            {**FORMATS, "unit": ".1f", "n": "q"},
-            "expected a number's format, got 'q'",
-        ),
+        (2, "errors", FORMATS, "expected a table's name as tab-something, got 'errors'"),
+        (2, "tab-e", {}, "the numbers of 'error & \\$e_1\\$' have no format, got 0.001"),
+        (2, "tab-e", {**FORMATS, "m": ".1f"}, "formats for m, which are neither columns"),
+        (0, "tab-e", FORMATS, "expected rows and one level of columns"),
+        (2, "tab-e", {**FORMATS, "unit": ".1f", "n": "q"}, "expected a number's format, got 'q'"),
     ],
 )
-def test_bad_tables_are_refused_when_made(
-    frame: pd.DataFrame, name: str, formats: dict[str, Any], message: str
+def test_bad_tables_are_refused(
+    rows: int, name: str, formats: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        Table(frame, "C.", name, formats)
+        Table(FRAME[:rows], "C.", name, formats)
 
 
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +87,6 @@ def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) ->
         ({"a": 0.5}, {"b": 1}, "a: 0.5 has no digits; those of b are set"),
     ],
 )
-def test_what_is_no_number_is_refused(
-    numbers: dict[str, Any], digits: object, message: str
-) -> None:
+def test_no_number_is_refused(numbers: dict[str, Any], digits: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         glue_numbers(numbers, digits)  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """Verdicts are read from executed chapters, and from nowhere else."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -35,22 +33,20 @@ PROTOCOLS = {name: Protocol(name, points="all") for name in ("own", "other", "th
 
 @pytest.fixture
 def small_ledger(monkeypatch: pytest.MonkeyPatch) -> None:
+    stands = lambda holding, _: {key: "" for key, holds in holding.items() if holds}  # noqa: E731
     monkeypatch.setattr(verdicts, "ledger", lambda: CLAIMS)
     monkeypatch.setattr(verdicts, "protocols", lambda: PROTOCOLS)
-    monkeypatch.setattr(
-        verdicts, "standing", lambda holding, _: {k: "" for k, v in holding.items() if v}
-    )
+    monkeypatch.setattr(verdicts, "standing", stands)
 
 
 def write(folder: Path, name: str, *records: dict[str, Any]) -> None:
-    """A notebook with an output that holds these verdicts."""
     shown = new_output("display_data", data={VERDICT_MIME: list(records)})
     cells = [new_code_cell("1"), new_code_cell("settle(...)", outputs=[shown])]
     nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
 
 
-def record(claim: str, measured: object = True, note: str = "n") -> dict[str, Any]:
-    verdict = judge(CLAIMS[claim], measured, note)  # type: ignore[arg-type]
+def record(claim: str, measured: object = True) -> dict[str, Any]:
+    verdict = judge(CLAIMS[claim], measured, "n")  # type: ignore[arg-type]
     assert verdict is not None
     return verdict.as_record()
 
@@ -94,16 +90,14 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert "- [the first.](#claim-gu-a) Measured 9.000, required 2 ± 0.5.\n" in failures
     asked = '<a href="verdicts.html?paper=gated-units&amp;outcome=fails#filter">'
     assert f"*Gated units*, 1 ({asked}all 1 that fail</a>):\n\n- [the first.]" in failures
-    assert "GELU" not in failures
-    assert "gu-b" not in failures
+    assert not re.search("GELU|gu-b", failures)
     offered = re.findall('value="([^"]*)"', verdicts.filter_form(small_project))
     assert offered == [
         *("", "gated-units", "gelu-linearization", "", "holds", "fails", "holds-no-alternative"),
         *("fails-by-its-own-protocol-holds-by-another", "open", "", "chapter-01", "chapter-09"),
     ]
     later = verdicts.full_table(small_project, "gelu-linearization")
-    assert "awaits chapter 09" in later
-    assert "tab-claims" not in later
+    assert ("awaits chapter 09" in later, "tab-claims" in later) == (True, False)
     assert verdicts.protocol_list(small_project).splitlines()[0] == "- `own`: points all"
 
 
@@ -114,20 +108,20 @@ def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Projec
     write(small_project.chapters, claim.chapter, verdict.as_record())
     by_id = {entry.claim.id: entry for entry in verdicts.collect(small_project.chapters)}
     assert by_id[claim.id].rests == "via the amended form of gu-eq6"
-    assert "| of those that hold, via an amended form | 1 | 0 |" in verdicts.summary_table(
-        small_project
-    )
+    summary = verdicts.summary_table(small_project)
+    assert "| of those that hold, via an amended form | 1 | 0 |" in summary
     broken = verdicts.collect(small_project.chapters, frozenset({"gu-eq6"}))
     assert {e.rests for e in broken if e.rests} == {"but what it rests on fails: gu-eq6"}
     page = verdicts.full_table(small_project, "gated-units")
     assert page.count("{dropdown} What the claims of chapter 03 rest on\n") == 1
-    assert 'href="errata.html#erratum-gu-eq6"' in page
-    assert f'href="#claim-{claim.id}"' in page
-    assert f"| `{claim.id}` | holds | `gu-eq6` |" in page
-    assert "(0 of" not in verdicts.full_table(small_project, "gated-units")
-    assert "**holds (1 of 1)**, via the amended form of gu-eq6" in verdicts.full_table(
-        small_project, "gated-units"
-    )
+    for written in (
+        'href="errata.html#erratum-gu-eq6"',
+        f'href="#claim-{claim.id}"',
+        f"| `{claim.id}` | holds | `gu-eq6` |",
+        "**holds (1 of 1)**, via the amended form of gu-eq6",
+    ):
+        assert written in page
+    assert "(0 of" not in page
 
 
 @pytest.mark.usefixtures("small_ledger")
@@ -153,17 +147,12 @@ def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Pro
 
 
 @pytest.mark.usefixtures("small_ledger")
-@pytest.mark.parametrize(
-    ("records", "message"),
-    [
+def test_disagreement_with_the_ledger_stops_the_book(tmp_path: Path) -> None:
+    for records, message in (
         ([record("gu-b") | {"claim": "gu-x"}], r"settles gu-x, not in the ledger"),
         ([record("gl-c")], r"settles gl-c, which the ledger gives to 09_later"),
         ([record("gu-b"), record("gu-b")], r"settles gu-b twice"),
-    ],
-)
-def test_disagreement_with_the_ledger_stops_the_book(
-    tmp_path: Path, records: list[dict[str, Any]], message: str
-) -> None:
-    write(tmp_path, "01_good", *records)
-    with pytest.raises(BookError, match=message):
-        verdicts.collect(tmp_path)
+    ):
+        write(tmp_path, "01_good", *records)
+        with pytest.raises(BookError, match=message):
+            verdicts.collect(tmp_path)

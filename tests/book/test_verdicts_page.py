@@ -1,7 +1,5 @@
 """The page of verdicts in a browser: claims chosen by paper, outcome and chapter."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ def entries() -> list[Entry]:
 
 
 def shown(page: Any) -> list[str]:
-    """The claims in sight."""
     ids = "all => all.filter(d => d.checkVisibility()).map(d => d.querySelector('[id^=claim-]').id)"
     return [name.removeprefix("claim-") for name in page.locator(CLAIMS).evaluate_all(ids)]
 
@@ -59,7 +56,7 @@ def test_an_address_asks_for_claims(
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_claims_are_chosen_by_keys(
+def test_claims_chosen_by_keys(
     reader: Reader, entries: list[Entry], theme: str, width: int
 ) -> None:
     page = reader.open("verdicts.html", width, theme)
@@ -80,9 +77,7 @@ def test_claims_are_chosen_by_keys(
     assert len(shown(page)) == len(entries)
 
 
-def test_a_link_to_a_claim_shows_it_whatever_was_asked(
-    reader: Reader, entries: list[Entry]
-) -> None:
+def test_a_link_to_a_claim_shows_it_whatever_is_asked(reader: Reader, entries: list[Entry]) -> None:
     fails = next(e.claim.id for e in entries if e.mark == "✘")
     page = reader.open(f"verdicts.html?outcome=holds#claim-{fails}")
     assert len(shown(page)) == len(entries)
@@ -94,9 +89,7 @@ def test_a_link_to_a_claim_shows_it_whatever_was_asked(
     assert page.locator(f"#claim-{fails}").is_visible()
 
 
-def test_the_front_page_leads_to_the_failures_of_each_paper(
-    reader: Reader, entries: list[Entry]
-) -> None:
+def test_the_front_page_leads_to_each_failure(reader: Reader, entries: list[Entry]) -> None:
     page = reader.open("index.html")
     links = page.locator("a[href*='outcome=fails']")
     hrefs = set(links.evaluate_all("all => all.map(a => a.getAttribute('href'))"))
@@ -129,9 +122,7 @@ def test_the_filter_works_from_a_disk_and_is_not_missed_without_scripts(
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1280)])
-def test_nodes_of_a_graph_are_reached_by_keys_and_seen(
-    reader: Reader, theme: str, width: int
-) -> None:
+def test_nodes_of_a_graph_are_reached_by_keys(reader: Reader, theme: str, width: int) -> None:
     page = reader.open("verdicts.html", width, theme)
     graph = page.locator("details:has(.xs-graph)", has_text="claims of chapter 03 rest on").first
     graph.locator("summary").press("Enter")
@@ -158,9 +149,3 @@ def test_nodes_of_a_graph_are_reached_by_keys_and_seen(
     nodes.first.focus()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("errata.html#erratum-|chapters/"))
-
-
-def test_the_script_is_small_and_asked_for_on_its_page_only(site: Path) -> None:
-    assert (site / "verdicts.js").stat().st_size < 3000
-    asks = re.compile(r"<script[^>]*verdicts\.js")
-    assert [p.name for p in site.rglob("*.html") if asks.search(p.read_text())] == ["verdicts.html"]

@@ -1,12 +1,9 @@
 """How claims are judged, and how chapters settle them."""
 
-from __future__ import annotations
-
 import ast
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -20,9 +17,8 @@ from xsquared_book.project import read_source
 
 SOURCES = sorted((Path(__file__).parents[2] / "notebooks").glob("*.md"))
 FIELDS = ("gu-n", "gated-units", "Eq. 1", "s & <t>", "01_a")
-NUMBER = Claim(
-    *FIELDS, "value", "e", "own", "w", ("a", "b"), value=2.0, tolerance=0.5, null=0.0, digits=3
-)
+OWN = ("e", "own", "w", ("a", "b"))
+NUMBER = Claim(*FIELDS, "value", *OWN, value=2.0, tolerance=0.5, null=0.0, digits=3)
 QUESTION = Claim(*FIELDS, "identity", "e", "own", "w")
 RATIO = Claim(*FIELDS, "comparison", "e", "own", "w", at_least=1.0, at_most=2.0)
 
@@ -39,80 +35,67 @@ def test_a_measurement_within_the_tolerance_holds(measured: float) -> None:
 
 
 @given(st.floats(-1e6, 1e6).filter(lambda m: abs(m - 2) > 0.5))
-def test_a_measurement_outside_needs_a_reason(measured: float) -> None:
-    bare = judged(NUMBER, measured)
+def test_a_measurement_outside_needs_a_reason_and_one_inside_none(measured: float) -> None:
+    bare, amended = judged(NUMBER, measured), replace(NUMBER, refuted="a slip")
     assert not bare.holds
     assert bare.unexpected == "the ledger gives no reason for a failure"
-    assert not judged(replace(NUMBER, refuted="a slip"), measured).unexpected
-
-
-def test_a_reason_that_no_longer_applies_is_unexpected() -> None:
-    verdict = judged(replace(NUMBER, refuted="a slip"), 2.0)
-    assert verdict.unexpected == "the ledger still calls it refuted: a slip"
+    assert not judged(amended, measured).unexpected
+    assert judged(amended, 2.0).unexpected == "the ledger still calls it refuted: a slip"
 
 
 def test_questions_take_true_or_false_and_comparisons_a_number_between_bounds() -> None:
     assert judged(QUESTION, True).holds
     assert judged(QUESTION, False).unexpected
-    assert [judged(RATIO, ratio).holds for ratio in (0.9, 1.0, 2.0, 2.1)] == [
-        False, True, True, False,
-    ]  # fmt: skip
+    assert [judged(QUESTION, answer).measured_text() for answer in (True, False)] == ["yes", "no"]
+    held = [judged(RATIO, ratio).holds for ratio in (0.9, 1.0, 2.0, 2.1)]
+    assert held == [False, True, True, False]
     assert judged(replace(RATIO, at_least=None), -9.0).holds
     assert judged(replace(RATIO, at_most=None), 9.0).holds
 
 
 @pytest.mark.parametrize(
-    ("own", "a", "b", "sort", "sentence"),
+    ("measured", "sort", "sentence"),
     [
-        (2, 2, 2, "holds by every protocol tried", "holds (3 of 3)"),
-        (2, 2, 9, "holds by its own protocol and others", "holds (2 of 3: fails for b)"),
-        (2, 9, 9, "holds by its own protocol only",
-         "holds by its own protocol only (1 of 3: fails for a, b)"),
-        (2, 9, None, "holds by its own protocol only",
-         "holds by its own protocol only (1 of 2: fails for a)"),
-        (2, None, None, "holds, no alternative", "holds (1 of 1)"),
-        (9, 9, 9, "fails by every protocol tried", "fails (0 of 3)"),
-        (9, 2, 9, "fails by its own protocol, holds by another",
+        ((2, 2, 2), "holds by every protocol tried", "holds (3 of 3)"),
+        ((2, 2, 9), "holds by its own protocol and others", "holds (2 of 3: fails for b)"),
+        ((2, 9, 9), "holds by its own protocol only", "{sort} (1 of 3: fails for a, b)"),
+        ((2, 9, None), "holds by its own protocol only", "{sort} (1 of 2: fails for a)"),
+        ((2, None, None), "holds, no alternative", "holds (1 of 1)"),
+        ((9, 9, 9), "fails by every protocol tried", "fails (0 of 3)"),
+        ((9, 2, 9), "fails by its own protocol, holds by another",
          "fails by its own protocol, holds for a (1 of 3)"),
-        (9, None, None, "fails, no alternative", "fails (0 of 1)"),
+        ((9, None, None), "fails, no alternative", "fails (0 of 1)"),
     ],
 )  # fmt: skip
-def test_what_becomes_of_the_outcomes(
-    own: float, a: float | None, b: float | None, sort: str, sentence: str
+def test_what_becomes_of_outcomes(
+    measured: tuple[float | None, ...], sort: str, sentence: str
 ) -> None:
-    verdict = judged(NUMBER, {"b": b, "a": a, "own": own})
-    assert (verdict.sort, verdict.sentence) == (sort, sentence)
+    verdict = judged(NUMBER, dict(zip(("own", "a", "b"), measured, strict=True)))
+    assert (verdict.sort, verdict.sentence) == (sort, sentence.format(sort=sort))
 
 
 def test_what_cannot_be_judged_says_why_and_is_never_unexpected() -> None:
-    verdict = judged(replace(NUMBER, unjudged="the source is silent."), {"own": 9.0, "a": 2.0})
-    assert verdict.holds is None
-    assert verdict.sort == "cannot be judged"
+    claim = replace(NUMBER, unjudged="the source is silent.")
+    verdict = judged(claim, {"own": 9.0, "a": 2.0})
+    assert (verdict.holds, verdict.sort) == (None, "cannot be judged")
     assert verdict.sentence == "cannot be judged, because the source is silent."
     assert not verdict.unexpected
-    assert judged(replace(NUMBER, unjudged="why"), None).measured_text() == ""
-
-
-def test_a_claim_is_open_without_its_own_protocol() -> None:
+    assert judged(claim, None).measured_text() == ""
     assert judge(NUMBER, None) is None
     assert judge(NUMBER, {"own": None, "a": 2.0}) is None
 
 
-@pytest.mark.parametrize(
-    ("claim", "measured", "message"),
-    [
-        (NUMBER, True, "expects a number, got True"),
+def test_measurements_of_the_wrong_kind() -> None:
+    for claim, measured, message in (
         (NUMBER, math.nan, "expects a finite number, got nan"),
         (NUMBER, {"own": 2.0, "a": math.inf}, "expects a finite number, got inf"),
         (RATIO, True, "expects a number, got True"),
         (QUESTION, 1.0, "expects True or False, got 1.0"),
         (NUMBER, {"a": 2.0}, "expected its own protocol own"),
         (NUMBER, {"own": 2.0, "c": 2.0}, r"expected only own, a, b, got \['c'\]"),
-    ],
-)
-def test_measurements_of_the_wrong_kind(claim: Claim, measured: object, message: str) -> None:
-    with pytest.raises(ClaimError, match=message):
-        judge(claim, measured)  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ClaimError, match=message):
+            judge(claim, measured)  # type: ignore[arg-type]
 
 
 def test_what_a_verdict_records() -> None:
@@ -129,53 +112,35 @@ def test_what_a_verdict_records() -> None:
     }
 
 
-def test_answers_are_printed_as_words() -> None:
-    assert [judged(QUESTION, answer).measured_text() for answer in (True, False)] == ["yes", "no"]
-
-
 def test_what_rounding_leaves_of_zero_is_not_printed() -> None:
     zero = replace(QUESTION, value=0.0, tolerance=1e-12)
     assert judged(zero, 3e-16).measured_text() == "0 to 1e-12"
     assert judged(zero, 1e-9).measured_text() == "1.000e-09"
-    assert (
-        judged(replace(QUESTION, value=66432.0, tolerance=0, digits=5), 66432).measured_text()
-        == "66432"
-    )
+    whole = replace(QUESTION, value=66432.0, tolerance=0, digits=5)
+    assert judged(whole, 66432).measured_text() == "66432"
 
 
 def test_a_chapters_claims_are_one_table_and_one_list_of_records() -> None:
-    settled = settle(
-        {
-            "gu-eq9-constant": 120**-0.5,
-            "gu-eq12-minimises": ({"root-mean-square": 8.0, "largest-error": 8.0}, "at the middle"),
-            "gu-eq13-printed": None,
-        }
-    )
+    minimises = {"root-mean-square": 8.0, "largest-error": 8.0}, "at the middle"
+    measured = {"gu-eq9-constant": 120**-0.5, "gu-eq12-minimises": minimises}
+    settled = settle(measured | {"gu-eq13-printed": None})
     table = settled.table()
     assert table.name == "tab-claims-02"
-    assert table.columns == (
-        "Claim", "Verdict", "Agree", "Required", "Measured", "Note", "Entry",
-    )  # fmt: skip
+    assert " ".join(table.columns) == "Claim Verdict Agree Required Measured Note Entry"
     assert [row[1:] for row in table.rows] == [
         ("✔ holds", "–", "0.09128709292 ± 1e-12", "0.0912871", "–", "gu-eq9-constant"),
         ("✘ fails", "0 of 2", "at most 1.001", "8.000", "at the middle", "gu-eq12-minimises"),
         ("○ open", "–", "–", "–", "not measured with these parameters", "gu-eq13-printed"),
-    ]  # fmt: skip
+    ]
     bundle = settled._repr_mimebundle_()
     assert bundle["text/plain"] == str(table)
     assert [r["claim"] for r in bundle[VERDICT_MIME]] == ["gu-eq9-constant", "gu-eq12-minimises"]
 
 
-def test_the_table_names_what_flips_a_verdict() -> None:
-    (row,) = (
-        settle({"gl-acceptable-on-3": {"root-mean-square": 0.52, "largest-error": 1.2}})
-        .table()
-        .rows
-    )
+def test_the_table_names_what_flips_a_verdict_and_what_is_unexpected() -> None:
+    found = {"root-mean-square": 0.52, "largest-error": 1.2}
+    (row,) = settle({"gl-acceptable-on-3": found}).table().rows
     assert row[1:6] == ("✘ fails", "1 of 2", "at most 1", "1.200", "root-mean-square 0.5200")
-
-
-def test_an_unexpected_verdict_is_marked_in_the_table() -> None:
     (row,) = settle({"gu-eq9-constant": 1.0}).table().rows
     assert "unexpected: the ledger gives no reason for a failure" in row
 
@@ -185,17 +150,14 @@ def test_columns_that_no_claim_needs_are_left_out() -> None:
     assert columns == ("Claim", "Verdict", "Measured", "Entry")
 
 
-@pytest.mark.parametrize(
-    ("measured", "message"),
-    [
+def test_settle_refuses_what_it_cannot_judge() -> None:
+    for measured, message in (
         ({"gu-x": 1.0}, r"not in the ledger \(papers/claims.toml\): gu-x"),
         ({}, "expected what was measured, by claim, got nothing"),
         ({"gu-eq9-constant": True}, "gu-eq9-constant expects a number, got True"),
-    ],
-)
-def test_settle_refuses_what_it_cannot_judge(measured: dict[str, Any], message: str) -> None:
-    with pytest.raises(ClaimError, match=message):
-        settle(measured)
+    ):
+        with pytest.raises(ClaimError, match=message):
+            settle(measured)
 
 
 def test_a_frame_settles_a_claim_a_row_by_a_protocol_a_column() -> None:
@@ -212,52 +174,40 @@ def test_a_frame_settles_a_claim_a_row_by_a_protocol_a_column() -> None:
 
 @pytest.mark.parametrize("claim_id", [c.id for c in ledger().values() if not c.is_question])
 def test_every_threshold_can_be_missed(claim_id: str) -> None:
-    """Just outside its thresholds a claim fails, just inside it holds."""
+    """Just outside its thresholds a claim fails, at its value it holds."""
     claim = ledger()[claim_id]
-    if claim.tolerance is not None and claim.value is not None:
-        inside = (claim.value - claim.tolerance, claim.value + claim.tolerance)
-    else:
-        inside = (claim.at_least, claim.at_most)  # type: ignore[assignment]
     if claim.unjudged:
         return
-    assert any(bound is not None for bound in inside)
-    for side, bound in zip((-1, 1), inside, strict=True):
-        if bound is not None:
-            step = 1e-9 * (max(abs(bound), claim.tolerance or 0) or 1)
-            assert not claim.met_by(bound + side * step)
-    if claim.value is not None:
-        assert claim.tolerance is None or claim.met_by(claim.value)
+    bounds = [(-1, claim.at_least), (1, claim.at_most)]
+    if claim.tolerance is not None and claim.value is not None:
+        bounds = [(side, claim.value + side * claim.tolerance) for side in (-1, 1)]
+        assert claim.met_by(claim.value)
+    set_bounds = [(side, bound) for side, bound in bounds if bound is not None]
+    assert set_bounds
+    for side, bound in set_bounds:
+        step = 1e-9 * (max(abs(bound), claim.tolerance or 0) or 1)
+        assert not claim.met_by(bound + side * step)
 
 
 def thresholds(source: str) -> list[str]:
     """Comparisons and numbers in calls of ``settle``, subscripts and ids aside."""
-    found: list[str] = []
-
-    def look(node: ast.AST) -> None:
-        if isinstance(node, ast.JoinedStr):  # the claim's id
-            return
-        if isinstance(node, ast.Compare):
-            found.append(ast.unparse(node))
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            found.append(repr(node.value))
-        for name, value in ast.iter_fields(node):
-            if isinstance(node, ast.Subscript) and name == "slice":
-                continue
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    look(child)
-
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "settle":
-            for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
-                look(argument)
-    return found
+    walked = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    settling = [node for call in walked if getattr(call.func, "id", "") == "settle"
+                for node in ast.walk(call)]  # fmt: skip
+    aside = [node.slice for node in settling if isinstance(node, ast.Subscript)]
+    aside += [node for node in settling if isinstance(node, ast.JoinedStr)]  # the claim's id
+    left_out = {inner for node in aside for inner in ast.walk(node)}
+    return [
+        ast.unparse(node)
+        for node in settling
+        if node not in left_out
+        and (isinstance(node, ast.Compare) or type(getattr(node, "value", None)) in (int, float))
+    ]
 
 
 def test_thresholds_are_found_in_calls_of_settle_only() -> None:
-    assert thresholds("settle({'gu-a': x < y, 'gu-b': abs(v - 0.5), 'gu-c': row[0]})") == [
-        "x < y", "0.5",
-    ]  # fmt: skip
+    planted = "settle({'gu-a': x < y, 'gu-b': abs(v - 0.5), 'gu-c': row[0]})"
+    assert thresholds(planted) == ["x < y", "0.5"]
     assert thresholds("print(x < 3)\nsettle({'gu-a': x, 'gu-b': {'own': y}})") == []
 
 

@@ -1,9 +1,5 @@
 """The coverage table is complete: nothing numbered is missing, no entry of ours is left over."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from xsquared_book.papers import gated_units, gelu_linearization
@@ -14,31 +10,21 @@ from xsquared_book.papers.ledger import ClaimError, ledger
 #: What the papers number, and their sections: read off the papers, not off the table.
 NUMBERED = {
     "gated-units": [
-        "Abstract",
+        *("Abstract", "Appendix A", "Appendix B"),
         *(f"Section {s}" for s in ("1", "2", "3", "4.1", "4.2", "4.3", "5")),
-        "Appendix A",
-        "Appendix B",
         *(f"Eq. ({n})" for n in range(1, 18)),
         *(f"Fig. {n}" for n in range(1, 12)),
-        *(
-            f"Table 1, {row}"
-            for row in ("line", "sine", *(f"friedman{n}" for n in (1, 2, 3)), "airfoil", "housing")
-        ),
+        *(f"Table 1, {row}" for row in ("line", "sine", "airfoil", "housing")),
+        *(f"Table 1, friedman{n}" for n in (1, 2, 3)),
     ],
     "gelu-linearization": [
-        "Abstract",
-        "Section 1",
-        *(f"Section 2.1.{n}" for n in range(1, 5)),
-        *(f"Section 2.2.{n}" for n in range(1, 5)),
-        "Section 2.3",
-        "Section 2.3.1",
-        *(f"Section 3.1.{n}" for n in range(1, 4)),
-        *(f"Section 3.2.{n}" for n in range(1, 4)),
+        *("Abstract", "Section 1", "Section 2.3", "Section 2.3.1", "Fig. 1"),
+        *(f"Section 2.{part}.{n}" for part in (1, 2) for n in range(1, 5)),
+        *(f"Section 3.{part}.{n}" for part in (1, 2) for n in range(1, 4)),
         *(f"Eq. ({n})" for n in range(1, 7)),
         *(f"Table 1, [-{r}, {r}]" for r in (1, 3, 5, 7)),
         *(f"Table 2, {row}" for row in ("Wx", "Taylor", "linearised", "tanh")),
         *(f"Table 3, {row}" for row in ("Taylor", "linearised")),
-        "Fig. 1",
     ],
 }
 
@@ -74,14 +60,9 @@ def test_what_is_said_is_a_sentence_and_stands_once() -> None:
         assert not place.reason or place.reason.endswith(".")
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({}, "expected either entries or the reason"),
-        ({"entries": ["gu-eq1"], "reason": "why"}, "expected either entries or the reason"),
-        ({"entries": ["gu-eq99"]}, r"neither claim, equation nor erratum: \['gu-eq99'\]"),
-    ],
-)
-def test_incomplete_places_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ClaimError, match=message):
-        Place("gated-units", "Eq. (1)", "Something.", **change)
+def test_incomplete_places_are_refused() -> None:
+    for change in ({}, {"entries": ["gu-eq1"], "reason": "why"}):
+        with pytest.raises(ClaimError, match="expected either entries or the reason"):
+            Place("gated-units", "Eq. (1)", "Something.", **change)  # type: ignore[arg-type]
+    with pytest.raises(ClaimError, match=r"neither claim, equation nor erratum: \['gu-eq99'\]"):
+        Place("gated-units", "Eq. (1)", "Something.", entries=("gu-eq99",))

@@ -1,7 +1,5 @@
 """The form of a numbered equation."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 
@@ -17,9 +15,7 @@ def test_residual_is_zero_exactly_for_an_identity() -> None:
     assert TRUE.holds()
     assert FALSE.residual() == 2 * a * b
     assert not FALSE.holds()
-
-
-def test_identity_that_needs_more_than_expansion() -> None:
+    # What needs more than expansion.
     assert Step("trig", "", sp.sin(a) ** 2 + sp.cos(a) ** 2, sp.Integer(1)).holds()
 
 
@@ -29,12 +25,9 @@ def test_printed_form_decides_what_holds_as_printed() -> None:
     assert not Equation("k", "1", "t", (TRUE,), (Step("p", "", a, a), FALSE)).holds_as_printed()
 
 
-def test_equation_without_steps_is_refused() -> None:
+def test_no_steps_and_repeated_names_are_refused() -> None:
     with pytest.raises(ValueError, match="k needs at least one step"):
         Equation("k", "1", "t", (), (TRUE,))
-
-
-def test_repeated_step_names_are_refused() -> None:
     with pytest.raises(ValueError, match="repeats step names: square"):
         Equation("k", "1", "t", (TRUE,), (TRUE,))
 

@@ -1,7 +1,5 @@
 """The slips that are not a numbered equation, each proved; and the list itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from math import sqrt
@@ -74,12 +72,8 @@ def test_condition_at_hinge() -> None:
 
 
 def swept_glu(n: int, increments: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> GatedNetwork:
-    """A GLU for exp on [0, 1], cell by cell: D_k = 1, U_k by a rule, u_k so that it interpolates.
-
-    Args:
-        n: cells and neurons.
-        increments: from f'' at the knots kh, and at those before them, to U_k; U_0 takes the first.
-    """
+    """A GLU for exp on [0, 1], cell by cell: D_k = 1, u_k so that it interpolates, and U_k by a
+    rule from f'' at the knots kh and at those before them; U_0 takes the first."""
     knots = np.arange(n) / n
     U = increments(np.exp(knots), np.exp(knots - 1 / n))
     U[0] = np.exp(0) / 2
@@ -87,8 +81,7 @@ def swept_glu(n: int, increments: Callable[[np.ndarray, np.ndarray], np.ndarray]
     set_parameters(network, G=np.ones((n, 1)), g=-knots, U=U[:, None], d=[1])
     for k, right in enumerate(knots + 1 / n):
         # A neuron that is not there yet has D = 0.
-        there = (np.arange(n) < k).astype(float)
-        set_parameters(network, u=u, D=there[None])
+        set_parameters(network, u=u, D=(np.arange(n) < k).astype(float)[None])
         (reached,) = predict(network, np.array([right]))
         u[k] = (np.exp(right) - reached) * n - U[k] * right
     set_parameters(network, u=u, D=np.ones((1, n)))
@@ -252,11 +245,10 @@ def test_thirty_epochs_are_better_than_ten_but_not_on_every_pair(trained: Traine
 
 @pytest.mark.proves("gu-quadratic-order")
 def test_quadratic_pieces_have_order_three() -> None:
-    leading = sp.Poly(leading_term("left_curvature_glu"), truncation.x, truncation.h)
-    assert leading.homogeneous_order() == 3
-    assert (
-        sp.Poly(leading_term("interpolating_mlp"), truncation.x, truncation.h).total_degree() == 2
-    )
+    made = [leading_term(name) for name in ("left_curvature_glu", "interpolating_mlp")]
+    quadratic, linear = (sp.Poly(term, truncation.x, truncation.h) for term in made)
+    assert quadratic.homogeneous_order() == 3
+    assert linear.total_degree() == 2
 
 
 @pytest.mark.proves("gu-cell-index")
@@ -299,19 +291,19 @@ def test_friedman_2s_slope_is_printed_differently() -> None:
 
 @pytest.mark.proves("gu-fit-windows")
 @pytest.mark.parametrize(
-    ("figure", "problem", "unit", "window", "printed", "over_all"),
+    ("curve", "window", "printed", "over_all"),
     [
-        ("6", "sine", "mlp", (20,), -0.91, -0.55),
-        ("6", "sine", "glu", (10,), -1.55, -1.00),
-        ("7", "airfoil", "mlp", (10, 500), -0.25, -0.78),
-        ("7", "airfoil", "glu", (10, 100), -0.39, -1.00),
+        (("6", "sine", "mlp"), (20,), -0.91, -0.55),
+        (("6", "sine", "glu"), (10,), -1.55, -1.00),
+        (("7", "airfoil", "mlp"), (10, 500), -0.25, -0.78),
+        (("7", "airfoil", "glu"), (10, 100), -0.39, -1.00),
     ],
 )
 def test_printed_slopes_need_windows(
-    figure: str, problem: str, unit: str, window: tuple[int, int], printed: float, over_all: float
+    curve: tuple[str, str, str], window: tuple[int, ...], printed: float, over_all: float
 ) -> None:
-    assert fitted(figure, problem, unit, *window) == pytest.approx(printed, abs=0.006)
-    assert fitted(figure, problem, unit) == pytest.approx(over_all, abs=0.006)
+    assert fitted(*curve, *window) == pytest.approx(printed, abs=0.006)
+    assert fitted(*curve) == pytest.approx(over_all, abs=0.006)
 
 
 @pytest.mark.proves("gu-fig3-axis")

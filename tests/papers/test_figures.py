@@ -1,7 +1,5 @@
 """The paper's plotted points, and the slopes of Table 1 through them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -9,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from xsquared.slopes import Slope, fit_slope
+from xsquared.slopes import Slope
 from xsquared.units import parameter_count
 from xsquared_book.papers.figures import draw_paper_points, paper_points
 from xsquared_book.papers.ledger import ledger
@@ -17,42 +15,19 @@ from xsquared_book.papers.table1 import table1_slopes
 from xsquared_studies.scaling import Scaling
 
 
-@pytest.mark.parametrize(
-    ("figure", "unit", "claim"),
-    [
-        ("3", "mlp", "gu-fig3-mlp-slope"),
-        ("3", "glu", "gu-fig3-glu-slope"),
-        ("5", "gqu", "gu-fig5-gqu-slope"),
-    ],
-)
-def test_the_points_give_the_printed_slopes(figure: str, unit: str, claim: str) -> None:
-    widths, errors = paper_points(figure, "line", unit)
-    assert np.array_equal(widths, np.arange(3, 51))
-    counts = [parameter_count(unit, 1, int(n)) for n in widths]
-    printed = ledger()[claim if unit == "gqu" else f"{claim}-p"].value
-    assert fit_slope(counts, errors).value == pytest.approx(printed, abs=0.011)
-
-
 def test_every_curve_is_positive_and_ascending() -> None:
     widths, errors = paper_points("6", "friedman1", "mlp")
-    assert widths[0] == 1
-    assert widths[-1] == 899
+    assert (widths[0], widths[-1]) == (1, 899)
     assert (np.diff(widths) > 0).all()
     assert (errors > 0).all()
     assert len(widths) == len(errors) <= 253
 
 
-@pytest.mark.parametrize(
-    ("curve", "message"),
-    [
-        (("8", "line", "mlp"), "unknown figure '8'; known are 3, 4, 5, 6, 7"),
-        (("3", "sine", "mlp"), "unknown problem 'sine'; known are line"),
-        (("6", "sine", "gqu"), "unknown unit 'gqu'; known are glu, mlp"),
-    ],
-)
-def test_curves_that_the_paper_lacks(curve: tuple[str, str, str], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        paper_points(*curve)
+def test_curves_that_the_paper_lacks() -> None:
+    with pytest.raises(ValueError, match="unknown figure '8'; known are 3, 4, 5, 6, 7"):
+        paper_points("8", "line", "mlp")
+    with pytest.raises(ValueError, match="unknown unit 'gqu'; known are glu, mlp"):
+        paper_points("6", "sine", "gqu")
 
 
 def test_points_are_drawn_against_parameters_over_their_scale() -> None:
@@ -90,6 +65,7 @@ def test_windows_reach_as_far_as_their_names_say() -> None:
     widths, errors = paper_points("6", "friedman1", "mlp")
     assert {10, 100, 500} < {*widths}
     slopes = table1_slopes({}, "friedman1", "mlp")
+    assert slopes["training-points"] is slopes["held-out"] is None, "no rows of a study"
     found = {name: re.findall(r"\d+", name) for name in slopes if name.startswith("paper-points-")}
     assert sorted(map(len, found.values())) == [0, 1, 1, 2, 2]
     for name, ends in found.items():
@@ -97,10 +73,3 @@ def test_windows_reach_as_far_as_their_names_say() -> None:
         kept = (widths >= first) & (widths <= last)
         slope, _ = np.polyfit(np.log(widths[kept]), np.log(errors[kept]), 1)
         assert slopes[name] == pytest.approx(slope), name
-
-
-def test_a_study_without_the_problem_leaves_the_papers_points() -> None:
-    slopes = table1_slopes({}, "airfoil", "glu")
-    assert slopes["training-points"] is None
-    assert slopes["held-out"] is None
-    assert slopes["paper-points-10-100"] == pytest.approx(-0.39, abs=0.006)

@@ -1,7 +1,5 @@
 """Every link of both papers' equations, proved by sympy: the marks in the book come from here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -59,16 +57,13 @@ def test_no_link_goes_missing() -> None:
     assert len(KEYS) == sum(len(paper.numbers) for paper in PAPERS), "a key that two papers use"
 
 
-def test_the_gated_units_numbered_equations_are_there_in_order() -> None:
+def test_the_papers_equations_are_there_in_order() -> None:
     equations = gated_units.paper.equations()
     numbers = [equation.number for equation in equations if equation.number.isdigit()]
     assert numbers == [*map(str, range(1, 18))]
     ours = [equation for equation in equations if equation.number == "ours"]
     assert [equation.key for equation in ours] == ["xs-midpoint-glu", "xs-hermite-gqu"]
     assert all(not equation.printed for equation in ours)
-
-
-def test_the_gelu_papers_equations_come_first_and_in_order() -> None:
     equations = gelu_linearization.paper.equations()
     numbers = [equation.number for equation in equations if equation.printed]
     assert numbers == ["1", "Section 2.1.2", "2", "Section 2.1.4", *"3456", "Section 2.3.1"]
