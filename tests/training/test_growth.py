@@ -47,9 +47,7 @@ def test_a_width_that_gains_nothing_keeps_its_error(
     before = next(made)
     worse = module._Task.refined
     monkeypatch.setattr(
-        module._Task,
-        "refined",
-        lambda *args: (replace(worse(*args)[0], rmse=9.0), False),
+        module._Task, "refined", lambda *args: (replace(worse(*args)[0], rmse=9.0), False)
     )
     after = next(made)
     assert after.closest.n_hidden == 5
