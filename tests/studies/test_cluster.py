@@ -21,7 +21,6 @@ import torch
 from tests.studies.trainers import (
     RUNS,
     count_runs,
-    die_on_seed_0,
     measure,
     measured,
     swept,
@@ -53,11 +52,9 @@ class Cluster:
     def start(self, *arguments: str) -> subprocess.Popen:
         """Start ``dask ...`` with this checkout importable."""
         path = str(self.path or os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-        # A trial whose second worker dies is given up: the default of three would cost workers.
-        given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         process = subprocess.Popen(
             [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | given_up,
+            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -190,14 +187,6 @@ def test_units_of_ones_own_reach_the_workers(cluster: Cluster, path: Path) -> No
     again = swept(wanted, scaled_error, path, scheduler=where)
     assert again.resumed == 0, "another gate, another row"
     assert again.results[0].values != there.results[0].values
-
-
-def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, path: Path) -> None:
-    cluster.need_workers(2)
-    wanted = trials(1, folder=str(path.parent), once=False)
-    report = swept(wanted, die_on_seed_0, path, scheduler=cluster.address)
-    assert [row.status for row in report.results] == ["lost"]
-    assert report.results[0].message.startswith("its worker processes died")
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,7 @@ def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Ga
     assert math.isclose(made.test_rmse, math.sqrt(np.mean(away**2)), rel_tol=1e-6, abs_tol=1e-12)
     assert all(map(math.isfinite, (made.train_rmse, made.test_rmse, made.gradient_norm)))
     assert made.status.word in ("converged", "iterations", "stalled")
-    assert made.detail == ""
-    assert made.iterations >= 0
-    assert made.wall_s > 0
+    assert (made.detail, made.iterations >= 0, made.wall_s > 0) == ("", True, True)
     assert (made.solver, made.seed) == (FEW[solver], 2)
     if solver in BY_GRADIENT:
         assert made.history[0, 0] == 0
@@ -278,10 +276,7 @@ def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share: float |
 
 def test_rounding_keeps_a_promise_and_the_infinite_is_a_divergence() -> None:
     x = np.linspace(-1, 1, 9)[:, None]
-    for constant, error, word in (
-        (1e5 + 1e-7, 0.0, "converged"),
-        (math.inf, 0.1, "diverged"),
-    ):
+    for constant, error, word in ((1e5 + 1e-7, 0.0, "converged"), (math.inf, 0.1, "diverged")):
 
         def do(data: Dataset, unit: Unit, n_hidden: int, d=constant, promised=error) -> Trained:
             network = of_zeros(data, unit, n_hidden)
@@ -292,26 +287,6 @@ def test_rounding_keeps_a_promise_and_the_infinite_is_a_divergence() -> None:
         made = fit(by_hand(x, np.full(9, 1e5)), "glu", 2, solver=Fake(do))
         assert made.train_rmse == math.inf if word == "diverged" else made.train_rmse > 0
         assert made.status.word == word
-
-
-@pytest.mark.parametrize(
-    ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
-)
-def test_the_status_is_true_where_cells_are_narrow(text: str, domain, n: int) -> None:
-    """The error is that of the forward pass, and that of the spline unless the status says so."""
-    data = sampled(target(text, domain), 2000)
-    made = fit(data, "gqu", n, solver=FreeKnots())
-    x = data.train.x[:, 0]
-    p = {name: value.detach().numpy() for name, value in made.network.named_parameters()}
-    rows = [np.multiply.outer(x, p[w][:, 0]) + p[b] for w, b in ("Gg", "Uu", "Qq")]
-    y = (np.maximum(rows[0], 0) * rows[1] * rows[2]) @ p["D"][0] + p["d"]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=0.01)
-    promised = FreeKnots().train(data, UNITS["gqu"], n, "trained", 0).promised
-    if made.status.word == "inexact":
-        assert made.train_rmse > 1.01 * promised
-    else:
-        assert made.status.word in ("converged", "iterations")
-        assert math.isclose(made.train_rmse, promised, rel_tol=0.01)
 
 
 def test_iterations_add_up_over_starts_and_stages() -> None:
@@ -351,7 +326,7 @@ def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
     [
         ("varpro", 4000, "trained"),
         ("growth", 4000, "trained"),
-        ("free_knots", 20_000, "trained"),
+        ("free_knots", 100_000, "trained"),
         ("free_knots", 3000, "frozen"),
         ("newton", 2000, "trained"),
         ("adamw", 10**6, "trained"),
@@ -360,8 +335,7 @@ def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
 )
 def test_what_memory_cannot_hold_is_refused_at_the_door(solver: str, n: int, gates: Gates) -> None:
     """Although the hidden layer itself would fit, or nearly."""
-    expected = r"neurons on \d+ points: expected at most 201326592 numbers|from 1 to 20000"
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most 201326592 num"):
         fit(LINE, "glu", n, solver=SOLVERS[solver](), gates=gates)
 
 
@@ -429,9 +403,7 @@ def test_bad_settings_are_refused(solver: str) -> None:
                 solver_from(solver, {name: value})
 
 
-def test_missing_devices_and_unknown_solvers_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_devices_and_unknown_solvers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="unknown solver 'sgd'; known are varpro, growth, free_kn"):
         solver_from("sgd")

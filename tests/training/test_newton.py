@@ -192,21 +192,6 @@ def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch)
     assert losses(run)[0] == losses(run)[1]
 
 
-def test_at_a_loss_of_rounding_a_descent_that_is_not_found_has_converged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    outcomes = iter(["fell", "stuck"])
-
-    def to_zero(network: GatedNetwork, *_: object) -> str:
-        set_parameters(network, D=[[0.0] * 4], d=[0.0])
-        return next(outcomes)
-
-    monkeypatch.setattr(module, "_step", to_zero)
-    run = sweeps(network_of("mlp"), 0 * Y, (("D", "d"),), 5)
-    assert (run.status, run.iterations) == ("converged", 2)
-    assert losses(run)[0] > losses(run)[-1] == 0
-
-
 def test_the_solver_trains_its_stages() -> None:
     """The readout and factors, then the gates as well, then all parameters at once if asked for."""
     data = sampled(PAPER_TARGET, 50)
