@@ -28,7 +28,6 @@ from threadpoolctl import threadpool_info
 
 from tests.studies.trainers import (
     RUNS,
-    SOURCES,
     count_runs,
     die_on_seed_0,
     fail_on_odd_seeds,
@@ -45,7 +44,7 @@ from tests.studies.trainers import (
 from tests.waiting import wait_until
 from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, export, fingerprint, to_frame
-from xsquared_studies.executors import Attempt, RunTrial, attempt, on_workers
+from xsquared_studies.executors import Attempt, RunTrial, on_workers
 
 
 def threads(_: Trial) -> dict:
@@ -249,11 +248,6 @@ def ended(process: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     return stat.rpartition(")")[2].split()[0] == "Z"
-
-
-def test_a_worker_with_other_sources_is_refused() -> None:
-    with pytest.raises(RuntimeError, match=r"has other sources of tests\.studies\.trainers or"):
-        attempt(Attempt(measure, trials(1)[0], SOURCES))
 
 
 @pytest.mark.parametrize("jobs", [0, 1.5, True])

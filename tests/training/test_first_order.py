@@ -85,11 +85,6 @@ def test_adamw_keeps_some_hundred_records(steps: int, records: int) -> None:
     assert len(run_of("adamw", network_of("glu"), ("d",), steps, records=1).history) == 2
 
 
-def test_the_limit_of_iterations_is_reported() -> None:
-    run = run_of("lbfgs", network_of("glu"), ("D", "d", "U", "u", "G", "g"), 20)
-    assert (run.status, run.iterations, len(losses(run))) == ("iterations", 20, 2)
-
-
 @every_method
 @pytest.mark.parametrize("size", [1e200, math.nan])
 def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> None:

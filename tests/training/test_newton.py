@@ -251,9 +251,8 @@ def test_a_stage_follows_the_other() -> None:
 
 def test_sweeps_without_progress_end_a_stage_when_patience_does() -> None:
     for patience in (1, 2):
-        run = sweeps(
-            network := network_of("glu"), Y, layers(network, True), 50, patience=patience, stall=1.0
-        )
+        network = network_of("glu")
+        run = sweeps(network, Y, layers(network, True), 50, patience=patience, stall=1.0)
         assert (run.status, run.iterations) == ("converged", patience)
 
 

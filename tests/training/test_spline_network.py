@@ -130,15 +130,6 @@ def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
         FreeKnots().on_target(PAPER_TARGET, "glu", 5)
 
 
-@pytest.mark.parametrize("way", list(SETTINGS))
-@pytest.mark.slow
-def test_a_cube_takes_two_gqus(way: str) -> None:
-    f = TARGETS[2]
-    assert error(found(f, "gqu", 1, way).network, f) > 0.02
-    for n in (2, 4):
-        assert error(found(f, "gqu", n, way).network, f) < 1e-12
-
-
 @pytest.mark.parametrize("text", ["abs(x)", "abs(x - 0.3) + x**2", "x**3 + 0.01*sin(3*x)"])
 @pytest.mark.slow
 def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
