@@ -21,15 +21,15 @@ import torch
 from tests.studies.trainers import (
     RUNS,
     count_runs,
-    die_on_seed_0,
     measure,
     measured,
+    swept,
     trials,
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
 from xsquared.units import Gate, Unit, build, predict, register
-from xsquared_studies import Store, executors, fingerprint, run_sweep
+from xsquared_studies import Store, executors, fingerprint
 from xsquared_studies.trial import Scalar, Trial
 
 ROOT = Path(__file__).parents[2]
@@ -52,11 +52,9 @@ class Cluster:
     def start(self, *arguments: str) -> subprocess.Popen:
         """Start ``dask ...`` with this checkout importable."""
         path = str(self.path or os.pathsep.join([str(ROOT / "src"), str(ROOT)]))
-        # A trial whose second worker dies is given up: the default of three would cost workers.
-        given_up = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1"}
         process = subprocess.Popen(
             [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
-            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"} | given_up,
+            env=os.environ | {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -120,43 +118,33 @@ def killing(told: Path) -> Iterator[None]:
     yield
 
 
-def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_rows_and_resumes(cluster: Cluster, path: Path) -> None:
     cluster.need_workers(1)
-    path = tmp_path / "rows.sqlite"
-    here = run_sweep(trials(20), measure, tmp_path / "here.sqlite", progress=False)
-    run_sweep(trials(5), measure, path, progress=False)
-    there = run_sweep(trials(20), measure, path, scheduler=cluster.address, progress=False)
+    here = swept(trials(20), measure, path.with_name("here.sqlite"))
+    swept(trials(5), measure, path)
+    there = swept(trials(20), measure, path, scheduler=cluster.address)
     assert there.resumed == 5
     assert [row.values for row in there.results] == [row.values for row in here.results]
     assert len(stored(path)) == 20
 
 
-def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
+def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, path: Path) -> None:
     cluster.need_workers(2)
-    wanted = trials(60, folder=str(tmp_path))
-    with killing(tmp_path / "pid"):
-        report = run_sweep(
-            wanted, wait_to_be_killed, path, scheduler=cluster.address, progress=False
-        )
+    wanted = trials(60, folder=str(path.parent))
+    with killing(path.with_name("pid")):
+        report = swept(wanted, wait_to_be_killed, path, scheduler=cluster.address)
     assert not report.failures
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
     assert stored(path) == list(range(60))
 
 
 def test_workers_with_other_sources_are_refused(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.need_workers(1)
     monkeypatch.setattr(executors, "fingerprint", lambda _: "of another version")
     with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
-        run_sweep(
-            trials(2),
-            measure,
-            tmp_path / "rows.sqlite",
-            scheduler=cluster.address,
-            progress=False,
-        )
+        swept(trials(2), measure, path, scheduler=cluster.address)
 
 
 @pytest.fixture
@@ -168,19 +156,13 @@ def without_xsquared(tmp_path: Path) -> Path:
     return tmp_path / "hidden"
 
 
-def test_a_worker_without_this_package_is_one_line(tmp_path: Path, without_xsquared: Path) -> None:
-    bare = Cluster(tmp_path, path=without_xsquared)
+def test_a_worker_without_this_package_is_one_line(path: Path, without_xsquared: Path) -> None:
+    bare = Cluster(path.parent, path=without_xsquared)
     bare.start_scheduler()
     bare.need_workers(1)
     try:
         with pytest.raises(RuntimeError, match="cannot run trials: No module named 'xsquared'"):
-            run_sweep(
-                trials(2),
-                measure,
-                tmp_path / "rows.sqlite",
-                scheduler=bare.address,
-                progress=False,
-            )
+            swept(trials(2), measure, path, scheduler=bare.address)
     finally:
         bare.stop()
 
@@ -191,79 +173,48 @@ def scaled_error(trial: Trial) -> dict[str, Scalar]:
     return {"train_rmse": float(predict(network, np.array([0.3]))[0])}
 
 
-def test_units_of_ones_own_reach_the_workers(cluster: Cluster, tmp_path: Path) -> None:
+def test_units_of_ones_own_reach_the_workers(cluster: Cluster, path: Path) -> None:
     cluster.need_workers(1)
     factor = 7.0
     register(Gate("of_a_test", lambda z: factor * torch.sigmoid(z)))
     register(Unit("unit_of_a_test", (("U", "u"),), "of_a_test"))
     wanted = [replace(trial, unit="unit_of_a_test") for trial in trials(2)]
-    path, where = tmp_path / "rows.sqlite", cluster.address
-    there = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
-    here = run_sweep(wanted, scaled_error, tmp_path / "here.sqlite", progress=False)
+    where = cluster.address
+    there = swept(wanted, scaled_error, path, scheduler=where)
+    here = swept(wanted, scaled_error, path.with_name("here.sqlite"))
     assert [row.values for row in there.results] == [row.values for row in here.results]
     factor = 8.0
-    again = run_sweep(wanted, scaled_error, path, scheduler=where, progress=False)
+    again = swept(wanted, scaled_error, path, scheduler=where)
     assert again.resumed == 0, "another gate, another row"
     assert again.results[0].values != there.results[0].values
 
 
-def test_a_trial_that_kills_its_workers_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
-    cluster.need_workers(2)
-    wanted = trials(1, folder=str(tmp_path), once=False)
-    report = run_sweep(
-        wanted,
-        die_on_seed_0,
-        tmp_path / "rows.sqlite",
-        scheduler=cluster.address,
-        progress=False,
-    )
-    assert [row.status for row in report.results] == ["lost"]
-    assert report.results[0].message.startswith("its worker processes died")
-
-
-def test_a_scheduler_that_is_not_there_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("tcp://127.0.0.1:{unused}", "tcp://127.0.0.1:{mute}", "nonsense://127.0.0.1:8786"),
+        *("tcp://127.0.0.1:port", "tls://127.0.0.1:8786", "nothing"),
+    ],
+)
+def test_where_no_scheduler_answers_the_error_is_one_line(
+    path: Path, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xsquared_studies.executors._PATIENCE", 0.5)
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
+    monkeypatch.setattr(executors, "_PATIENCE", 0.5)
     RUNS.clear()
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
-        run_sweep(
-            trials(2), count_runs, tmp_path / "rows.sqlite", scheduler=address, progress=False
-        )
+    with socket.socket() as unused, socket.socket() as mute:
+        for one in (unused, mute):
+            one.bind(("127.0.0.1", 0))
+        mute.listen()
+        address = address.format(unused=unused.getsockname()[1], mute=mute.getsockname()[1])
+        with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
+            swept(trials(2), count_runs, path, scheduler=address)
     assert RUNS == []
 
 
-def test_a_port_that_says_nothing_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("xsquared_studies.executors._PATIENCE", 0.5)
-    with socket.socket() as mute:
-        mute.bind(("127.0.0.1", 0))
-        mute.listen()
-        address = f"tcp://127.0.0.1:{mute.getsockname()[1]}"
-        with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
-            run_sweep(
-                trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False
-            )
-
-
-@pytest.mark.parametrize(
-    "address",
-    ["nonsense://127.0.0.1:8786", "tcp://127.0.0.1:port", "tls://127.0.0.1:8786", "nothing"],
-)
-def test_addresses_that_are_none_are_one_line(tmp_path: Path, address: str) -> None:
-    with pytest.raises(ConnectionError, match=f"^no Dask scheduler answers at {address}: "):
-        run_sweep(trials(2), measure, tmp_path / "rows.sqlite", scheduler=address, progress=False)
-
-
 def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = tmp_path / "rows.sqlite"
-    cluster = Cluster(tmp_path)
+    cluster = Cluster(path.parent)
     scheduler = cluster.start_scheduler()
     cluster.need_workers(1)
     address = cluster.address
@@ -275,19 +226,19 @@ def test_a_scheduler_killed_mid_sweep_keeps_what_is_known(
     threading.Thread(target=kill, daemon=True).start()
     try:
         with pytest.raises(ConnectionError, match=f"scheduler at {address} stopped answering"):
-            run_sweep(trials(60, seconds=0.05), measure, path, scheduler=address, progress=False)
+            swept(trials(60, seconds=0.05), measure, path, scheduler=address)
     finally:
         cluster.stop()
     assert not [record for record in caplog.records if record.name.startswith("distributed")]
-    report = run_sweep(trials(60, seconds=0.05), measure, path, progress=False)
+    report = swept(trials(60, seconds=0.05), measure, path)
     assert 3 <= report.resumed < 60
     assert stored(path) == list(range(60))
 
 
 def test_a_scheduler_without_workers_is_reported_and_waited_for(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    cluster = Cluster(tmp_path)
+    cluster = Cluster(path.parent)
     cluster.start_scheduler()
 
     def start_worker() -> None:
@@ -295,9 +246,8 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
         cluster.need_workers(1)
 
     threading.Thread(target=start_worker, daemon=True).start()
-    path = tmp_path / "rows.sqlite"
     try:
-        report = run_sweep(trials(2), measure, path, scheduler=cluster.address, progress=False)
+        report = swept(trials(2), measure, path, scheduler=cluster.address)
     finally:
         cluster.stop()
     assert caplog.messages == [
@@ -306,13 +256,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
     assert [row.status for row in report.results] == ["completed"] * 2
 
 
-def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):
-        run_sweep(
-            trials(2),
-            measure,
-            tmp_path / "rows.sqlite",
-            scheduler="tcp://127.0.0.1:1",
-            progress=False,
-        )
+        swept(trials(2), measure, path, scheduler="tcp://127.0.0.1:1")

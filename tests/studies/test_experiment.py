@@ -13,7 +13,7 @@ import torch
 
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
-from xsquared.training import FreeKnots, Growth, fit
+from xsquared.training import AdamW, FreeKnots, Growth, fit
 from xsquared_studies import Trial, experiment
 from xsquared_studies.executors import Attempt, attempt
 from xsquared_studies.experiment import dataset, run_trial
@@ -86,27 +86,17 @@ def test_a_diverged_run_is_a_row_with_its_cause() -> None:
     assert not math.isfinite(float(str(row["train_rmse"])))
 
 
-def no_memory(*_: object, **__: object) -> None:
-    # 2**60 bytes, which no machine has: torch's own error.
-    torch.empty(2**57, dtype=torch.float64)
-
-
-def test_what_memory_does_not_hold_is_lost_and_tried_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = Attempt.of(run_trial, trial(solver="adamw"))
-    monkeypatch.setattr("xsquared.training.first_order.AdamW.train", no_memory)
-    row = attempt(asked)
-    assert row.status == "lost"
-    assert "allocate memory" in row.message
-    monkeypatch.setattr(experiment, "dataset", no_memory)
-    row = attempt(asked)
-    assert (row.status, "allocate memory" in row.message) == ("lost", True)
+def no_memory() -> RuntimeError:
+    """Torch's own error, asked for 2**60 bytes, which no machine has."""
+    with pytest.raises(RuntimeError) as raised:
+        torch.empty(2**57, dtype=torch.float64)
+    return raised.value
 
 
 @pytest.mark.parametrize(
     ("error", "status"),
     [
+        (no_memory(), "lost"),
         (RuntimeError("std::bad_alloc"), "lost"),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"), "lost"),
         (RuntimeError("can't start new thread"), "lost"),
@@ -124,19 +114,7 @@ def test_what_may_go_well_another_time_is_tried_again(
         raise error
 
     asked = Attempt.of(run_trial, trial(solver="adamw"))
-    for where in ("xsquared.training.first_order.AdamW.train", "xsquared_studies.experiment.fit"):
-        monkeypatch.setattr(where, run_out)
+    for place, name in ((AdamW, "train"), (experiment, "fit"), (experiment, "dataset")):
+        monkeypatch.setattr(place, name, run_out)
         row = attempt(asked)
-        assert (row.status, str(error) in row.message) == (status, True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({"solver": "sgd"}, "unknown solver 'sgd'; known are varpro"),
-        ({"settings": (("speed", 3),)}, "unknown setting of free_knots 'speed'"),
-    ],
-)
-def test_bad_names_are_refused(changes: dict[str, object], expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        run_trial(trial(**changes))
+        assert (row.status, str(error)[:400] in row.message) == (status, True)

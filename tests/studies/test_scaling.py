@@ -14,13 +14,7 @@ from xsquared.errors import rmse
 from xsquared.training import Growth, Newton, fit, grow
 from xsquared.units import PAPER_UNITS, parameter_count
 from xsquared_studies import Result, Trial, to_frame
-from xsquared_studies.scaling import (
-    Scaling,
-    error_ratio,
-    run_scaling,
-    scaling_trials,
-    scalings,
-)
+from xsquared_studies.scaling import Scaling, error_ratio, run_scaling, scaling_trials, scalings
 
 
 def power_law(trial: Trial) -> Result:

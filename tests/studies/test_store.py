@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import re
 import resource
@@ -27,9 +26,11 @@ from tests.studies.trainers import (
     die_in_the_middle_of_a_write,
     fill_disk_on_seed_1,
     result,
+    started,
+    swept,
     trials,
 )
-from xsquared_studies import Result, Store, StoreError, fingerprint, run_sweep
+from xsquared_studies import Store, StoreError, fingerprint
 
 
 def stored(path: Path) -> list[int]:
@@ -49,8 +50,8 @@ def no_runs() -> Iterator[None]:
     RUNS.clear()
 
 
-def test_rows_come_back_in_their_order(tmp_path: Path) -> None:
-    store = Store(tmp_path / "rows.sqlite")
+def test_rows_come_back_in_their_order(path: Path) -> None:
+    store = Store(path)
     rows = [result(trial) for trial in trials(5)]
     assert all(store.append(row) for row in rows)
     assert store.results(SOURCES) == rows
@@ -60,8 +61,8 @@ def test_rows_come_back_in_their_order(tmp_path: Path) -> None:
     assert store.result(rows[2].trial, "others") is None
 
 
-def test_a_row_is_stored_once_but_a_lost_one_is_replaced(tmp_path: Path) -> None:
-    store = Store(tmp_path / "rows.sqlite")
+def test_a_row_is_stored_once_but_a_lost_one_is_replaced(path: Path) -> None:
+    store = Store(path)
     (trial,) = trials(1)
     assert store.append(result(trial, "lost"))
     assert not store.has(trial, SOURCES)
@@ -72,15 +73,12 @@ def test_a_row_is_stored_once_but_a_lost_one_is_replaced(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_write_cut_short_by_a_kill_is_undone(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
+def test_a_write_cut_short_by_a_kill_is_undone(path: Path) -> None:
     rows = [result(trial) for trial in trials(3)]
     for row in rows[:2]:
         Store(path).append(row)
     whole = path.read_bytes()
-    context = multiprocessing.get_context("forkserver")
-    writer = context.Process(target=die_in_the_middle_of_a_write, args=(path,))
-    writer.start()
+    writer = started(die_in_the_middle_of_a_write, path)
     writer.join()
     assert writer.exitcode == -signal.SIGKILL
     assert path.read_bytes() != whole, "nothing had been written when it was killed"
@@ -126,20 +124,18 @@ def one_bit(path: Path) -> None:
     ],
 )
 def test_a_damaged_file_is_named_and_left_alone(
-    tmp_path: Path, damage: Callable[[Path], None], message: str
+    path: Path, damage: Callable[[Path], None], message: str
 ) -> None:
-    path = tmp_path / "rows.sqlite"
     Store(path).append(result(trials(1)[0], fingerprint=fingerprint(count_runs)))
     damage(path)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=re.escape(message.format(path))):
-        run_sweep(trials(1), count_runs, path, progress=False)
+        swept(trials(1), count_runs, path)
     assert RUNS == []
     assert path.read_bytes() == before
 
 
-def test_rows_of_problems_unknown_today_stand_in_nobodys_way(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
+def test_rows_of_problems_unknown_today_stand_in_nobodys_way(path: Path) -> None:
     trial, other = trials(2)
     Store(path).append(result(trial, fingerprint="old"))
     with closing(sqlite3.connect(path)) as database, database:
@@ -149,8 +145,7 @@ def test_rows_of_problems_unknown_today_stand_in_nobodys_way(tmp_path: Path) -> 
     assert len(store.results(SOURCES)) == 1
 
 
-def test_a_store_sees_what_others_append_and_a_file_put_in_its_place(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
+def test_a_store_sees_what_others_append_and_a_file_put_in_its_place(path: Path) -> None:
     one, other = Store(path), Store(path)
     first, second = (result(trial) for trial in trials(2))
     one.append(first)
@@ -164,15 +159,10 @@ def test_a_store_sees_what_others_append_and_a_file_put_in_its_place(tmp_path: P
 
 
 @pytest.mark.slow
-def test_processes_writing_at_once_lose_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tests.studies.trainers"])
+def test_processes_writing_at_once_lose_nothing(path: Path) -> None:
     # Two with rows of their own, and one with the rows of both.
     parts = [range(100), range(100, 200), range(200)]
-    writers = [context.Process(target=append_all, args=(path, part)) for part in parts]
-    for writer in writers:
-        writer.start()
+    writers = [started(append_all, path, part) for part in parts]
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0, 0]
@@ -206,43 +196,28 @@ def test_a_read_only_folder_is_one_error_before_any_trial(read_only_folder: Path
     path = read_only_folder / "rows.sqlite"
     message = r"cannot write 3 results to .*: unable to open database file; no trial was started"
     with without_privileges(), pytest.raises(StoreError, match=message):
-        run_sweep(trials(3), count_runs, path, progress=False)
+        swept(trials(3), count_runs, path)
     assert RUNS == []
 
 
 def test_a_complete_store_in_a_read_only_folder_can_be_read(read_only_folder: Path) -> None:
     path = read_only_folder / "rows.sqlite"
     read_only_folder.chmod(0o755)
-    done = run_sweep(trials(3), count_runs, path, progress=False)
+    done = swept(trials(3), count_runs, path)
     path.chmod(0o444)
     read_only_folder.chmod(0o555)
     with without_privileges():
-        again = run_sweep(trials(3), count_runs, path, progress=False)
+        again = swept(trials(3), count_runs, path)
     assert again.results == done.results
     assert len(RUNS) == 3
 
 
-def test_a_missing_folder_is_one_error_before_any_trial(tmp_path: Path) -> None:
-    path = tmp_path / "nowhere" / "rows.sqlite"
-    with pytest.raises(StoreError, match="unable to open database file; no trial was started"):
-        run_sweep(trials(3), count_runs, path, progress=False)
-    assert RUNS == []
-
-
-def test_a_store_that_is_a_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        StoreError, match=r"cannot read results from .*: unable to open database file"
-    ):
-        Store(tmp_path)
-
-
-def test_a_limit_on_file_sizes_is_one_error_before_any_trial(tmp_path: Path) -> None:
-    path = tmp_path / "rows.sqlite"
+def test_a_limit_on_file_sizes_is_one_error_before_any_trial(path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
     try:
         with pytest.raises(StoreError, match="File too large; no trial was started"):
-            run_sweep(trials(3), count_runs, path, progress=False)
+            swept(trials(3), count_runs, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert RUNS == []
@@ -267,16 +242,16 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_one_error_before_any_trial(small_disk: Path) -> None:
     path = small_disk / "rows.sqlite"
     with pytest.raises(StoreError, match="No space left on device; no trial was started"):
-        run_sweep(trials(100), count_runs, path, progress=False)
+        swept(trials(100), count_runs, path)
     assert RUNS == []
     # What could not be kept was given back: a sweep that fits runs.
-    assert not run_sweep(trials(10), count_runs, path, progress=False).failures
+    assert not swept(trials(10), count_runs, path).failures
 
 
 def test_a_disk_that_fills_up_during_the_sweep_loses_no_trial(small_disk: Path) -> None:
     path = small_disk / "rows.sqlite"
     wanted = trials(20, folder=str(small_disk))
-    report = run_sweep(wanted, fill_disk_on_seed_1, path, progress=False)
+    report = swept(wanted, fill_disk_on_seed_1, path)
     assert not report.failures
     assert len(stored(path)) == 20
 
@@ -288,15 +263,10 @@ def test_a_row_that_cannot_be_written_leaves_the_store_as_it_was(small_disk: Pat
     filler = small_disk / "filler"
     filler.write_bytes(bytes(180 * 1024))
     with pytest.raises(StoreError, match=r"disk is full; the rows in it are safe"):
-        append_rows(store, rows)
+        list(map(store.append, rows))
     kept = stored(store.path)
     assert kept == list(range(len(kept)))
     assert 10 < len(kept) < 100
     filler.unlink()
-    append_rows(store, rows)
+    list(map(store.append, rows))
     assert len(stored(store.path)) == 100
-
-
-def append_rows(store: Store, rows: list[Result]) -> None:
-    for row in rows:
-        store.append(row)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import dask
@@ -17,6 +21,7 @@ from xsquared_studies.trial import Result, Scalar
 
 SOURCES = "0123456789abcdef"
 RUNS: list[Trial] = []
+swept = partial(run_sweep, progress=False)
 
 
 def trials(count: int, **settings: Scalar) -> list[Trial]:
@@ -114,9 +119,18 @@ def folder(trial: Trial) -> Path:
     return Path(str(dict(trial.settings)["folder"]))
 
 
+def started(function: Callable[..., None], *arguments: object) -> BaseProcess:
+    """A process that runs a function of this module; a server branches it off, which loads fast."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    process = context.Process(target=function, args=arguments)
+    process.start()
+    return process
+
+
 def sweep_slowly(path: Path, count: int, seconds: float) -> None:
     """The sweep that is killed."""
-    run_sweep(trials(count, seconds=seconds), measure, path, progress=False)
+    swept(trials(count, seconds=seconds), measure, path)
 
 
 def sweep_in_branches(path: Path, where: str) -> None:
@@ -127,7 +141,7 @@ def sweep_in_branches(path: Path, where: str) -> None:
 
 def sweep_in_processes(path: Path, where: str) -> None:
     """A sweep whose worker waits to be killed."""
-    run_sweep(trials(1, folder=where), wait_to_be_killed, path, jobs=2, progress=False)
+    swept(trials(1, folder=where), wait_to_be_killed, path, jobs=2)
 
 
 def append_all(path: Path, seeds: range) -> None:

@@ -9,51 +9,26 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training.test_newton import X, Y, loss_of, losses, network_of
 from xsquared.training.first_order import LBFGS, AdamW, FirstOrder, trained
 from xsquared.training.result import Trained
-from xsquared.units import UNITS, GatedNetwork, build, set_parameters
+from xsquared.units import UNITS, GatedNetwork
 
 METHODS = {"adamw": AdamW, "lbfgs": LBFGS}
-X = torch.linspace(-1, 1, 50, dtype=torch.float64)[:, None]
-Y = torch.sin(3 * X[:, 0])
+every_method = pytest.mark.parametrize("method", list(METHODS))
 
 
-def adamw(network: GatedNetwork, y: torch.Tensor, letters, steps: int, **settings) -> Trained:
-    return trained(AdamW(max_iterations=steps, **settings), network, X, y, letters)
+def run_of(method: str, network: GatedNetwork, letters, steps: int, y=Y, **settings) -> Trained:
+    return trained(METHODS[method](max_iterations=steps, **settings), network, X, y, letters)
 
 
-def lbfgs(network: GatedNetwork, y: torch.Tensor, letters, steps: int, **settings) -> Trained:
-    return trained(LBFGS(max_iterations=steps, **settings), network, X, y, letters)
-
-
-RUNS = {"adamw": adamw, "lbfgs": lbfgs}
-
-
-def losses(run: Trained) -> np.ndarray:
-    return run.history[:, 1] ** 2
-
-
-def network_of(unit: str = "glu", n: int = 4) -> GatedNetwork:
-    draw = np.random.default_rng(0)
-    network = build(unit, 1, n)
-    set_parameters(
-        network, **{k: draw.standard_normal(tuple(p.shape)) for k, p in network.named_parameters()}
-    )
-    return network
-
-
-def loss_of(network: GatedNetwork) -> float:
-    with torch.no_grad():
-        return float(torch.mean((network(X)[:, 0] - Y) ** 2))
-
-
-@pytest.mark.parametrize("method", list(METHODS))
+@every_method
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_the_loss_falls_and_is_that_of_the_network(method: str, unit: str) -> None:
     network = network_of(unit)
     before = loss_of(network)
     letters = [name for name, _ in network.named_parameters()]
-    run = RUNS[method](network, Y, letters, 100)
+    run = run_of(method, network, letters, 100)
     assert math.isclose(losses(run)[0], before, rel_tol=1e-12)
     assert math.isclose(losses(run)[-1], loss_of(network), rel_tol=1e-12)
     assert losses(run)[-1] < 0.5 * before
@@ -63,11 +38,11 @@ def test_the_loss_falls_and_is_that_of_the_network(method: str, unit: str) -> No
     assert seconds[0] == 0
 
 
-@pytest.mark.parametrize("method", list(METHODS))
+@every_method
 def test_only_the_named_letters_move(method: str) -> None:
-    network = network_of()
+    network = network_of("glu")
     before = {name: p.detach().clone() for name, p in network.named_parameters()}
-    RUNS[method](network, Y, ("D", "d", "u"), 20)
+    run_of(method, network, ("D", "d", "u"), 20)
     moved = {name for name, p in network.named_parameters() if not torch.equal(p, before[name])}
     assert moved == {"D", "d", "u"}
 
@@ -77,14 +52,14 @@ def test_lbfgs_reaches_the_minimum_of_a_linear_problem() -> None:
     matrix = np.column_stack([network.hidden(X).detach(), np.ones(len(X))])
     c, *_ = np.linalg.lstsq(matrix, Y.numpy(), rcond=None)
     expected = np.mean((matrix @ c - Y.numpy()) ** 2)
-    run = lbfgs(network, Y, ("D", "d"), 500)
+    run = run_of("lbfgs", network, ("D", "d"), 500)
     assert run.status == "converged"
     assert math.isclose(losses(run)[-1], expected, rel_tol=1e-6)
     assert run.iterations < 500
 
 
 def test_lbfgs_never_raises_the_loss() -> None:
-    run = lbfgs(network_of(), Y, ("D", "d", "U", "u"), 200)
+    run = run_of("lbfgs", network_of("glu"), ("D", "d", "U", "u"), 200)
     assert (np.diff(losses(run)) <= 0).all()
 
 
@@ -99,26 +74,21 @@ def test_adamw_takes_torchs_steps_along_a_half_cosine() -> None:
         rate = 0.03 * (1 + math.cos(math.pi * step / steps)) / 2
         corrected = math.sqrt(second / (1 - 0.999 ** (step + 1)))
         d -= rate * first / (1 - 0.9 ** (step + 1)) / (corrected + 1e-8)
-    run = adamw(network, Y, ("d",), steps, learning_rate=0.03)
+    run = run_of("adamw", network, ("d",), steps, learning_rate=0.03)
     assert math.isclose(float(network.d.detach()), d, rel_tol=1e-10)
     assert (run.iterations, run.status) == (steps, "iterations")
 
 
 @pytest.mark.parametrize(("steps", "records"), [(1, 2), (150, 151), (500, 251)])
 def test_adamw_keeps_some_hundred_records(steps: int, records: int) -> None:
-    assert len(adamw(network_of(), Y, ("d",), steps).history) == records
-    assert len(adamw(network_of(), Y, ("d",), steps, records=1).history) == 2
+    assert len(run_of("adamw", network_of("glu"), ("d",), steps).history) == records
+    assert len(run_of("adamw", network_of("glu"), ("d",), steps, records=1).history) == 2
 
 
-def test_the_limit_of_iterations_is_reported() -> None:
-    run = lbfgs(network_of(), Y, ("D", "d", "U", "u", "G", "g"), 20)
-    assert (run.status, run.iterations, len(losses(run))) == ("iterations", 20, 2)
-
-
-@pytest.mark.parametrize("method", list(METHODS))
+@every_method
 @pytest.mark.parametrize("size", [1e200, math.nan])
 def test_a_loss_that_is_not_finite_is_a_divergence(method: str, size: float) -> None:
-    run = RUNS[method](network_of(), size * Y, ("D", "d"), 60)
+    run = run_of(method, network_of("glu"), ("D", "d"), 60, size * Y)
     assert run.status == "diverged"
     assert run.iterations < 60
     assert not np.isfinite(losses(run)[-1])
@@ -134,14 +104,14 @@ class Idle(FirstOrder):
 
 
 def test_where_any_decrease_counts_a_loss_that_stays_ends_no_descent() -> None:
-    run = trained(Idle(), network_of(), X, Y, ["D"])
+    run = trained(Idle(), network_of("glu"), X, Y, ["D"])
     assert (run.status, run.iterations, len(run.history)) == ("iterations", 3, 4)
 
 
 def test_lbfgs_records_between_its_inner_iterations() -> None:
     every = ("D", "d", "U", "u", "G", "g")
-    run = lbfgs(network_of(), Y, every, 10, inner=5)
+    run = run_of("lbfgs", network_of("glu"), every, 10, inner=5)
     assert (run.status, run.iterations, len(run.history)) == ("iterations", 10, 3)
     # A decrease that is asked for and does not come ends the run.
-    run = lbfgs(network_of(), Y, every, 100, inner=5, stall=0.999999)
+    run = run_of("lbfgs", network_of("glu"), every, 100, inner=5, stall=0.999999)
     assert (run.status, run.iterations) == ("converged", 5)

@@ -14,7 +14,7 @@ import torch
 from xsquared.data.dataset import Dataset, Points, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.geometry import knots, neuron_polynomials
+from xsquared.geometry import knots
 from xsquared.training import (
     LBFGS,
     SOLVERS,
@@ -29,7 +29,6 @@ from xsquared.training import (
     Trained,
     VariableProjection,
     fit,
-    grow,
     solver_from,
 )
 from xsquared.training.start import alternating_gates
@@ -65,10 +64,6 @@ def same(one: Fit, other: Fit) -> bool:
     return all(torch.equal(states[0][key], states[1][key]) for key in states[0])
 
 
-def test_every_solver_is_tried_here() -> None:
-    assert {name: type(solver) for name, solver in FEW.items()} == SOLVERS
-
-
 #: Every unit with every solver that trains it: the paper's on a line, the others on a plane.
 TRAINED = [(u, s) for u in UNITS for s in FEW if s != "free_knots" or u in PAPER_UNITS]
 
@@ -89,9 +84,7 @@ def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Ga
     assert math.isclose(made.test_rmse, math.sqrt(np.mean(away**2)), rel_tol=1e-6, abs_tol=1e-12)
     assert all(map(math.isfinite, (made.train_rmse, made.test_rmse, made.gradient_norm)))
     assert made.status.word in ("converged", "iterations", "stalled")
-    assert made.detail == ""
-    assert made.iterations >= 0
-    assert made.wall_s > 0
+    assert (made.detail, made.iterations >= 0, made.wall_s > 0) == ("", True, True)
     assert (made.solver, made.seed) == (FEW[solver], 2)
     if solver in BY_GRADIENT:
         assert made.history[0, 0] == 0
@@ -101,23 +94,13 @@ def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Ga
         assert made.history.shape == (0, 2)
 
 
-@pytest.mark.parametrize("n", [1, 3, 8])
-@pytest.mark.parametrize(
-    ("start", "gates"), [("density", "trained"), ("equidistant", "trained"), ("density", "frozen")]
-)
-@pytest.mark.slow
-def test_a_glu_learns_the_square(n: int, start, gates: Gates) -> None:
-    square = sampled(target("x**2"), 200)
-    made = fit(square, "glu", n, solver=FreeKnots(start=start), gates=gates)
-    assert made.train_rmse < 1e-10
-    assert made.status.word == "converged"
-
-
 @pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize(("unit", "power"), [("glu", 2), ("gqu", 3)])
 @pytest.mark.parametrize("start", ["density", "equidistant"])
 @pytest.mark.slow
-def test_a_gqu_learns_the_cube(n: int, start) -> None:
-    made = fit(sampled(target("x**3"), 200), "gqu", n, solver=FreeKnots(start=start))
+def test_powers_are_learnt(unit: str, power: int, n: int, start) -> None:
+    n -= unit == "glu" and n == 2  # one neuron is enough for a parabola
+    made = fit(sampled(target(f"x**{power}"), 200), unit, n, solver=FreeKnots(start=start))
     assert made.train_rmse < 1e-10
     assert made.status.word == "converged"
 
@@ -172,19 +155,6 @@ def test_frozen_gates_stay_where_the_data_put_them(unit: str) -> None:
     np.testing.assert_array_equal(found, start)
 
 
-@pytest.mark.parametrize("solver", BY_GRADIENT)
-def test_without_a_target_the_gates_span_the_points(solver: str) -> None:
-    x = np.random.default_rng(0).uniform(2, 5, (40, 1))
-    made = fit(by_hand(x, x[:, 0] ** 2), "glu", 4, gates="frozen", solver=FEW[solver])
-    np.testing.assert_allclose(knots(made.network), np.linspace(x.min(), x.max(), 4), rtol=1e-14)
-
-
-@pytest.mark.parametrize("unit", PAPER_UNITS)
-def test_without_a_target_varpro_works_on_the_points(unit: str) -> None:
-    x = np.linspace(-1, 1, 80)[:, None]
-    assert fit(by_hand(x, np.abs(x[:, 0] - 0.1)), unit, 3).train_rmse < 0.01
-
-
 @pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
 def test_the_values_are_what_is_fitted(solver: str) -> None:
     """Not a function that is known by another way: noise is a value as any other."""
@@ -202,47 +172,21 @@ def test_frozen_gates_need_no_derivative_of_the_target() -> None:
     assert fit(data, "mlp", 3, solver=FreeKnots(), gates="frozen").train_rmse < 1e-12
 
 
-def test_gqu_neurons_have_real_roots_however_trained() -> None:
-    for solver, gates in (
-        (FreeKnots(), "frozen"),
-        (FreeKnots(start="equidistant"), "trained"),
-        (FreeKnots(), "trained"),
-        (VariableProjection(max_iterations=30), "trained"),
-    ):
-        network = fit(LINE, "gqu", 5, solver=solver, gates=gates).network
-        opened = np.column_stack([network.g.detach(), network.G.detach()])
-        for row, gate in zip(neuron_polynomials(network), opened, strict=True):
-            quotient, _ = np.polynomial.polynomial.polydiv(row, gate)
-            c, b, a = np.pad(quotient, (0, 3 - len(quotient)))
-            assert b**2 - 4 * a * c >= -1e-9 * np.abs(row).max() ** 2
-
-
 @every_solver
-def test_the_seed_decides_everything(solver: str) -> None:
+def test_the_seed_decides_everything_and_global_randomness_nothing(solver: str) -> None:
     """For free knots it decides the jitter only, so results may agree."""
-    data = LINE if solver == "free_knots" else PLANE
-    one, again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 5, 6))
-    assert same(one, again)
-    assert (one.train_rmse, one.status, one.iterations, one.gradient_norm) == (
-        again.train_rmse,
-        again.status,
-        again.iterations,
-        again.gradient_norm,
-    )
-    if solver != "free_knots":
-        assert not same(one, other)
-
-
-@every_solver
-def test_global_randomness_is_neither_used_nor_changed(solver: str) -> None:
     data = LINE if solver == "free_knots" else PLANE
     torch.manual_seed(1)
     before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
-    one = fit(data, "glu", 2, solver=FEW[solver])
+    one = fit(data, "glu", 3, solver=FEW[solver], seed=5)
     assert torch.equal(torch.random.get_rng_state(), before)
     np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
     torch.manual_seed(2)
-    assert same(one, fit(data, "glu", 2, solver=FEW[solver]))
+    again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 6))
+    assert same(one, again)
+    for name in ("train_rmse", "status", "iterations", "gradient_norm"):
+        assert getattr(one, name) == getattr(again, name)
+    assert solver == "free_knots" or not same(one, other)
 
 
 @pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
@@ -303,12 +247,9 @@ def of_zeros(data: Dataset, unit: Unit, n_hidden: int) -> GatedNetwork:
 def test_failures_are_results(error: Exception) -> None:
     solver = raises(error)
     made = fit(PLANE, "glu", 2, solver=solver, seed=4)
-    assert made.status.word == "failed"
-    assert made.detail == str(error)
-    assert made.network is None
-    assert made.closest is None
-    assert made.iterations == 0
-    assert made.history.shape == (0, 2)
+    assert (made.status.word, made.detail) == ("failed", str(error))
+    assert made.network is made.closest is None
+    assert (made.iterations, made.history.shape) == (0, (0, 2))
     assert all(map(math.isnan, (made.train_rmse, made.test_rmse, made.gradient_norm)))
     assert made.wall_s >= 0
     assert (made.solver, made.seed) == (solver, 4)
@@ -320,72 +261,32 @@ def test_mistakes_in_the_program_are_not_hidden(error: Exception) -> None:
         fit(PLANE, "glu", 2, solver=raises(error))
 
 
-@pytest.mark.parametrize(
-    ("share", "word"),
-    [
-        (1.0, "converged"),
-        (0.995, "converged"),
-        (0.98, "inexact"),
-        (0.0, "inexact"),
-        (math.nan, "inexact"),
-        (2.0, "converged"),
-        (None, "converged"),
-    ],
-)
-def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share, word: str) -> None:
+@pytest.mark.parametrize("share", [1.0, 0.995, 2.0, None, 0.98, 0.0, math.nan])
+def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share: float | None) -> None:
     def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
         network = of_zeros(data, unit, n_hidden)
         error = rmse(network, data.train.x, data.train.y)
         return Trained(network, "converged", 1, None if share is None else share * error)
 
     made = fit(PLANE, "glu", 2, solver=Fake(do))
-    assert made.status is STATUSES[word]
+    kept = share is None or share >= 0.99
+    assert made.status is STATUSES["converged" if kept else "inexact"]
     assert made.train_rmse == math.sqrt(np.mean(PLANE.train.y**2))
 
 
-def test_rounding_keeps_a_promise() -> None:
-    def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
-        network = of_zeros(data, unit, n_hidden)
-        with torch.no_grad():
-            network.d += 1e5 * (1 + 1e-12)
-        return Trained(network, "converged", 1, 0.0)
-
+def test_rounding_keeps_a_promise_and_the_infinite_is_a_divergence() -> None:
     x = np.linspace(-1, 1, 9)[:, None]
-    made = fit(by_hand(x, np.full(9, 1e5)), "glu", 2, solver=Fake(do))
-    assert made.train_rmse > 0
-    assert made.status.word == "converged"
+    for constant, error, word in ((1e5 + 1e-7, 0.0, "converged"), (math.inf, 0.1, "diverged")):
 
+        def do(data: Dataset, unit: Unit, n_hidden: int, d=constant, promised=error) -> Trained:
+            network = of_zeros(data, unit, n_hidden)
+            with torch.no_grad():
+                network.d += d
+            return Trained(network, "converged", 1, promised)
 
-def test_a_forward_pass_that_is_not_finite_is_a_divergence_whatever_was_promised() -> None:
-    def do(data: Dataset, unit: Unit, n_hidden: int) -> Trained:
-        network = of_zeros(data, unit, n_hidden)
-        with torch.no_grad():
-            network.d += math.inf
-        return Trained(network, "converged", 1, 0.1)
-
-    made = fit(PLANE, "glu", 2, solver=Fake(do))
-    assert made.status.word == "diverged"
-    assert made.train_rmse == math.inf
-
-
-@pytest.mark.parametrize(
-    ("text", "domain", "n"), [("log(x)", (1e-6, 1.0), 50), ("tanh(2000*x)", (-1.0, 1.0), 20)]
-)
-def test_the_status_is_true_where_cells_are_narrow(text: str, domain, n: int) -> None:
-    """The error is that of the forward pass, and that of the spline unless the status says so."""
-    data = sampled(target(text, domain), 2000)
-    made = fit(data, "gqu", n, solver=FreeKnots())
-    x = data.train.x[:, 0]
-    p = {name: value.detach().numpy() for name, value in made.network.named_parameters()}
-    rows = [np.multiply.outer(x, p[w][:, 0]) + p[b] for w, b in ("Gg", "Uu", "Qq")]
-    y = (np.maximum(rows[0], 0) * rows[1] * rows[2]) @ p["D"][0] + p["d"]
-    assert math.isclose(made.train_rmse, math.sqrt(np.mean((y - data.train.y) ** 2)), rel_tol=0.01)
-    promised = FreeKnots().train(data, UNITS["gqu"], n, "trained", 0).promised
-    if made.status.word == "inexact":
-        assert made.train_rmse > 1.01 * promised
-    else:
-        assert made.status.word in ("converged", "iterations")
-        assert math.isclose(made.train_rmse, promised, rel_tol=0.01)
+        made = fit(by_hand(x, np.full(9, 1e5)), "glu", 2, solver=Fake(do))
+        assert made.train_rmse == math.inf if word == "diverged" else made.train_rmse > 0
+        assert made.status.word == word
 
 
 def test_iterations_add_up_over_starts_and_stages() -> None:
@@ -395,11 +296,7 @@ def test_iterations_add_up_over_starts_and_stages() -> None:
     one = VariableProjection(max_iterations=20, starts=1)
     assert 15 < fit(PLANE, "mlp", 4, solver=one).iterations <= 20
     assert fit(PLANE, "mlp", 4, solver=AdamW(max_iterations=7)).iterations == 7
-    stages = {
-        (True, "trained"): 6,
-        (False, "trained"): 4,
-        (True, "frozen"): 2,
-    }
+    stages = {(True, "trained"): 6, (False, "trained"): 4, (True, "frozen"): 2}
     for (joint, gates), expected in stages.items():
         solver = Newton(max_iterations=2, joint=joint)
         made = fit(PLANE, "gqu", 4, solver=solver, gates=gates)
@@ -425,35 +322,11 @@ def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"unit": "rnn"}, "unknown unit 'rnn'; known are mlp, glu, gqu"),
-        ({"unit": None}, "unknown unit None; known are mlp, glu, gqu"),
-        ({"n_hidden": 0}, "n_hidden: expected an integer >= 1, got 0"),
-        ({"n_hidden": 2.5}, "n_hidden: expected an integer >= 1, got 2.5"),
-        ({"n_hidden": True}, "n_hidden: expected an integer >= 1, got True"),
-        (
-            {"n_hidden": 10**8},
-            "100000000 neurons on 120 points: expected at most 201326592 numbers",
-        ),
-        ({"gates": "all"}, "unknown gates 'all'; known are trained, frozen"),
-        ({"activation": "tanh"}, "unknown activation 'tanh'; known are relu, relu2, relu3, ident"),
-        ({"seed": -1}, "seed: expected an integer >= 0, got -1"),
-        ({"seed": None}, "seed: expected an integer >= 0, got None"),
-    ],
-)
-def test_bad_arguments_are_refused(change: dict, message: str) -> None:
-    arguments: dict[str, Any] = {"unit": "glu", "n_hidden": 2} | change
-    with pytest.raises(ValueError, match=message):
-        fit(LINE, **arguments)
-
-
-@pytest.mark.parametrize(
     ("solver", "n", "gates"),
     [
         ("varpro", 4000, "trained"),
         ("growth", 4000, "trained"),
-        ("free_knots", 20_000, "trained"),
+        ("free_knots", 100_000, "trained"),
         ("free_knots", 3000, "frozen"),
         ("newton", 2000, "trained"),
         ("adamw", 10**6, "trained"),
@@ -462,8 +335,7 @@ def test_bad_arguments_are_refused(change: dict, message: str) -> None:
 )
 def test_what_memory_cannot_hold_is_refused_at_the_door(solver: str, n: int, gates: Gates) -> None:
     """Although the hidden layer itself would fit, or nearly."""
-    expected = r"neurons on \d+ points: expected at most 201326592 numbers|from 1 to 20000"
-    with pytest.raises(ValueError, match=expected):
+    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most 201326592 num"):
         fit(LINE, "glu", n, solver=SOLVERS[solver](), gates=gates)
 
 
@@ -482,29 +354,15 @@ def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
         fit(data, "gqu", 128, solver=SOLVERS[solver]())
 
 
-@pytest.mark.parametrize("data", [None, (LINE.train.x, LINE.train.y), LINE.train, "airfoil"])
-def test_data_that_are_no_dataset_are_refused(data: Any) -> None:
-    with pytest.raises(TypeError, match=f"expected a Dataset, got {type(data).__name__}: "):
-        fit(data, "glu", 2)
-
-
-@pytest.mark.parametrize("solver", [VariableProjection, "varpro", 3, {"name": "varpro"}])
-def test_what_is_no_solver_is_refused(solver: Any) -> None:
-    with pytest.raises(TypeError, match=r"expected a solver such as VariableProjection\(\), got "):
-        fit(LINE, "glu", 2, solver=solver)
-
-
 @pytest.mark.parametrize("name", list(SOLVERS))
 def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
-    plain = solver_from(name)
-    assert plain == SOLVERS[name]() == solver_from(name, {})
+    assert solver_from(name) == SOLVERS[name]() == solver_from(name, {})
     settings = {field.name: getattr(FEW[name], field.name) for field in fields(FEW[name])}  # type: ignore[arg-type]
-    assert solver_from(name, settings) == FEW[name] != plain
-    known = ", ".join(settings)
-    with pytest.raises(ValueError, match=f"unknown setting of {name} 'rate'; known are {known}"):
-        solver_from(name, {"rate": 1})
-    with pytest.raises(ValueError, match=r"unknown setting of .* 'name'"):
-        solver_from(name, {"name": "mine"})
+    assert solver_from(name, settings) == FEW[name] != solver_from(name)
+    for unknown in ("rate", "name"):
+        message = f"unknown setting of {name} '{unknown}'; known are {', '.join(settings)}"
+        with pytest.raises(ValueError, match=message):
+            solver_from(name, {unknown: 1})
 
 
 @pytest.mark.parametrize(
@@ -525,55 +383,30 @@ def test_what_a_solver_does_not_implement_is_refused_by_name(
         fit(data, unit, 3, solver=FEW[solver], gates=gates)
 
 
-def test_widths_of_a_growth_are_checked_at_its_door() -> None:
-    with pytest.raises(ValueError, match=r"widths: expected ascending ones, got \[2, 2\]"):
-        grow(PLANE, "glu", [2, 2])
-    with pytest.raises(TypeError, match=r"expected Growth\(\), the solver that grows, got 'n"):
-        grow(PLANE, "glu", [2], solver="newton")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"neurons on \d+ points: expected at most"):
-        grow(PLANE, "glu", [1, 10**8])
+BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "varpro": {"max_iterations": (2.5,), "starts": (0,), "trial_iterations": (True,),
+               "ridge": (math.nan,), "sharpest": (0.5,), "device": ("tpu",)},
+    "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "moved": (2.0,),
+               "ridges": ((), (1e-3, 0.0)), "device": ("tpu",)},
+    "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
+    "newton": {"max_iterations": (0,), "joint": ("no",), "patience": (0,), "stall": (0,)},
+    "adamw": {"max_iterations": (2.5,), "learning_rate": (0,), "records": (0,)},
+    "lbfgs": {"pairs": (0,), "inner": (None,), "stall": (-1.0,)},
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("solver", "settings", "message"),
-    [
-        ("sgd", {}, "unknown solver 'sgd'; known are varpro, growth, free_knots, newton, adamw"),
-        ("varpro", {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
-        ("varpro", {"starts": 0}, "starts: expected an integer >= 1, got 0"),
-        ("varpro", {"trial_iterations": True}, "trial_iterations: expected an integer >= 1, got T"),
-        ("varpro", {"ridge": math.nan}, "ridge: expected a finite number >= 0, got nan"),
-        ("varpro", {"sharpest": 0.5}, r"sharpest: expected a finite number >= 1, got 0\.5"),
-        ("varpro", {"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
-        ("growth", {"candidates": 0}, "candidates: expected an integer >= 1, got 0"),
-        ("growth", {"exchanges": -1}, "exchanges: expected an integer >= 0, got -1"),
-        ("growth", {"share": 0}, "share: expected a finite number > 0 and <= 1, got 0"),
-        ("growth", {"moved": 2.0}, "moved: expected a finite number > 0 and <= 1, got 2.0"),
-        ("growth", {"ridges": ()}, "ridges: expected at least one, got none"),
-        ("growth", {"ridges": (1e-3, 0.0)}, "ridges: expected a finite number > 0, got 0"),
-        ("growth", {"device": "tpu"}, "unknown device 'tpu'; known are cpu, cuda"),
-        ("free_knots", {"starts": 0}, "starts: expected an integer >= 1, got 0"),
-        ("free_knots", {"max_iterations": -1}, "max_iterations: expected an integer >= 0, got -1"),
-        ("free_knots", {"moves": 1.5}, "moves: expected an integer >= 0, got 1.5"),
-        ("free_knots", {"start": "best"}, "unknown start 'best'; known are density, equidistant"),
-        ("newton", {"max_iterations": 0}, "max_iterations: expected an integer >= 1, got 0"),
-        ("newton", {"joint": "no"}, "joint: expected a bool, got 'no'"),
-        ("newton", {"patience": 0}, "patience: expected an integer >= 1, got 0"),
-        ("newton", {"stall": 0}, "stall: expected a finite number > 0, got 0"),
-        ("adamw", {"max_iterations": 2.5}, "max_iterations: expected an integer >= 1, got 2.5"),
-        ("adamw", {"learning_rate": 0}, "learning_rate: expected a finite number > 0, got 0"),
-        ("adamw", {"records": 0}, "records: expected an integer >= 1, got 0"),
-        ("lbfgs", {"pairs": 0}, "pairs: expected an integer >= 1, got 0"),
-        ("lbfgs", {"inner": None}, "inner: expected an integer >= 1, got None"),
-        ("lbfgs", {"stall": -1.0}, "stall: expected a finite number >= 0, got -1"),
-    ],
-)
-def test_bad_settings_are_refused(solver: str, settings: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        solver_from(solver, settings)
+@pytest.mark.parametrize("solver", list(BAD_SETTINGS))
+def test_bad_settings_are_refused(solver: str) -> None:
+    for name, values in BAD_SETTINGS[solver].items():
+        for value in values:
+            with pytest.raises(ValueError, match=f"^{name}: expected .*, got|^unknown {name} '"):
+                solver_from(solver, {name: value})
 
 
-def test_a_missing_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_devices_and_unknown_solvers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="unknown solver 'sgd'; known are varpro, growth, free_kn"):
+        solver_from("sgd")
     for solver in ("varpro", "growth"):
         with pytest.raises(ValueError, match="torch sees no CUDA device"):
             solver_from(solver, {"device": "cuda"})

@@ -51,11 +51,6 @@ def reached() -> dict[Trial, float]:
     return {trial: errors[trial.key] for trial in STUDY.trials}
 
 
-def test_the_study_has_targets_of_every_kind() -> None:
-    assert len({trial.expression for trial in INTEGRAL}) >= 30
-    assert {trial.unit for trial in INTEGRAL} == {"mlp", "glu", "gqu"}
-
-
 def test_no_network_of_the_study_is_worse_than_equal_cells(reached: dict[Trial, float]) -> None:
     found = []
     for trial in INTEGRAL:
@@ -91,17 +86,12 @@ def test_statuses_of_the_study_are_true() -> None:
 
 @pytest.mark.parametrize("n", [1, 8])
 @pytest.mark.parametrize(
-    ("text", "domain"),
-    [
-        ("exp(x)", (-1.0, 1.0)),
-        ("log(x)", (1e-6, 1.0)),
-        ("tanh(2000*x)", (-1.0, 1.0)),
-        ("x**1000", (-1.0, 1.0)),
-    ],
+    ("text", "left"),
+    [("exp(x)", -1.0), ("log(x)", 1e-6), ("tanh(2000*x)", -1.0), ("x**1000", -1.0)],
 )
 @pytest.mark.slow
-def test_no_network_is_worse_than_equal_cells(text: str, domain, n: int) -> None:
-    f = target(text, domain)
+def test_no_network_is_worse_than_equal_cells(text: str, left: float, n: int) -> None:
+    f = target(text, (left, 1.0))
     data = sampled(f, 2001)
     size = float(np.abs(data.train.y).max())
     for unit in map(find_unit, ("mlp", "glu", "gqu")):

@@ -17,15 +17,11 @@ def drawn(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize("n", [2, 3, 8])
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
 def test_gates_alternate_on_equidistant_hinges(n: int) -> None:
     slope, bias = alternating_gates(n, (-1.0, 2.0)).T
     np.testing.assert_array_equal(slope, (-1.0) ** np.arange(n))
     np.testing.assert_allclose(-bias / slope, np.linspace(-1, 2, n), atol=1e-15)
-
-
-def test_a_single_gate_opens_to_the_right_at_the_left_end() -> None:
-    np.testing.assert_array_equal(alternating_gates(1, (-3.0, 2.0)), [[1.0, 3.0]])
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))

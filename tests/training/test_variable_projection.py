@@ -29,15 +29,8 @@ from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
 #: More factors than any unit of the package has.
 QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
 #: Every unit with its own gate, and the paper's with every gate.
-RECORDS = list(
-    dict.fromkeys(
-        [
-            *UNITS.values(),
-            QUARTIC,
-            *(find_unit(unit, gate) for unit in PAPER_UNITS for gate in GATES),
-        ]
-    )
-)
+GATED = (find_unit(unit, gate) for unit in PAPER_UNITS for gate in GATES)
+RECORDS = list(dict.fromkeys([*UNITS.values(), QUARTIC, *GATED]))
 
 
 def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorator:
@@ -48,7 +41,6 @@ def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorat
 
 
 every_record = records()
-paper_record = records(lambda unit: unit in map(UNITS.get, PAPER_UNITS))
 hinged_record = records(lambda unit: unit.gate.hinged)
 #: Without a bend at most one factor makes a quadratic, which the linear weights reach at once.
 bent_record = records(lambda unit: unit.activation != "identity")
@@ -198,32 +190,18 @@ def test_the_networks_forward_pass_has_the_reported_rmse(unit: Unit) -> None:
     assert math.isclose(rmse(network, x.numpy(), y.numpy()), fit.rmse, rel_tol=1e-7)
 
 
-def weighted_and_repeated(unit: Unit, iterations: int) -> tuple[ProjectedFit, ProjectedFit]:
+@hinged_record
+def test_a_weight_counts_as_often_as_its_point(unit: Unit) -> None:
     x, y = problem(1, 13)
     count = torch.from_numpy(np.random.default_rng(14).integers(1, 4, N_POINTS))
-    start = rows(unit, x, 3, 15)
+    start, weights = rows(unit, x, 3, 15), count.double() / count.sum()
     repeated = x.repeat_interleave(count, dim=0), y.repeat_interleave(count)
-    return (
-        run(unit, x, y, start, weights=count.double() / count.sum(), max_iterations=iterations),
-        run(unit, *repeated, start, max_iterations=iterations),
-    )
-
-
-@pytest.mark.parametrize(("iterations", "tolerance"), [(0, 1e-11), (1, 1e-6)])
-@hinged_record
-def test_a_weight_counts_as_often_as_its_point_in_every_unit(
-    unit: Unit, iterations: int, tolerance: float
-) -> None:
-    weighted, repeated = weighted_and_repeated(unit, iterations)
-    assert math.isclose(weighted.rmse, repeated.rmse, rel_tol=tolerance)
-    np.testing.assert_allclose(weighted.rows.gate, repeated.rows.gate, atol=tolerance)
-
-
-@paper_record
-def test_a_weight_counts_as_often_as_its_point(unit: Unit) -> None:
-    weighted, repeated = weighted_and_repeated(unit, 5)
-    assert math.isclose(weighted.rmse, repeated.rmse, rel_tol=1e-8)
-    np.testing.assert_allclose(weighted.rows.gate, repeated.rows.gate, atol=1e-6)
+    paper = unit in map(UNITS.get, PAPER_UNITS)
+    for limit, error, apart in ((0, 1e-11, 1e-11), (1, 1e-6, 1e-6), *[(5, 1e-8, 1e-6)] * paper):
+        one = run(unit, x, y, start, weights=weights, max_iterations=limit)
+        other = run(unit, *repeated, start, max_iterations=limit)
+        assert math.isclose(one.rmse, other.rmse, rel_tol=error)
+        np.testing.assert_allclose(one.rows.gate, other.rows.gate, atol=apart)
 
 
 @every_record
