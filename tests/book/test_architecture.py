@@ -37,7 +37,7 @@ assert sentence == "holds (2 of 3: fails for frozen-3-50)"
 def test_the_pages_code_runs_as_printed() -> None:
     """In a process of its own: what it registers stays there."""
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     code = "\n".join([*blocks, CHECKS])
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

@@ -175,7 +175,9 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     columns = (4 + 2 * len(unit.factors)) * n_hidden
     if isinstance(solver, VariableProjection | Growth):
         columns = 3 * parameters
-    if isinstance(solver, AdamW | LBFGS) or (isinstance(solver, FreeKnots) and gates == "trained"):
+    if isinstance(solver, FreeKnots) and gates == "trained":
+        return 10_000 * n_hidden  # 20,000 cells take more than a gibibyte
+    if isinstance(solver, AdamW | LBFGS):
         return columns * len(data.train) + 600 * parameters
     return columns * len(data.train) + 4 * parameters**2
 
