@@ -9,7 +9,8 @@ import pytest
 
 from tests.site_in_browser import IN_BROWSER
 from xsquared.splines.constants import least_squares_spline_rmse
-from xsquared.units import PAPER_UNITS, find_unit
+from xsquared.splines.free_knots import fit_free_knots
+from xsquared.units import PAPER_UNITS, find_unit, space
 from xsquared_book.explore import page_data, read_optima
 from xsquared_studies.optimal_knots import STEP, TARGETS
 
@@ -24,9 +25,12 @@ def cases() -> Iterator[tuple[str, str, list[float], float]]:
         a, b = made.domain[0]
         for unit in PAPER_UNITS:
             record = find_unit(unit)
-            for rmse, places in data["splines"][name][unit]["optima"]:
+            for committed, places in data["splines"][name][unit]["optima"]:
                 inner = a + (b - a) * STEP * np.array(places)
-                yield name, unit, [a, *inner.tolist(), b], rmse
+                knots = np.array([a, *inner.tolist(), b])
+                rmse = fit_free_knots(made, space(unit), knots, max_iterations=0).rmse
+                assert committed == pytest.approx(rmse, rel=1e-5)  # six digits are kept
+                yield name, unit, knots.tolist(), rmse
             for cells in (2, 5, 11):
                 rmse = least_squares_spline_rmse(made, record.order, cells, record.continuity)
                 yield name, unit, np.linspace(a, b, cells + 1).tolist(), rmse
