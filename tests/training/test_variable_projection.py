@@ -77,23 +77,6 @@ def model_of(
     return module._Model(unit, points, points * root[:, None], root * y, train_gates, 0.0)
 
 
-def normal_equations(
-    model: module._Model, state: module._State
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gauss-Newton matrix and gradient that a step is made of."""
-    seen = []
-
-    class Watched(module._Model):
-        def stepped(
-            self, rows: Rows, gram: torch.Tensor, gradient: torch.Tensor, damping: float
-        ) -> None:
-            del rows, damping
-            seen.append((gram, gradient))
-
-    Watched(**vars(model)).linearise(state)(1.0)
-    return seen[0]
-
-
 def flat(given_rows: Rows, train_gates: bool = True) -> torch.Tensor:
     """The rows' entries in the order of the Jacobian: coordinate by coordinate."""
     parts = [given_rows.gate] if train_gates else []
@@ -127,7 +110,7 @@ def test_kaufmans_gradient_is_that_of_the_projected_loss(unit: Unit, train_gates
         return
     state = model.project(start)
     assert state.loss > 1e-3
-    _, gradient = normal_equations(model, state)
+    _, gradient = model.normal_equations(state)
     numeric = []
     for shift in 1e-6 * torch.eye(len(theta), dtype=torch.float64):
         up, down = (
@@ -149,7 +132,7 @@ def test_kaufmans_jacobian_is_exact_where_the_residual_vanishes(unit: Unit, size
     model = model_of(unit, x, y)
     state = model.project(start)
     assert state.loss <= size**2 * 10 + 1e-28
-    gram, _ = normal_equations(model, state)
+    gram, _ = model.normal_equations(state)
     theta, columns = flat(start), []
     for shift in 1e-6 * torch.eye(len(theta), dtype=torch.float64):
         up, down = (model.project(unflat(theta + s, start)).residual for s in (shift, -shift))

@@ -42,7 +42,7 @@ from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
-from xsquared.training.variable_projection import VariableProjection
+from xsquared.training.variable_projection import VariableProjection, rows_at_once
 from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
@@ -166,15 +166,18 @@ def _checked(
 def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Gates) -> int:
     """Rough upper bound of the numbers that training holds in memory at once.
 
-    For each point a forward and a backward pass, or the columns of projection, Jacobian and copies;
-    and besides, L-BFGS's fifty pairs of parameter vectors or the other solvers' matrices.
+    For each point a forward and a backward pass, and besides L-BFGS's fifty pairs of parameter
+    vectors or Newton's matrices. Projection holds three copies of each point, and its matrices for
+    as many points as :func:`~xsquared.training.variable_projection.rows_at_once` has it.
     """
     parameters = unit.parameter_count(data.dim, n_hidden)
     if gates == "frozen":
         parameters -= (data.dim + 1) * n_hidden
     columns = (4 + 2 * len(unit.factors)) * n_hidden
     if isinstance(solver, VariableProjection | Growth):
-        columns = 3 * parameters
+        columns = max(parameters, solver.candidates if isinstance(solver, Growth) else 0)
+        blocks = 3 * columns * min(len(data.train), rows_at_once(columns))
+        return blocks + 3 * (data.dim + 2) * len(data.train) + 4 * parameters**2
     if isinstance(solver, FreeKnots) and gates == "trained":
         return 10_000 * n_hidden  # 20,000 cells take more than a gibibyte
     if isinstance(solver, AdamW | LBFGS):
@@ -212,9 +215,14 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         slack = _ROUNDING * float(np.abs(data.train.y).max())
         if not train <= (1 + _MISSED) * trained.promised + slack:
             word = "inexact"
-    loss = mean_square(closest, torch.tensor(data.train.x), torch.tensor(data.train.y))
-    gradients = torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True)
-    squares = [torch.sum(g**2) for g in gradients if g is not None]
+    length = rows_at_once((4 + 2 * len(closest.unit.factors)) * closest.n_hidden)
+    parts = (torch.tensor(part).split(length) for part in (data.train.x, data.train.y))
+    gradients = []
+    for x, y in zip(*parts, strict=True):
+        loss = mean_square(closest, x, y) * (len(y) / len(data.train))
+        gradients.append(torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True))
+    sums = (sum(parts) for parts in zip(*gradients, strict=True) if parts[0] is not None)
+    squares = [torch.sum(g**2) for g in sums]
     return Fit(
         STATUSES[word],
         wall,

@@ -1,7 +1,8 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
 A width starts from the network of the one before, whose error it keeps where all else fails: errors
-on the training points never rise with the width.
+on the training points never rise with the width. Every fit is to all training points. Of very many
+points, a sample drawn anew each time is what neurons are chosen by.
 
 For points not seen, each fit on the way is solved again for its linear weights under a row of
 ridges. The best of all these networks on the validation points is the one to use, filled up by
@@ -30,6 +31,7 @@ from xsquared.training.variable_projection import (
     check_device,
     iterates,
     last,
+    rows_at_once,
     rows_on_data,
     to_network,
 )
@@ -205,11 +207,20 @@ class _Task:
         """The error on the validation points."""
         return self.data.error(to_network(fit, self.unit), self.data.validation)
 
+    def seen(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        """Points and values by which neurons are chosen: all, or as many as memory should hold."""
+        columns = self.unit.parameter_count(self.data.dim, len(rows.gate))
+        most = rows_at_once(max(columns, self.solver.candidates))
+        if len(self.y) <= most:
+            return self.points, self.y
+        drawn = torch.from_numpy(self.draw.choice(len(self.y), most, replace=False))
+        return self.points[drawn], self.y[drawn]
+
     def inserted(self, rows: Rows, count: int, drawn: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         drawn, ridge = max(drawn, count), self.solver.ridges[-1]
         pool = candidates(self.unit, self.data.train.x, drawn, self.draw).to(self.solver.device)
-        chosen = insertions(self.unit, self.points, self.y, rows, pool, count, ridge)
+        chosen = insertions(self.unit, *self.seen(rows), rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
     def exchanged(self, rows: Rows, at_random: bool) -> Rows:
@@ -218,7 +229,7 @@ class _Task:
         count = max(round(self.solver.exchanged * n), 1)
         order = torch.from_numpy(self.draw.permutation(n))
         if not at_random:
-            order = removal_losses(self.unit, self.points, self.y, rows, ridge).argsort()
+            order = removal_losses(self.unit, *self.seen(rows), rows, ridge).argsort()
         kept = order[count:].sort().values
         drawn = self.solver.few if at_random else self.solver.candidates
         return self.inserted(rows.taken(kept), count, drawn)

@@ -3,7 +3,8 @@
 A neuron's nonlinear parameters are its rows: that of the gate, and of all factors but one. A row of
 a gate that is a power, or of a factor, is kept at unit length, as its length changes no hinge and
 no zero. With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and
-(N, p): none has N p p or N m p numbers.
+(N, p): none has N p p or N m p numbers. Where these are too large, the points come in blocks, and
+the triangle of a QR factorisation of what has come stands for it.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import mul
 from typing import ClassVar, Literal
@@ -22,11 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import (
-    check_choice,
-    check_integer,
-    check_number,
-)
+from xsquared.checks import MOST_NUMBERS, check_choice, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.levenberg_marquardt import DAMPING, descend
 from xsquared.training.least_squares import Solution, solve, solve_ridge
@@ -171,6 +168,8 @@ def check_device(device: str) -> None:
 class _State:
     """Rows, their gates (N, n), the linear problem's solution for them, and what is left.
 
+    Of points in blocks there are no gates, and solution and residual are those of the triangle.
+
     The loss is the sum of squares of the residual, plus the ridge's penalty.
     """
 
@@ -224,6 +223,10 @@ def iterates(
     model = _Model(
         unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
     )
+    columns = unit.parameter_count(x.shape[1], len(start.gate))
+    length = rows_at_once(columns if train_gates else columns - start.gate.numel())
+    if len(y) > length:
+        model = _Blocks(**vars(model), length=length)
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
@@ -279,6 +282,11 @@ def hidden(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
     return reduce(mul, factors, unit.gate.value(points @ rows.gate.T))
 
 
+def rows_at_once(columns: int) -> int:
+    """Rows of a matrix of which memory shall hold three copies at once."""
+    return max(MOST_NUMBERS // (3 * columns), 1)
+
+
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Columns of every left matrix (N, n) times every column of the right one (N, k).
 
@@ -328,25 +336,31 @@ class _Model:
 
     def project(self, rows: Rows) -> _State:
         """The best linear weights for some rows."""
-        gates = self.unit.gate.value(self.points @ rows.gate.T)
-        neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
-        constant = self.weighted[:, -1:]
-        matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
-        matrix[:, -1:] = constant
-        if self.ridge:
-            solution = solve_ridge(matrix, self.values, self.ridge)
-        else:
-            solution = solve(matrix, self.values)
+        gates, matrix, values = self.design(rows)
+        solution = self.solved(matrix, values)
         linear = solution.coefficients
-        residual = matrix @ linear - self.values
+        residual = matrix @ linear - values
         loss = residual @ residual
         if self.ridge:
             loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
         return _State(rows, gates, solution, residual, float(loss))
 
-    def linearise(self, state: _State) -> Callable[[float], _State | None]:
-        """Steps from the Gauss-Newton matrix (p, p) of the reduced problem."""
-        outer = state.solution.coefficients[:-1].reshape(-1, state.gates.shape[1])
+    def design(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+        """Gates (N, n), and matrix (N, m) and values (N,) of the linear problem."""
+        gates = self.unit.gate.value(self.points @ rows.gate.T)
+        neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
+        constant = self.weighted[:, -1:]
+        matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
+        matrix[:, -1:] = constant
+        return gates, matrix, self.values
+
+    def solved(self, matrix: Tensor, values: Tensor) -> Solution:
+        """The linear problem's solution."""
+        return solve_ridge(matrix, values, self.ridge) if self.ridge else solve(matrix, values)
+
+    def jacobian(self, state: _State) -> Tensor:
+        """Derivatives (N, p) of the values by the rows, the linear weights held."""
+        outer = state.solution.coefficients[:-1].reshape(-1, len(state.rows.gate))
         if self.unit.factors:
             outer = self.points @ outer
         values = [self.points @ factor.T for factor in state.rows.factors]
@@ -354,8 +368,16 @@ class _Model:
         for j in range(len(values)):
             others = [*values[:j], *values[j + 1 :]]
             derivatives.append(reduce(mul, others, state.gates * outer))
-        jacobian = _products(derivatives, self.weighted)
-        gram, gradient = state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
+        return _products(derivatives, self.weighted)
+
+    def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
+        """Gauss-Newton matrix (p, p) of the reduced problem, and half its gradient."""
+        jacobian = self.jacobian(state)
+        return state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
+
+    def linearise(self, state: _State) -> Callable[[float], _State | None]:
+        """Steps from the Gauss-Newton matrix of the reduced problem."""
+        gram, gradient = self.normal_equations(state)
 
         def attempt(damping: float) -> _State | None:
             rows = self.stepped(state.rows, gram, gradient, damping)
@@ -380,6 +402,48 @@ class _Model:
         gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
         moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))
         return self.normalised(Rows(gate, tuple(moved)))
+
+
+@dataclass(frozen=True)
+class _Blocks(_Model):
+    """The same problem of more points than memory should hold matrices for.
+
+    A rotation of rows changes no least-squares problem. So the triangle R of all columns takes the
+    place of the points: the factorisation of a block of rows below the triangle of those before it
+    gives the next, and no normal equations square the condition.
+    """
+
+    length: int = 1
+
+    def design(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+        """No gates, and the triangle of matrix and values."""
+        triangle = self.triangle(lambda block: block.design(rows)[1:])
+        return triangle[:0], triangle[:, :-1], triangle[:, -1]
+
+    def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
+        """As for all points at once, from the triangle of matrix, Jacobian and values."""
+
+        def columns(block: _Model) -> tuple[Tensor, ...]:
+            gates, matrix, values = block.design(state.rows)
+            return matrix, block.jacobian(replace(state, gates=gates)), values
+
+        linear, triangle = state.solution.coefficients, self.triangle(columns)
+        matrix, jacobian = triangle[:, : len(linear)], triangle[:, len(linear) : -1]
+        values = triangle[:, -1]
+        gram = self.solved(matrix, values).reduced_gram(jacobian)
+        return gram, jacobian.T @ (matrix @ linear - values)
+
+    def triangle(self, columns: Callable[[_Model], tuple[Tensor, ...]]) -> Tensor:
+        """R of a block's matrices and last column side by side, of one block after the other."""
+        triangle: list[Tensor] = []
+        for first in range(0, len(self.values), self.length):
+            part = slice(first, first + self.length)
+            x, weighted, y = self.points[part], self.weighted[part], self.values[part]
+            *left, right = columns(_Model(self.unit, x, weighted, y, self.train_gates, self.ridge))
+            rows = torch.cat([*left, right[:, None]], dim=1)
+            del left
+            triangle = [torch.linalg.qr(torch.cat([*triangle, rows]), mode="r").R]
+        return triangle[0]
 
 
 def _unit_rows(rows: Tensor) -> Tensor:
