@@ -305,7 +305,12 @@ def test_iterations_add_up_over_starts_and_stages() -> None:
 
 
 @pytest.mark.parametrize("unit", list(UNITS))
-def test_the_gradient_is_that_of_all_parameters(unit: str) -> None:
+@pytest.mark.parametrize("numbers", [2**27, 300])
+def test_the_gradient_is_that_of_all_parameters(
+    unit: str, numbers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether training points are taken at once or a few at a time."""
+    monkeypatch.setattr("xsquared.training.variable_projection.MOST_NUMBERS", numbers)
     made = fit(PLANE, unit, 2, solver=AdamW(max_iterations=3))
     squares = 0.0
     for parameter in made.network.parameters():
@@ -339,9 +344,15 @@ def test_what_memory_cannot_hold_is_refused_at_the_door(solver: str, n: int, gat
         fit(LINE, "glu", n, solver=SOLVERS[solver](), gates=gates)
 
 
-@pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
+@pytest.mark.parametrize(
+    ("solver", "points", "n"),
+    [
+        *((name, 10_000, 128) for name in FEW if name != "free_knots"),
+        *((name, 10**6, 64) for name in ("varpro", "growth")),
+    ],
+)
 def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
-    solver: str, monkeypatch: pytest.MonkeyPatch
+    solver: str, points: int, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def begun(*_: object) -> None:
         raise LookupError("training has begun")
@@ -349,9 +360,9 @@ def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
     for where in ("newton.start", "first_order.start", "variable_projection.rows_on_data"):
         monkeypatch.setattr(f"xsquared.training.{where}", begun)
     monkeypatch.setattr("xsquared.training.growth.rows_on_data", begun)
-    data = by_hand(np.zeros((10_000, 8)), np.zeros(10_000))
+    data = by_hand(np.zeros((points, 8)), np.zeros(points))
     with pytest.raises(LookupError, match="has begun"):
-        fit(data, "gqu", 128, solver=SOLVERS[solver]())
+        fit(data, "gqu", n, solver=SOLVERS[solver]())
 
 
 @pytest.mark.parametrize("name", list(SOLVERS))

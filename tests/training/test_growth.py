@@ -15,7 +15,7 @@ from tests.training.test_variable_projection import bent_record, every_record
 from xsquared.data.dataset import Dataset, Points
 from xsquared.data.problems import load
 from xsquared.errors import rmse
-from xsquared.training import Growth, fit, grow
+from xsquared.training import Growth, fit, grow, variable_projection
 from xsquared.training import growth as module
 from xsquared.units import UNITS, Unit, build, predict, set_parameters
 
@@ -151,20 +151,50 @@ def test_a_width_reaches_what_a_prototype_did(name: str, unit: str, n: int, erro
     assert made[-1].status.word == "converged"
 
 
+def test_of_many_points_some_choose_neurons_and_all_are_fitted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 120 points there is memory for the gates of 30 candidates at 40."""
+    data, seen = load("sine", 0, "paper", 120), set[int]()
+    whole, insertions = fit(data, "glu", 5, solver=FEW), module.insertions
+
+    def watched(unit: Unit, points: torch.Tensor, *rest) -> list[int]:
+        seen.add(len(points))
+        return insertions(unit, points, *rest)
+
+    monkeypatch.setattr(module, "insertions", watched)
+    monkeypatch.setattr(variable_projection, "MOST_NUMBERS", 3 * 30 * 40)
+    made = fit(data, "glu", 5, solver=FEW)
+    assert seen == {40}
+    assert made.status.word in ("converged", "iterations")
+    assert made.train_rmse < 2 * whole.train_rmse
+
+
+#: The least that trains at all, and more points than matrices of which fit into one block.
 MEMORY = """
 import resource
-from xsquared import Growth, grow, load
-few = Growth(iterations=1, max_iterations=1, exchanges=0, share=1.0)
-grow(load("friedman1", 0, "paper"), "glu", [64], solver=few)
+from xsquared import Growth, VariableProjection, fit, load
+points, unit, n, solver = %r
+few = {
+    "growth": Growth(iterations=1, max_iterations=1, exchanges=0, share=1.0),
+    "varpro": VariableProjection(max_iterations=1, starts=1),
+}
+made = fit(load("friedman1", 0, "paper", points), unit, n, solver=few[solver])
+assert made.iterations > 0, made.detail
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss has another unit elsewhere")
 @pytest.mark.slow
-def test_a_wide_glu_on_friedman_1_stays_below_two_gib() -> None:
+@pytest.mark.parametrize(
+    "task",
+    [(2000, "glu", 64, "growth"), (400_000, "glu", 32, "varpro"), (200_000, "glu", 4, "growth")],
+)
+def test_what_is_wide_or_long_stays_below_two_gib(task: tuple[int, str, int, str]) -> None:
+    """A matrix of 400,000 rows and 417 columns is 1.2 GiB, one of 200,000 and 1024 is 1.5."""
     done = subprocess.run(
-        [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
+        [sys.executable, "-c", MEMORY % (task,)], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 2 * 1024**2
 

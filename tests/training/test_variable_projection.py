@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -139,6 +140,61 @@ def test_kaufmans_jacobian_is_exact_where_the_residual_vanishes(unit: Unit, size
         columns.append((up - down) / 2e-6)
     numeric = torch.stack(columns, dim=1)
     np.testing.assert_allclose(gram, numeric.T @ numeric, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [25, 7])
+@pytest.mark.parametrize("ridge", [0.0, 1e-10])
+@every_record
+def test_points_in_blocks_leave_the_steps_of_all_at_once(
+    unit: Unit, ridge: float, length: int
+) -> None:
+    """A block may have fewer rows than columns, the last one fewer than the others."""
+    x, y = problem(2, 45)
+    weights = torch.from_numpy(np.random.default_rng(46).dirichlet(np.ones(N_POINTS)))
+    for train_gates in (True, False)[: 1 + (len(unit.factors) > 1)]:
+        whole = replace(model_of(unit, x, y, weights, train_gates), ridge=ridge)
+        blocks = module._Blocks(**vars(whole), length=length)
+        state, other = (model.project(rows(unit, x, 4, 47)) for model in (whole, blocks))
+        assert math.isclose(state.loss, other.loss, abs_tol=1e-13)
+        for one, two in zip(
+            whole.normal_equations(state), blocks.normal_equations(other), strict=True
+        ):
+            np.testing.assert_allclose(two, one, atol=1e-8)
+
+
+def test_a_run_in_blocks_goes_where_one_of_all_points_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = problem(2, 48)
+    start = rows(UNITS["mlp"], x, 3, 49)
+    whole = run(UNITS["mlp"], x, y, start, max_iterations=5)
+    monkeypatch.setattr(module, "rows_at_once", lambda _: N_POINTS - 1)
+    fit = run(UNITS["mlp"], x, y, start, max_iterations=5)
+    assert not torch.equal(fit.rows.gate, whole.rows.gate)  # two ways to round
+    torch.testing.assert_close(fit.rows.gate, whole.rows.gate, atol=1e-7, rtol=0)
+    torch.testing.assert_close(fit.linear, whole.linear, atol=1e-7, rtol=0)
+    monkeypatch.setattr(module, "rows_at_once", lambda _: N_POINTS)
+    assert torch.equal(run(UNITS["mlp"], x, y, start, max_iterations=5).linear, whole.linear)
+
+
+def test_two_thousand_points_are_one_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of networks as wide as any in a study; so are all rows of a table of 20,640."""
+    monkeypatch.setattr(module, "_Blocks", None)
+    x, _ = problem(10, 50)
+    x = x.repeat(34, 1)[:2000]
+    run(UNITS["gqu"], x, x[:, 0], rows(UNITS["gqu"], x, 64, 51), max_iterations=0)
+    assert module.rows_at_once(UNITS["gqu"].parameter_count(8, 64)) > 20_640
+
+
+def test_blocks_square_no_condition() -> None:
+    """Two columns are 1e-9 apart, and the values need their difference."""
+    x, y = problem(1, 52)
+    gate = torch.tensor([[1.0, 0.5], [1.0, 0.5 + 1e-9]], dtype=torch.float64)
+    whole = model_of(UNITS["relu2_mlp"], x, y)
+    _, matrix, _ = whole.design(Rows(gate))
+    values = matrix @ torch.tensor([1e9, -1e9, 1.0], dtype=torch.float64)
+    assert float(values.norm()) > 0.5
+    blocks = module._Blocks(**vars(replace(whole, values=values)), length=11)
+    linear = blocks.project(Rows(gate)).solution.coefficients
+    assert float((matrix @ linear - values).norm()) < 1e-5  # of values rounded at 1e-7
 
 
 @given(st.sampled_from(RECORDS), st.integers(1, 3), st.integers(1, 4), st.integers(0, 10**6))
@@ -372,9 +428,11 @@ def test_three_factors_are_trained_as_two_are(dim: int, gates) -> None:
         assert not torch.equal(getattr(made.network, letter), before)
 
 
-def test_a_loss_that_is_not_finite_is_refused() -> None:
+def test_a_loss_that_is_not_finite_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = problem(2, 43)
     with pytest.raises(FloatingPointError, match="the loss is inf at the start"):
         run(UNITS["mlp"], x, 1e200 * y, rows(UNITS["mlp"], x, 2, 44))
-    with pytest.raises(FloatingPointError, match="not finite"):
-        run(UNITS["mlp"], x, math.nan * y, rows(UNITS["mlp"], x, 2, 44))
+    for length in (N_POINTS, 25):
+        monkeypatch.setattr(module, "rows_at_once", lambda _, length=length: length)
+        with pytest.raises(FloatingPointError, match="not finite"):
+            run(UNITS["mlp"], x, math.nan * y, rows(UNITS["mlp"], x, 2, 44))
