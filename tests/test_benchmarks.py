@@ -1,7 +1,5 @@
 """What is run by hand still starts: its imports and arguments are those of the package."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

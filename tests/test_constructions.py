@@ -1,7 +1,5 @@
 """The closed-form networks: exactness, orders, constants, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -114,7 +112,7 @@ def smooth_pieces(factors: int, t: np.ndarray) -> np.ndarray:
     return pieces
 
 
-def assert_is_the_spline(network, t: np.ndarray, pieces: np.ndarray) -> None:
+def assert_is_the_spline(network: GatedNetwork, t: np.ndarray, pieces: np.ndarray) -> None:
     for k in range(len(pieces)):
         x = np.linspace(t[k], t[k + 1], 9)
         expected = np.polynomial.polynomial.polyval(x - t[k], pieces[k])
@@ -130,7 +128,7 @@ def test_network_from_pieces_is_the_spline(factors: int, directions: list | None
     """For any number of factors, a reader's unit of three included."""
     unit = Unit("own", tuple((letter, letter.lower()) for letter in "UQR"[:factors]))
     pieces = smooth_pieces(factors, KNOTS)
-    network = network_from_pieces(unit, KNOTS, pieces, directions)
+    network = network_from_pieces(unit, KNOTS, pieces, np.array(directions) if directions else None)
     assert network.n_hidden == len(pieces) + max(factors - 1, 0)
     assert_is_the_spline(network, KNOTS, pieces)
     inside = network.G[-3:, 0].tolist()
@@ -153,7 +151,7 @@ def test_one_neuron_carries_a_product_behind_the_gates() -> None:
 def test_no_neuron_carries_a_constant_behind_the_gates() -> None:
     """The second cell is flat: gates beside it open away from it."""
     pieces = np.array([[2.0, -1.0], [1.2, 0.0], [1.2, 2.0], [2.4, 0.5]])
-    network = network_from_pieces("mlp", KNOTS, pieces, [-1, 1, 1], np.empty((0, 2)))
+    network = network_from_pieces("mlp", KNOTS, pieces, np.array([-1, 1, 1]), np.empty((0, 2)))
     assert network.n_hidden == 3
     assert_is_the_spline(network, KNOTS, pieces)
 
@@ -285,7 +283,9 @@ FORMS = [
 
 @pytest.mark.parametrize(("signs", "beyond", "count"), FORMS)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
-def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(signs, beyond, count, scale) -> None:
+def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(
+    signs: list[int], beyond: bool, count: int, scale: float
+) -> None:
     """Nor is one with another output bias: inertia counts what each would need."""
     form = scale * form_of(signs, beyond, seed=len(signs))
     made = fewest_bilinear(form)

@@ -1,7 +1,5 @@
 """A unit, a gate and a solver of a reader's own: what works for one works, the rest refuses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -82,7 +80,7 @@ class Mean:
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.zero_()
-            network.d += float(data.train.y.mean())
+            network.d.add_(float(data.train.y.mean()))
         return Trained(network, "converged", 0)
 
 

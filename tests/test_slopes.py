@@ -1,8 +1,7 @@
 """Slopes against pure powers, known scatter, and what is refused."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -54,7 +53,7 @@ def test_text_shows_the_interval() -> None:
     ],
     ids=["normal", "cumulated", "skewed"],
 )
-def test_the_interval_over_seeds_covers_as_often_as_it_says(residuals) -> None:
+def test_the_interval_over_seeds_covers_as_often_as_it_says(residuals: Callable) -> None:
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(1000):

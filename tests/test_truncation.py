@@ -1,7 +1,5 @@
 """Truncation errors against independent computations."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 

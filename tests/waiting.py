@@ -1,7 +1,5 @@
 """Waiting for another process, which may never do what is waited for."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

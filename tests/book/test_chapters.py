@@ -237,8 +237,8 @@ def test_contents_list_every_page_once_and_the_reference_every_room() -> None:
     listed = re.findall(r"^(?:root:|[ -]*file:) *(\S+)$", contents, re.MULTILINE)
     pages = [path.stem for path in PROJECT.book.glob("*.md")]
     assert sorted(listed) == sorted([*pages, *(f"chapters/{name}" for name in NAMES)])
-    pages = "".join(page.read_text() for page in PROJECT.book.glob("api_*.md"))
-    documented = re.findall(r"{rooms} (\w+)", pages)
+    reference = "".join(page.read_text() for page in PROJECT.book.glob("api_*.md"))
+    documented = re.findall(r"{rooms} (\w+)", reference)
     assert sorted(documented) == sorted({room.partition(".")[0] for room in rooms()})
 
 

@@ -14,7 +14,8 @@ from xsquared_book.cli import main
 from xsquared_book.project import Project
 from xsquared_studies.speedrun import speedrun
 
-Said, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 
 
 def test_module_and_console_script_agree() -> None:

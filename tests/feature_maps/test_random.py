@@ -1,7 +1,5 @@
 """Unbiased in the statistical sense: a z-test that the estimator passes and a biased twin fails."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,6 +4,7 @@ import ast
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -23,8 +24,8 @@ QUESTION = Claim(*FIELDS, "identity", "e", "own", "w")
 RATIO = Claim(*FIELDS, "comparison", "e", "own", "w", at_least=1.0, at_most=2.0)
 
 
-def judged(claim: Claim, measured: object, note: str = "") -> Verdict:
-    verdict = judge(claim, measured, note)  # type: ignore[arg-type]
+def judged(claim: Claim, measured: Any, note: str = "") -> Verdict:
+    verdict = judge(claim, measured, note)
     assert verdict is not None
     return verdict
 
@@ -95,7 +96,7 @@ def test_measurements_of_the_wrong_kind() -> None:
         (NUMBER, {"own": 2.0, "c": 2.0}, r"expected only own, a, b, got \['c'\]"),
     ):
         with pytest.raises(ClaimError, match=message):
-            judge(claim, measured)  # type: ignore[arg-type]
+            judge(claim, measured)
 
 
 def test_what_a_verdict_records() -> None:

@@ -1,7 +1,5 @@
 """Lower bounds and allocations of cells against searches, and against fitted splines."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Splines made into networks: directions by the neurons' sizes, and real factors of cubics."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

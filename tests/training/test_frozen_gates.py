@@ -1,7 +1,5 @@
 """The best weights for frozen gates, against plain least squares on the same quadrature."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

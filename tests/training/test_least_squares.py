@@ -1,7 +1,5 @@
 """Least squares against numpy's, for matrices of any rank."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

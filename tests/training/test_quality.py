@@ -4,8 +4,6 @@ A network of n neurons carries n pieces at least; n - 1 are asked of a unit of t
 cannot have n in general: the chapter on the gated quadratic unit proves it of the splines below.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

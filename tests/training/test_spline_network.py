@@ -1,9 +1,8 @@
 """Networks from free-knot splines: neuron counts, forward passes, directions, real factors."""
 
-from __future__ import annotations
-
 import functools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,7 @@ from xsquared.geometry import knots
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.training import spline_network as module
 from xsquared.training.fit import fit
-from xsquared.training.spline_network import FreeKnots, SplineNetwork
+from xsquared.training.spline_network import FreeKnots, SplineNetwork, Start
 from xsquared.units import GatedNetwork, predict, space
 
 UNITS = ["mlp", "glu", "gqu"]
@@ -44,7 +43,7 @@ def error(network: GatedNetwork, f: Target) -> float:
 @pytest.mark.parametrize("way", list(SETTINGS))
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("f", TARGETS, ids=lambda f: f.name)
-def test_n_neurons_carry_the_spline(f, unit: str, way: str) -> None:
+def test_n_neurons_carry_the_spline(f: Target, unit: str, way: str) -> None:
     for n in (1, 4):
         made = found(f, unit, n, way)
         assert made.network.n_hidden == n
@@ -166,7 +165,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     """The knots from which fits start, none of which moves."""
     starts: list[np.ndarray] = []
 
-    def record(f, shape, knots, _, directions, __) -> FreeKnotSpline:
+    def record(
+        f: Target, shape: Any, knots: Any, _: int, directions: Any, __: Any
+    ) -> FreeKnotSpline:
         starts.append(np.array(knots))
         return fit_free_knots(f, shape, knots, 0, directions)
 
@@ -226,12 +227,14 @@ def test_the_knot_that_is_least_useful_moves_into_the_worst_cell() -> None:
      ("atan(1/x)", (0.0, 1.0), 1e-3), ("abs(x)**0.6", (-1.0, 1.0), 2e-2)],
 )  # fmt: skip
 @pytest.mark.slow
-def test_jumps_and_roots_are_trained(text, domain, most: float, unit: str) -> None:
+def test_jumps_and_roots_are_trained(
+    text: str, domain: tuple[float, float], most: float, unit: str
+) -> None:
     """At a jump knots of quadratics would merge until rounding is all: lines do not."""
     assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
 
 
 @pytest.mark.parametrize("start", ["density", "equidistant", "random"])
-def test_a_pole_inside_is_refused_at_the_door(start: str) -> None:
+def test_a_pole_inside_is_refused_at_the_door(start: Start) -> None:
     with pytest.raises(ValueError, match="expected a target whose square has an integral"):
         fit(sampled(target("tan(2*x)"), 100), "gqu", 8, solver=FreeKnots(start=start))

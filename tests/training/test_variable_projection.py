@@ -1,9 +1,8 @@
 """Variable projection against finite differences, dense least squares and networks to recover."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from xsquared.data.dataset import from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.training import variable_projection as module
+from xsquared.training.result import Gates
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
@@ -36,7 +36,9 @@ RECORDS = list(dict.fromkeys([*UNITS.values(), QUARTIC, *GATED]))
 def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorator:
     """Those of the records of which something holds."""
     return pytest.mark.parametrize(
-        "unit", list(filter(true, RECORDS)), ids=lambda unit: f"{unit.name}-{unit.activation}"
+        "unit",
+        [unit for unit in RECORDS if true(unit)],
+        ids=lambda unit: f"{unit.name}-{unit.activation}",
     )
 
 
@@ -57,7 +59,7 @@ def rows(unit: Unit, x: torch.Tensor, n: int, seed: int) -> Rows:
     return rows_on_data(unit, x.numpy(), n, np.random.default_rng(seed))
 
 
-def run(unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options) -> ProjectedFit:
+def run(unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options: Any) -> ProjectedFit:
     return last(iterates(unit, x, y, start, **options))
 
 
@@ -327,7 +329,7 @@ def test_a_step_into_the_infinite_is_shortened(monkeypatch: pytest.MonkeyPatch) 
     x, y = problem(2, 36)
     start, stepped, lengths = rows(UNITS["mlp"], x, 3, 37), module._Model.stepped, []
 
-    def wild(self: module._Model, given_rows: Rows, *rest: object) -> Rows:
+    def wild(self: module._Model, given_rows: Rows, *rest: Any) -> Rows:
         lengths.append(rest[-1])
         moved = stepped(self, given_rows, *rest)
         return Rows(moved.gate * math.nan) if len(lengths) < 3 else moved
@@ -371,7 +373,7 @@ def test_a_ridge_shrinks_the_weights_that_the_solver_leaves() -> None:
 
 @pytest.mark.parametrize("dim", [1, 3])
 @pytest.mark.parametrize("gates", ["trained", "frozen"])
-def test_three_factors_are_trained_as_two_are(dim: int, gates) -> None:
+def test_three_factors_are_trained_as_two_are(dim: int, gates: Gates) -> None:
     """Every letter of a unit that the package does not name moves, and the promise is kept."""
     f = "exp(x)*sin(2*x)" if dim == 1 else "exp(x)*y + z**2"
     data = sampled(target(f), 300) if dim == 1 else from_target(target(f), points=300)
