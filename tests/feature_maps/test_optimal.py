@@ -56,24 +56,6 @@ def test_heights_are_those_of_a_numerical_decomposition(d: int, scale: float) ->
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=atol)
 
 
-@pytest.mark.parametrize(("d", "nodes", "error"), [(2, 32, 6e-4), (3, 12, 5e-3)])
-def test_levels_are_the_singular_values_of_the_whole_operator(
-    d: int, nodes: int, error: float
-) -> None:
-    """It fits on a tensor grid of Gauss-Hermite nodes, symmetry unused, but for the grid's error.
-
-    That shows in its values that ought to be equal.
-    """
-    line, weights = np.polynomial.hermite_e.hermegauss(nodes)
-    weights /= weights.sum()
-    points = np.array(np.meshgrid(*[line] * d)).reshape(d, -1).T
-    root = np.sqrt(np.prod(np.array(np.meshgrid(*[weights] * d)).reshape(d, -1), axis=0))
-    expected = np.linalg.svd(root[:, None] * gelu(points @ points.T) * root, compute_uv=False)
-    found = np.concatenate([[v.value] * v.multiplicity for v in spectrum(d).levels])
-    np.testing.assert_allclose(found[: d + 1], expected[: d + 1], atol=error / 5)
-    np.testing.assert_allclose(found[:12], expected[:12], atol=error)
-
-
 def in_the_plane() -> tuple[np.ndarray, np.ndarray]:
     """Corners of the law in two dimensions and what they leave, as shares; no Laguerre, no angles.
 

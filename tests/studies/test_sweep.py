@@ -40,7 +40,7 @@ from tests.studies.trainers import (
     trials,
     wait_to_be_killed,
 )
-from tests.waiting import wait_until
+from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, export, fingerprint, to_frame
 from xsquared_studies.executors import Attempt, RunTrial, on_workers
@@ -240,15 +240,6 @@ def test_an_interrupt_from_the_terminal_ends_all_at_once(path: Path) -> None:
     wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
 
 
-def ended(process: int) -> bool:
-    """Whether it has ended, whoever collects it."""
-    try:
-        stat = (Path("/proc") / str(process) / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
-
-
 @pytest.mark.parametrize("jobs", [0, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(path: Path, jobs: int) -> None:
     with pytest.raises(ValueError, match="jobs: expected an integer >= 1"):
@@ -282,12 +273,7 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
 
 def test_every_network_of_a_trial_has_a_row() -> None:
     one, other = trials(2)
-    values: dict[str, Any] = {
-        "best": 0.1,
-        "rmse[n=4]": 0.2,
-        "status[n=4]": "stalled",
-        "rmse[n=8]": 0.3,
-    }
+    values: Any = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
     table = to_frame([replace(result(one), values=values), result(other)])
     assert list(table["key"]) == [one.key, one.key, other.key]
     assert list(table["n"]) == [4, 8, other.n_hidden]

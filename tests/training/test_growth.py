@@ -136,19 +136,6 @@ def test_a_run_that_overflows_ends_the_list() -> None:
     assert (made.status.word, made.network) == ("diverged", None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "unit", "n", "error"),
-    [("sine", "mlp", 64, 1.4e-2), ("sine", "glu", 16, 2.3e-2), ("friedman1", "mlp", 64, 6.7e-3)],
-)
-def test_a_width_reaches_what_a_prototype_did(name: str, unit: str, n: int, error: float) -> None:
-    """Errors on the training points over the deviation."""
-    widths = [width for width in (4, 8, 16, 32, 64) if width <= n]
-    made = grow(load(name, 0, "paper"), unit, widths)
-    assert made[-1].train_rmse <= error
-    assert made[-1].status.word == "converged"
-
-
 MEMORY = """
 import resource
 from xsquared import Growth, grow, load

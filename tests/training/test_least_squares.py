@@ -40,12 +40,6 @@ def test_matrices_of_any_shape_and_rank(rows: int, columns: int, rank: int, seed
     check(a, draw.standard_normal(rows), rank, 1e-7)
 
 
-@pytest.mark.parametrize("shape", [(20, 6), (6, 6), (4, 9)])
-def test_tall_square_and_wide(shape: tuple[int, int]) -> None:
-    draw = np.random.default_rng(1)
-    check(draw.standard_normal(shape), draw.standard_normal(shape[0]), min(shape))
-
-
 def test_zero_columns_get_zero_coefficients() -> None:
     draw = np.random.default_rng(2)
     a, b = draw.standard_normal((15, 5)), draw.standard_normal(15)

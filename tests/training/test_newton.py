@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xsquared.data.dataset import sampled
-from xsquared.functions import PAPER_TARGET
 from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
 from xsquared.training.newton import Newton, gradient_and_hessian, layers, newton, newton_direction
-from xsquared.training.result import Gates, Trained
+from xsquared.training.result import Trained
 from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
@@ -189,16 +187,6 @@ def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch)
     run = sweeps(network, Y, layers(network, True), 5)
     assert run.status == "stalled"
     assert losses(run)[0] == losses(run)[1]
-
-
-def test_the_solver_trains_its_stages() -> None:
-    """The readout and factors, then the gates as well, then all parameters at once if asked for."""
-    data = sampled(PAPER_TARGET, 50)
-    cases: dict[tuple[Gates, bool], int]
-    cases = {("frozen", True): 1, ("trained", False): 2, ("trained", True): 3}
-    for (gates, joint), stages in cases.items():
-        run = Newton(max_iterations=1, joint=joint).train(data, UNITS["glu"], 3, gates, 0)
-        assert (run.status, run.iterations) == ("iterations", stages)
 
 
 def test_a_perfect_fit_is_converged() -> None:

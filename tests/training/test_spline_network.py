@@ -165,11 +165,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
     """The knots from which fits start, none of which moves."""
     starts: list[np.ndarray] = []
 
-    def record(
-        f: Target, shape: Any, knots: Any, _: int, directions: Any, __: Any
-    ) -> FreeKnotSpline:
+    def record(f: Target, shape: Any, knots: np.ndarray, *rest: Any) -> FreeKnotSpline:
         starts.append(np.array(knots))
-        return fit_free_knots(f, shape, knots, 0, directions)
+        return fit_free_knots(f, shape, knots, 0, rest[1])
 
     monkeypatch.setattr(module, "fit_free_knots", record)
     return starts
@@ -195,22 +193,6 @@ def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyP
     assert made[0].rmse == min(
         fit_free_knots(PAPER_TARGET, space("glu"), k, 0).rmse for k in starts[:3]
     )
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_an_independent_search_agrees_with_the_solver(unit: str) -> None:
-    """Of eight cells, where random starts find the optimum with certainty or nearly."""
-    random = FreeKnots(start="random", starts=12, moves=0).spline(PAPER_TARGET, unit, 8)
-    ours = FreeKnots().spline(PAPER_TARGET, unit, 8)
-    assert 0.95 < random.rmse / ours.rmse < 1.05
-
-
-@pytest.mark.parametrize("unit", UNITS)
-def test_the_best_of_all_starts_is_kept(unit: str) -> None:
-    spline = FreeKnots().spline(PAPER_TARGET, unit, 6)
-    alone = FreeKnots(starts=1, moves=0).spline(PAPER_TARGET, unit, 6)
-    assert spline.rmse <= alone.rmse * (1 + 1e-12)
-    assert spline.iterations > alone.iterations
 
 
 def test_the_knot_that_is_least_useful_moves_into_the_worst_cell() -> None:

@@ -35,11 +35,8 @@ RECORDS = list(dict.fromkeys([*UNITS.values(), QUARTIC, *GATED]))
 
 def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorator:
     """Those of the records of which something holds."""
-    return pytest.mark.parametrize(
-        "unit",
-        [unit for unit in RECORDS if true(unit)],
-        ids=lambda unit: f"{unit.name}-{unit.activation}",
-    )
+    found = {f"{unit.name}-{unit.activation}": unit for unit in RECORDS if true(unit)}
+    return pytest.mark.parametrize("unit", found.values(), ids=found)
 
 
 every_record = records()
