@@ -1,4 +1,4 @@
-"""The best weights for frozen gates, against plain least squares on the same quadrature."""
+"""The best weights for frozen gates: splines on equal cells, forward passes, exact cases."""
 
 import math
 from itertools import pairwise
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
+from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.training.frozen_gates import fit_frozen, quadrature
 from xsquared.training.variable_projection import to_network
 from xsquared.units import find_unit, predict
@@ -33,6 +34,15 @@ def test_quadrature_is_exact_for_polynomials_between_the_knots(inner: list, degr
         inside = (x > a) & (x < b)
         exact = (b ** (degree + 1) - a ** (degree + 1)) / (degree + 1) / 3
         assert math.isclose(weights[inside] @ y[inside], exact, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 11])
+@pytest.mark.parametrize("unit", ["mlp", "glu"])
+def test_the_minimum_is_that_of_splines_on_equal_cells(unit: str, n: int) -> None:
+    fit = fit_frozen(PAPER_TARGET, unit, n, 1)
+    splines = least_squares_spline_rmse(PAPER_TARGET, find_unit(unit).order, n - 1, 0)
+    assert fit.rmse == pytest.approx(splines, rel=1e-8)
+    assert (fit.iterations, fit.status) == (0, "converged")
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
