@@ -1,7 +1,6 @@
 """Every link of both papers' equations, proved by sympy: the marks in the book come from here."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import sympy as sp
@@ -27,13 +26,6 @@ def test_every_link(key: str, record_property: Callable[[str, object], None]) ->
         holds = equation.holds_as_printed()
         record_property("as_printed", holds)
         assert holds == (key not in IN_ERRATA)
-
-
-@pytest.mark.parametrize("key", KEYS)
-def test_a_broken_link_is_caught(key: str) -> None:
-    """Each first link with a perturbed right side must fail: the proofs can tell."""
-    step = PAPER_OF[key].derive(key).steps[0]
-    assert not replace(step, right=step.right + sp.Symbol("q")).holds()
 
 
 @pytest.mark.parametrize("key", KEYS)
