@@ -35,8 +35,6 @@ PIXELS = {
     "fig-neurons": "filled contours of many levels",
     "fig-dimensions": "clouds of a thousand points, with ticks on eight logarithmic axes",
     "fig-planar-fits": "colour maps on grids of thousands of points",
-    "fig-one-axis": "twelve panels on logarithmic axes, with up to nine kinds of markers each",
-    "fig-predicted": "clouds of thousands of points",
     "fig-convergence": "the README's, and previews of links show no SVG",
 }
 

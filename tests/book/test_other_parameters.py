@@ -40,17 +40,16 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "10_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "degree": 6, "radii": [2.0],
-        "limit_bytes": 2**20, "draws": 500, "random_dimension": 3, "feature_counts": [32, 64],
-        "seeds": 2,
+        "draws": 500, "random_dimension": 3, "feature_counts": [32, 64], "seeds": 2,
     },
     "11_learned_features": {
         "seeds": 2, "epochs": [3, 10, 30], "test_pairs": 50, "large_seeds": 2, "large_steps": 400,
-        "large_test_pairs": 20, "map_pairs": 20,
+        "large_test_pairs": 20,
     },
     "12_order_and_constants": {
         "factor_counts": [0, 2], "order_widths": [16, 24], "constant_cells": 32,
         "local_widths": [5, 11], "law_widths": [10, 20, 40], "most_pieces": 6,
-        "rough_widths": [4, 6], "smooth_widths": [4, 8], "smooth_seeds": 1,
+        "rough_widths": [4, 6], "smooth_widths": [4, 8],
     },
 }  # fmt: skip
 
