@@ -31,7 +31,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.processes import ENVIRONMENT
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import declared
 from xsquared_book.pictures import picture_of, same_figure
 from xsquared_book.project import BookError, Project, busy, read_source, records
 
@@ -98,8 +98,8 @@ def execute(
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    defaults = {source: parameter_defaults(source) for source in sources}
-    known = {name for own in defaults.values() for name in own}
+    has = {source: declared(source) for source in sources}
+    known = {name for own in has.values() for name in own}
     if unknown := [name for name in given if name not in known]:
         has = ", ".join(sorted(known)) or "none"
         raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
