@@ -98,14 +98,14 @@ def execute(
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    has = {source: declared(source) for source in sources}
-    known = {name for own in has.values() for name in own}
+    parameters_of = {source: declared(source) for source in sources}
+    known = {name for own in parameters_of.values() for name in own}
     if unknown := [name for name in given if name not in known]:
         has = ", ".join(sorted(known)) or "none"
         raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
     chosen = {
-        source: {n: fitting_value(n, given[n], default) for n, default in own.items() if n in given}
-        for source, own in defaults.items()
+        source: {name: own[name].fitting(given[name]) for name in own if name in given}
+        for source, own in parameters_of.items()
     }
     if given:
         sources = [source for source in sources if chosen[source]]

@@ -2,8 +2,7 @@
 
 nbval compares printed output strictly and of a figure only that it is there, as its lines may
 differ by rounding. What was plotted is in the output's metadata, and is compared but for rounding.
-A figure of runs that rounding leads elsewhere on another processor has the tag `differs-by-processor` and is left
-out.
+Left out are figures tagged `differs-by-processor`: of runs that rounding leads elsewhere.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +13,8 @@ from xsquared_book.cli import main
 from xsquared_book.project import Project
 from xsquared_studies.speedrun import speedrun
 
-Said, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 
 
 def test_module_and_console_script_agree() -> None:
@@ -23,25 +23,6 @@ def test_module_and_console_script_agree() -> None:
     first, second = (subprocess.check_output(command, text=True) for command in commands)
     assert first == second
     assert first.startswith("xsquared ")
-
-
-def test_outside_a_checkout_is_an_error(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["book"]) == 1
-    assert "is not inside a checkout" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_parameters_stay_under_build(
-    small_project: Project, monkeypatch: Patch, capsys: Said
-) -> None:
-    monkeypatch.chdir(small_project.root)
-    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
-    output = small_project.runs / "01_good.ipynb"
-    assert str(output) in capsys.readouterr().out
-    assert "squared 49" in output.read_text()
-    assert list(small_project.chapters.iterdir()) == []
-    nbformat.validate(nbformat.read(output, as_version=4))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """A trial's row is what fit() returns, on whatever a trial names."""
 
-from __future__ import annotations
-
 import errno
 import math
 import os

@@ -1,7 +1,5 @@
 """The sum of a function's sources: what it follows, and that a change shows."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess
