@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import re
 import shlex
 from pathlib import Path
@@ -14,7 +15,7 @@ from xsquared_book.api_pages import rooms
 from xsquared_book.cli import book, typed_value
 from xsquared_book.papers import gated_units, gelu_linearization, ours_splines
 from xsquared_book.papers.ledger import ledger
-from xsquared_book.parameters import fitting_value, parameter_defaults, parameter_value
+from xsquared_book.parameters import declared, parameter_value
 from xsquared_book.pictures import MOST_BYTES, PNG, SVG, picture_of, plotted_in
 from xsquared_book.project import BookError, Project, read_source
 from xsquared_book.readme import current_figure, table_in
@@ -67,17 +68,25 @@ def exercises(source: Path) -> list[str]:
 
 def unusable_exercises(source: Path) -> list[str]:
     """Exercises without a parameter, and those that a reader cannot run or that change nothing."""
-    defaults, found = parameter_defaults(source), []
+    has, found = declared(source), []
     for item in exercises(source):
         commands = shlex.split(" ".join(re.findall(r"`(-p [^`]+)`", item)))
         given = dict(book.make_context("book", commands).params["parameters"])
         try:
-            values = {n: fitting_value(n, typed_value(v), defaults[n]) for n, v in given.items()}
+            values = {n: has[n].fitting(typed_value(v)) for n, v in given.items()}
         except (KeyError, BookError):
             values = {}
-        if not values or any(parameter_value(defaults[n]) == v for n, v in values.items()):
+        if not values or any(parameter_value(has[n].default) == v for n, v in values.items()):
             found.append(item)
     return found
+
+
+@pytest.mark.parametrize("source", PROJECT.sources(), ids=lambda source: source.stem)
+def test_every_number_that_readers_set_has_bounds_that_its_default_meets(source: Path) -> None:
+    for name, parameter in declared(source).items():
+        default = parameter_value(parameter.default)
+        assert parameter.fitting(default) == default
+        assert "expression" in name or -math.inf < parameter.low < parameter.high < math.inf
 
 
 def test_chapters_are_executed_from_their_present_sources_and_none_is_left_over() -> None:

@@ -143,6 +143,10 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(tmp_path: Path, caps
         ("--out missing/rows.parquet", "cannot write missing/rows.parquet: No such file"),
         ("--out rows.sqlite", "expected a name ending in one of .csv, .parquet"),
         ("--out /dev/null", "cannot write /dev/null"),
+        # Wrong for every trial: said before any.
+        ("--points 1", "n_points: expected an integer from 2"),
+        ("--activation gelu", "free_knots fits relu gates with up to two factors, got unit 'mlp'"),
+        ("--target x*y --solver free_knots", "the integral of a target of one variable"),
     ],
 )
 def test_bad_values_one_line(
@@ -154,6 +158,27 @@ def test_bad_values_one_line(
     assert expected in error
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "expected"),
+    [
+        ("mine.csv", "nope", "mine.csv: expected a column 'nope', got ['a', 'b']"),
+        ("mine.txt", "b", "expected a file .csv or .parquet, got mine.txt"),
+        ("endless.csv", "b", "endless.csv: it is no file"),
+    ],
+)
+def test_a_table_that_no_trial_can_read_starts_none(
+    name: str, y: str, expected: str, tmp_path: Path, capsys: Said
+) -> None:
+    data, out = tmp_path / name, tmp_path / "rows.csv"
+    if name == "endless.csv":
+        data.symlink_to("/dev/zero")
+    else:
+        data.write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(60)))
+    assert main(sweep("--data", str(data), "--y", y, "--out", str(out))) == 1
+    assert expected in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
 
 
 @pytest.mark.parametrize("command", [["sweep", "--widths", "2"], ["speedrun"]])

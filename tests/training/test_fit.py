@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.data import unscaled
-from xsquared.data.dataset import Dataset, Points, from_target, sampled
+from xsquared.data.dataset import Dataset, Points, from_arrays, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
@@ -253,6 +253,23 @@ def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share: float |
     kept = share is None or share >= 0.99
     assert made.status is STATUSES["converged" if kept else "inexact"]
     assert made.train_rmse == math.sqrt(np.mean(PLANE.train.y**2))
+
+
+def test_weights_that_float64_does_not_carry_are_inexact() -> None:
+    x = np.linspace(-1, 1, 40)
+    close = np.concatenate([x, [0.3, 0.3 + 1e-11]])[:, None]
+    values = np.concatenate([np.sin(3 * x), [-1000.0, 1000.0]])
+    for weight, word in ((1.0, "converged"), (6e15, "inexact")):
+
+        def do(data: Dataset, unit: Unit, n_hidden: int, size: float = weight) -> Trained:
+            network = of_zeros(data, unit, n_hidden)
+            with torch.no_grad():  # two neurons that cancel
+                network.G += 1.0
+                network.D += torch.tensor([[size, -size]])
+            return Trained(network, "converged", 1)
+
+        made = fit(from_arrays(close, values, split="paper"), "mlp", 2, solver=Fake(do))
+        assert made.status.word == word
 
 
 def test_rounding_keeps_a_promise_and_the_infinite_is_a_divergence() -> None:
