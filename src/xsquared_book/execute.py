@@ -240,16 +240,15 @@ def _execute_one(
     if not failure:
         tidy(notebook)
         if not parameters:
-            keep_outputs(notebook, kernel_folder / output.name)
+            keep_figures(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
 
 
-def keep_outputs(notebook: nbformat.NotebookNode, committed: Path) -> None:
-    """Leave in place what the committed chapter shows and what does not come out the same twice.
+def keep_figures(notebook: nbformat.NotebookNode, committed: Path) -> None:
+    """Leave the committed chapter's figures in place that differ by rounding only.
 
-    Figures stay that differ by rounding only, which is another on each processor. Of cells tagged
-    ``measures-time`` wall times stay as long as all code up to and including the cell is the same.
+    Rounding is another on each processor.
     """
     if not committed.is_file():
         return
@@ -264,11 +263,6 @@ def keep_outputs(notebook: nbformat.NotebookNode, committed: Path) -> None:
     for cell in now:
         kept = figures.get(cell.metadata.get("mystnb", {}).get("figure", {}).get("name"), {})
         cell.outputs = [kept if same_figure(kept, output) else output for output in cell.outputs]
-    for old, new in zip(before, now, strict=False):
-        if old.source != new.source:
-            return
-        if "measures-time" in new.metadata.get("tags", []) and old.outputs:
-            new.outputs = old.outputs
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

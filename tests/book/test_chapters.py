@@ -157,8 +157,6 @@ def test_skipped_outputs_are_few_and_give_a_reason(name: str) -> None:
     skipped = [source for given, source in tags if "nbval-ignore-output" in given]
     assert len(skipped) <= 2
     assert all(source.startswith("# Volatile:") for source in skipped), "its first line says why"
-    timed = [source for given, source in tags if "measures-time" in given]
-    assert set(timed) <= set(skipped), "wall times are not compared"
 
 
 #: A line's magic, an import, a run's wall time or a call that reads a clock.
@@ -168,12 +166,11 @@ CLOCK = re.compile(
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
-def test_only_cells_that_say_so_read_a_clock(source: Path) -> None:
-    """What a clock says is no result; the tag keeps it from changing with every execution."""
+def test_no_cell_reads_a_clock(source: Path) -> None:
+    """What a clock says is no result; benchmarks/ measures times."""
     cells = [cell for cell in read_source(source).cells if cell.cell_type == "code"]
     assert cells
-    untagged = [c for c in cells if "measures-time" not in c.metadata.get("tags", [])]
-    assert [found for cell in untagged if (found := CLOCK.findall(cell.source))] == []
+    assert [found for cell in cells if (found := CLOCK.findall(cell.source))] == []
 
 
 def test_chapters_settle_every_claim_and_the_readme_shows_it() -> None:
