@@ -19,9 +19,7 @@ that on held-out points as well.
 
 Parts, families and the two statistics were fixed before the first run. The cases were cut while it
 ran, for want of time: every fifth target became every tenth, growth and Newton's method got fewer.
-That a 90th percentile counts from a tenth on was added before a row was read. The rows are those of
-free knots and variable projection; growth and Newton's method have not been run: name them among
-:data:`MEASURED` to do so.
+That a 90th percentile counts from a tenth on was added before a row was read.
 
 A trial names its part in its settings. A part whose name of a value has a dot is a constant of a
 module of :mod:`xsquared.training`; it is replaced while the trial runs.
@@ -66,8 +64,6 @@ _CASES = {
     "newton": ((3, 8), 0),
     "growth": ((8,), 1),
 }
-#: Solvers whose trials belong to the study.
-MEASURED = ("free_knots", "varpro")
 _PROBLEMS = ("sine", "friedman1", "friedman2", "friedman3")
 
 
@@ -170,8 +166,7 @@ def ablation_trials(targets: tuple[tuple[str, tuple[float, float]], ...]) -> tup
     """
     new = tuple((text, (-1.0, 1.0)) for text in NEW_TARGETS)
     cases: dict[str, list[Trial]] = {}
-    for solver in MEASURED:
-        widths, seeds = _CASES[solver]
+    for solver, (widths, seeds) in _CASES.items():
         cases[solver] = [
             Trial(
                 unit,
@@ -194,8 +189,7 @@ def ablation_trials(targets: tuple[tuple[str, tuple[float, float]], ...]) -> tup
         ]
     settings: dict[str, list[tuple[tuple[str, str], ...]]] = {solver: [()] for solver in cases}
     for solver, name, change in PARTS:
-        if solver in settings:
-            settings[solver].append((("change", change), ("part", name)))
+        settings[solver].append((("change", change), ("part", name)))
     return tuple(
         replace(trial, settings=named)
         for solver, known in cases.items()
