@@ -31,7 +31,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.processes import ENVIRONMENT
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import declared
 from xsquared_book.pictures import picture_of, same_figure
 from xsquared_book.project import BookError, Project, busy, read_source, records
 
@@ -98,14 +98,14 @@ def execute(
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    defaults = {source: parameter_defaults(source) for source in sources}
-    known = {name for own in defaults.values() for name in own}
+    parameters_of = {source: declared(source) for source in sources}
+    known = {name for own in parameters_of.values() for name in own}
     if unknown := [name for name in given if name not in known]:
         has = ", ".join(sorted(known)) or "none"
         raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
     chosen = {
-        source: {n: fitting_value(n, given[n], default) for n, default in own.items() if n in given}
-        for source, own in defaults.items()
+        source: {name: own[name].fitting(given[name]) for name in own if name in given}
+        for source, own in parameters_of.items()
     }
     if given:
         sources = [source for source in sources if chosen[source]]

@@ -41,6 +41,13 @@ CONSTRUCTION_LOOK: dict[str, dict[str, Any]] = {
     "midpoint_curvature_glu": {"color": "#8a5cb8", "marker": "D"},
     "hermite_gqu": LOOK["gqu"],
 }
+#: Their names, in figures and tables.
+CONSTRUCTION_NAMES = {
+    "interpolating_mlp": "interpolating MLP",
+    "left_curvature_glu": "GLU, left curvature",
+    "midpoint_curvature_glu": "GLU, midpoint curvature",
+    "hermite_gqu": "Hermite GQU",
+}
 
 
 def use_style() -> None:

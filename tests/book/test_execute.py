@@ -7,8 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tests.small_project import execute_drawing, notebook_text
+from tests.waiting import ended, wait_until
 from xsquared_book.execute import execute, keep_outputs, select, tidy
 from xsquared_book.pictures import SVG, plotted_in
 from xsquared_book.project import BookError, Project, find_project
@@ -162,20 +161,6 @@ def test_a_kernel_that_does_not_start_is_started_once_more(
     assert (before / "starts").read_text() == "xx"
 
 
-def gone(pid: int) -> bool:
-    try:
-        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.1)
-    return condition()
-
-
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process table to look into")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.slow
@@ -192,12 +177,12 @@ def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: 
     book = subprocess.Popen(
         [sys.executable, "book.py"], cwd=small_project.root, env=environment, stderr=subprocess.PIPE
     )
-    assert eventually(lambda: said.is_file() and said.read_text() != "")
+    wait_until(lambda: said.is_file() and said.read_text() != "", "the kernel runs")
     kernel = int(said.read_text())
-    assert not gone(kernel)
+    assert not ended(kernel)
     book.send_signal(number)
     book.communicate(timeout=60)
-    assert eventually(lambda: gone(kernel))
+    wait_until(lambda: ended(kernel), "the kernel has ended", 60)
 
 
 def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None:
@@ -207,7 +192,6 @@ def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None
         [sys.executable, "-c", code, small_project.root],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
     with pytest.raises(BookError, match="another run is at work in"):
         execute(small_project, jobs=1)

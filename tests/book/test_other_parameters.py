@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell
 from tests.small_project import commit, git
 from xsquared_book.compare import compare
 from xsquared_book.execute import KERNEL_ENVIRONMENT, execute
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import declared
 from xsquared_book.project import Project, find_project, read_source
 
 #: The points of a picture; optimisers that run their thousands of steps whatever is set; widths and
@@ -40,17 +40,16 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "10_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "degree": 6, "radii": [2.0],
-        "limit_bytes": 2**20, "draws": 500, "random_dimension": 3, "feature_counts": [32, 64],
-        "seeds": 2,
+        "draws": 500, "random_dimension": 3, "feature_counts": [32, 64], "seeds": 2,
     },
     "11_learned_features": {
         "seeds": 2, "epochs": [3, 10, 30], "test_pairs": 50, "large_seeds": 2, "large_steps": 400,
-        "large_test_pairs": 20, "map_pairs": 20,
+        "large_test_pairs": 20,
     },
     "12_order_and_constants": {
         "factor_counts": [0, 2], "order_widths": [16, 24], "constant_cells": 32,
         "local_widths": [5, 11], "law_widths": [10, 20, 40], "most_pieces": 6,
-        "rough_widths": [4, 6], "smooth_widths": [4, 8], "smooth_seeds": 1,
+        "rough_widths": [4, 6], "smooth_widths": [4, 8],
     },
 }  # fmt: skip
 
@@ -81,8 +80,8 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
 
 def run_in(kernel: KernelManager, source: Path, parameters: dict[str, Any]) -> None:
     """Run all cells with other parameters; a cell that raises is an error."""
-    defaults, notebook = parameter_defaults(source), read_source(source)
-    given = [(name, fitting_value(name, new, defaults[name])) for name, new in parameters.items()]
+    has, notebook = declared(source), read_source(source)
+    given = [(name, has[name].fitting(new)) for name, new in parameters.items()]
     tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
     (place,) = (i for i, own in enumerate(tags) if "parameters" in own)
     notebook.cells.insert(place + 1, new_code_cell("\n".join(f"{n} = {v!r}" for n, v in given)))

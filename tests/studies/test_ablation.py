@@ -1,7 +1,5 @@
 """Every part of the study names something that is there; errors are compared case by case."""
 
-from __future__ import annotations
-
 import importlib
 import json
 
@@ -18,7 +16,7 @@ def test_every_part_is_there_and_changed(part: Part) -> None:
     for name, value in part.values.items():
         module, _, constant = name.rpartition(".")
         place = importlib.import_module(f"xsquared.training.{module}") if module else None
-        before = getattr(place or SOLVERS[part.solver](), constant)  # type: ignore[call-arg]
+        before = getattr(place or SOLVERS[part.solver](), constant)
         assert value != before
         assert type(value) is type(before)
 

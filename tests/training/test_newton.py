@@ -1,8 +1,7 @@
 """Newton's method: exact derivatives, descent, and minima known from linear least squares."""
 
-from __future__ import annotations
-
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xsquared.data.dataset import sampled
-from xsquared.functions import PAPER_TARGET
 from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
 from xsquared.training.newton import Newton, gradient_and_hessian, layers, newton, newton_direction
@@ -24,9 +21,9 @@ Y = torch.sin(3 * X[:, 0])
 
 
 def sweeps(
-    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int, **settings
+    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int, **more: Any
 ) -> Trained:
-    return newton(network, X, y, [stage], Newton(max_iterations=limit, **settings))
+    return newton(network, X, y, [stage], Newton(max_iterations=limit, **more))
 
 
 def losses(run: Trained) -> np.ndarray:
@@ -190,16 +187,6 @@ def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch)
     run = sweeps(network, Y, layers(network, True), 5)
     assert run.status == "stalled"
     assert losses(run)[0] == losses(run)[1]
-
-
-def test_the_solver_trains_its_stages() -> None:
-    """The readout and factors, then the gates as well, then all parameters at once if asked for."""
-    data = sampled(PAPER_TARGET, 50)
-    for gates, joint, stages in (
-        ("frozen", True, 1), ("trained", False, 2), ("trained", True, 3)
-    ):  # fmt: skip
-        run = Newton(max_iterations=1, joint=joint).train(data, UNITS["glu"], 3, gates, 0)
-        assert (run.status, run.iterations) == ("iterations", stages)
 
 
 def test_a_perfect_fit_is_converged() -> None:

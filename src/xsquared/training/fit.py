@@ -43,7 +43,7 @@ from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
-from xsquared.units import Unit, find_unit
+from xsquared.units import GatedNetwork, Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -53,8 +53,9 @@ SOLVERS: dict[str, type[Solver]] = {
 #: Errors that end a run and are no mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
 _FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
-#: A network is inexact if its forward pass has an error above the one that the solver promised, by
-#: more than this share of it plus this share of the largest value.
+#: A network is inexact if its forward pass has an error above the one that the solver promised, or
+#: rounding in it moves values, by more than this share of the error plus this share of the largest
+#: value.
 _MISSED, _ROUNDING = 0.01, 1e-9
 
 
@@ -206,12 +207,13 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
     train = rmse(closest, data.train.x, data.train.y)
     test = data.error(trained.network, data.test)
     word = trained.status
+    slack = _ROUNDING * float(np.abs(data.train.y).max())
     if not np.isfinite(train):
         word = "diverged"
-    elif trained.promised is not None:
-        slack = _ROUNDING * float(np.abs(data.train.y).max())
-        if not train <= (1 + _MISSED) * trained.promised + slack:
-            word = "inexact"
+    elif (
+        trained.promised is not None and not train <= (1 + _MISSED) * trained.promised + slack
+    ) or _rounding(closest, data.train.x) > _MISSED * train + slack:
+        word = "inexact"
     loss = mean_square(closest, torch.tensor(data.train.x), torch.tensor(data.train.y))
     gradients = torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True)
     squares = [torch.sum(g**2) for g in gradients if g is not None]
@@ -228,3 +230,10 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         history=trained.history,
         gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
     )
+
+
+def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
+    """What rounding may do to values, RMS: the unit roundoff times a pass of absolute values."""
+    magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
+    values = torch.func.functional_call(network, magnitudes, torch.tensor(x).abs())
+    return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
