@@ -72,7 +72,7 @@ def test_converged_means_that_twice_the_budget_changes_little() -> None:
     made = fit(data, "glu", 6, solver=solver, seed=6)
     assert made.status.word == "converged"
     longer = fit(data, "glu", 6, solver=replace(solver, max_iterations=240), seed=6)
-    assert longer.train_rmse > (1 - solver.moved) * made.train_rmse
+    assert longer.train_rmse > 0.98 * made.train_rmse
     short = fit(
         data, "glu", 6, solver=replace(solver, exchanges=0, iterations=1, max_iterations=2), seed=6
     )
