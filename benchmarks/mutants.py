@@ -30,7 +30,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -67,12 +67,12 @@ class Mutant(NamedTuple):
     source: str
 
 
-def swapped(operator: ast.AST) -> list[ast.AST]:
+def swapped(operator: ast.AST) -> list[Any]:
     """What may stand in an operator's place."""
     return [getattr(ast, name)() for name in SWAPS.get(type(operator).__name__, ())]
 
 
-def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
+def offers(node: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.AST | str]]:
     """Pairs (old, new) of what this very node offers; text stands for a statement."""
     match node:
         case ast.Compare(left, ops, others):
@@ -92,9 +92,9 @@ def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
             if isinstance(value, int):
                 yield node, ast.Constant(value - 1)
         case ast.Slice(lower, upper):
-            for bound, op in ((lower, ast.Add()), (upper, ast.Sub())):
+            for bound, sign in ((lower, ast.Add()), (upper, ast.Sub())):
                 if bound is not None and not isinstance(bound, ast.Constant | ast.UnaryOp):
-                    yield bound, ast.BinOp(bound, op, ast.Constant(1))
+                    yield bound, ast.BinOp(bound, sign, ast.Constant(1))
         case ast.Call(func, [first, second, *rest], keywords):
             named = ast.unparse(func).split(".")[-1] in SYMMETRIC
             starred = isinstance(first, ast.Starred) or isinstance(second, ast.Starred)
@@ -118,7 +118,9 @@ def offers(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | str]]:
             yield test, ast.UnaryOp(ast.Not(), test)
 
 
-def changes(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.AST, ast.AST | str]]:
+def changes(
+    node: ast.AST, function: str = ""
+) -> Iterator[tuple[str, ast.expr | ast.stmt, ast.AST | str]]:
     """Every change below a node, with the function it is in."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         function = f"{function}.{node.name}".lstrip(".")
@@ -135,7 +137,7 @@ def changes(node: ast.AST, function: str = "") -> Iterator[tuple[str, ast.AST, a
 def mutants(module: str, source: str) -> list[Mutant]:
     """All of a module's mutants."""
     lines = [line.encode() for line in source.splitlines(keepends=True)]
-    found = {}
+    found = dict[tuple[str, ...], Mutant]()
     for function, old, new in changes(ast.parse(source)):
         text = new if isinstance(new, str) else ast.unparse(new)
         if isinstance(new, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp) or text[0] == "-":
@@ -144,8 +146,8 @@ def mutants(module: str, source: str) -> list[Mutant]:
         head, tail = lines[start][: old.col_offset], lines[end - 1][old.end_col_offset :]
         after = head + text.encode() + tail
         mutated = b"".join([*lines[:start], after, *lines[end:]]).decode()
-        both = (" ".join(t.decode().split()) for t in (b"".join(lines[start:end]), after))
-        made = Mutant(module, function, *both, mutated)
+        line, mutant = (" ".join(t.decode().split()) for t in (b"".join(lines[start:end]), after))
+        made = Mutant(module, function, line, mutant, mutated)
         found.setdefault(made[:4], made)
     return list(found.values())
 

@@ -1,7 +1,5 @@
 """What every test shares; what the proving tests found, written for the book."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rendered site in a real browser: fixtures for the tests that read it there."""
 
-from __future__ import annotations
-
 import functools
 import gzip
 import shutil

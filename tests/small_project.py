@@ -1,7 +1,5 @@
 """A small project of its own for the tests of the book's machinery."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

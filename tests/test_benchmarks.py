@@ -1,7 +1,5 @@
 """What is run by hand still starts: its imports and arguments are those of the package."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -69,19 +67,20 @@ ENTRY = """
 module = "toy/people"
 function = "old_enough"
 line = "return age >= 18"
-mutants = ["return {}"]
+mutants = ["return (age > 18)"]
 reason = "an example"
 """
 
 
 @pytest.mark.slow
 def test_mutants_of_a_toy(tmp_path: Path) -> None:
-    """Two boundaries that its test does not look at survive, three changes do not."""
+    """Two boundaries that its test does not look at survive, one of them as is known."""
     for name, content in {
         "pyproject.toml": "[tool.pytest.ini_options]\nmarkers = ['slow', 'network', 'browser']\n",
         "src/toy/__init__.py": "",
         "src/toy/people.py": OLD_ENOUGH,
         "tests/test_people.py": TESTED,
+        str(EQUIVALENT): ENTRY,
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content, encoding="utf-8")
@@ -89,22 +88,10 @@ def test_mutants_of_a_toy(tmp_path: Path) -> None:
     # Each mutant is a run of pytest, which else loads plugins that the toy does not need.
     plugins = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": "-p xdist.plugin"}
     environment = os.environ | plugins
-
-    def run() -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, str(ROOT / "benchmarks/mutants.py"), "toy/people"]
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-
-    done = run()
-    assert "- return age >= 18\n  + return (age > 18)\n" in done.stdout, done.stderr
-    assert "- return age >= 18\n  + return age >= 19\n" in done.stdout
-    assert done.stdout.count("  + ") == 2
-    assert done.stdout.splitlines()[-1].split() == ["drawn", "3", "2", "5", "60.0"]
-    (tmp_path / EQUIVALENT).parent.mkdir()
-    (tmp_path / EQUIVALENT).write_text(ENTRY.format("(age > 18)"), encoding="utf-8")
-    listed = run()
-    assert listed.stdout.count("  + ") == 1, listed.stderr
-    assert listed.stdout.splitlines()[-1].split() == ["drawn", "1", "3", "1", "5", "80.0"]
-    (tmp_path / EQUIVALENT).write_text(ENTRY.format("age > 99"), encoding="utf-8")
-    assert "no such mutant" in run().stderr
+    command = [sys.executable, str(ROOT / "benchmarks/mutants.py"), "toy/people"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "- return age >= 18\n  + return age >= 19\n" in done.stdout, done.stderr
+    assert done.stdout.count("  + ") == 1
+    assert done.stdout.splitlines()[-1].split() == ["drawn", "1", "3", "1", "5", "80.0"]

@@ -1,9 +1,8 @@
 """Checks: what passes, in which type, and the one line for what does not."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +28,8 @@ from xsquared.checks import (
 
 def test_a_known_name_passes_and_another_is_refused() -> None:
     assert check_choice("unit", "glu", {"mlp": 1, "glu": 2}) == "glu"
-    for value in ("gqu", "", None, 1, ["glu"], {}, math.nan):
+    values: tuple[Any, ...] = ("gqu", "", None, 1, ["glu"], {}, math.nan)
+    for value in values:
         with pytest.raises(ValueError, match=r"^unknown unit .+; known are mlp, glu$"):
             check_choice("unit", value, ("mlp", "glu"))
 

@@ -1,7 +1,5 @@
 """What a unit is, its record says: no other code asks for its name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,7 +44,7 @@ def dispatches(source: str) -> Iterator[int]:
     """Lines that compare with a unit's name, match it, or look something up under it."""
     for node in ast.walk(ast.parse(source)):
         if any(named(getattr(node, field)) for field in ASKING.get(type(node), ())):
-            yield node.lineno
+            yield vars(node)["lineno"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())

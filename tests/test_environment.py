@@ -1,7 +1,5 @@
 """environment.yml, requirements.lock and pyproject.toml describe one environment."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

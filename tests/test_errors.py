@@ -1,7 +1,5 @@
 """Errors of forward passes against other quadratures, and where they are confined or infinite."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

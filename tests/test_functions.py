@@ -1,7 +1,5 @@
 """Targets: parsing, values, derivatives, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath
@@ -10,6 +8,7 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 from xsquared.functions import FUNCTIONS, PAPER_TARGET, parse, target
 
@@ -72,9 +71,8 @@ def test_decimals_are_exact() -> None:
 
 def test_paper_target_has_its_values_and_norms() -> None:
     np.testing.assert_allclose(PAPER_TARGET(np.array([-1.0, 0.0, 0.5, 1.0])), [0.5, 0.5, 1, 0.5])
-    x = sp.Symbol("x", real=True)
-    exact = sp.sqrt(sp.Integral(PAPER_TARGET.derivative(2) ** 2, (x, -1, 1))).evalf(10)
-    assert math.isclose(PAPER_TARGET.l2_norm(2), float(exact), rel_tol=1e-8)
+    square, _ = quad(sp.lambdify(PAPER_TARGET.variables, PAPER_TARGET.derivative(2) ** 2), -1, 1)
+    assert math.isclose(PAPER_TARGET.l2_norm(2), math.sqrt(square), rel_tol=1e-8)
 
 
 @pytest.mark.parametrize(("text", "order", "exact"), [("x**2", 1, 8 / 3), ("x", 2, 0.0)])
@@ -157,7 +155,7 @@ def test_constants_beyond_real_float64_are_refused(text: str | sp.Expr) -> None:
     ],
 )
 def test_large_and_delicate_constants_pass(text: str, value: float) -> None:
-    np.testing.assert_allclose(target(text, (0.1, 1))([0.5]), [value], rtol=1e-14)
+    np.testing.assert_allclose(target(text, (0.1, 1))(np.array([0.5])), value, rtol=1e-14)
 
 
 def test_values_that_are_not_real_are_refused() -> None:
@@ -168,8 +166,8 @@ def test_values_that_are_not_real_are_refused() -> None:
 def test_values_beyond_float64_are_an_error_and_no_warning() -> None:
     made = target("exp(x)")
     with pytest.raises(ValueError, match=r"the value of exp\(x\) is not finite at x=1000: inf"):
-        made([0.0, 1000.0])
-    np.testing.assert_array_equal(made.numpy()(np.float32([0])), [1.0])
+        made(np.array([0.0, 1000.0]))
+    np.testing.assert_array_equal(made.numpy()(np.zeros(1, np.float32)), [1.0])
 
 
 @pytest.mark.parametrize(
@@ -179,7 +177,7 @@ def test_values_beyond_float64_are_an_error_and_no_warning() -> None:
 def test_constants_are_as_precise_as_float64(text: str) -> None:
     with mpmath.workdps(700):
         exact = float(sp.lambdify([], parse(text).subs(parse("x"), 1), "mpmath")())
-    np.testing.assert_allclose(target(text)(1.0), exact, rtol=1e-15)
+    np.testing.assert_allclose(target(text)(np.array(1.0)), exact, rtol=1e-15)
 
 
 @pytest.mark.parametrize("text", ["1/(x - 0.123456)", "tan(2*x)", "1/(x - 0.123456)**2"])

@@ -1,7 +1,5 @@
 """Knots, hinges, cells and neurons' polynomials against the forward pass."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -11,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xsquared.geometry import (
+    Orientation,
     count_cells,
     hinge_segments,
     knots,
@@ -92,7 +91,7 @@ def test_cell_count_is_the_number_of_gate_patterns_seen(seed: int) -> None:
 
 def test_cells_of_known_lines() -> None:
     network = build("mlp", 2, 3)
-    weights = {"g": np.zeros(3), "D": np.ones((1, 3)), "d": [0.0]}
+    weights = {"g": np.zeros(3), "D": np.ones((1, 3)), "d": np.zeros(1)}
     set_parameters(network, G=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], **weights)
     assert count_cells(network, BOX) == 4
     set_parameters(network, G=[[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]], g=[0.0, 1.0, 0.0])
@@ -101,7 +100,7 @@ def test_cells_of_known_lines() -> None:
 
 @pytest.mark.parametrize("orientation", ["one-way", "alternating"])
 @pytest.mark.parametrize("n", [2, 3, 10])
-def test_gates_sit_on_equidistant_knots(n: int, orientation: str) -> None:
+def test_gates_sit_on_equidistant_knots(n: int, orientation: Orientation) -> None:
     G, g = spline_gates(n, (-1.0, 2.0), orientation)
     np.testing.assert_allclose(-g / G[:, 0], np.linspace(-1, 2, n), atol=1e-15)
     expected = np.ones(n) if orientation == "one-way" else (-1.0) ** np.arange(n)

@@ -1,7 +1,5 @@
 """The package installed, outside a checkout: README's Python, committed rows, every chapter."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Three packages and their rooms are layered: imports run one way, as the docstrings say."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,9 +1,7 @@
 """The shared loop on problems whose minimum and steps are known by hand."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,8 +57,11 @@ def test_the_damping_falls_after_every_step_that_lowers_the_loss() -> None:
     used = []
 
     def linearise(at: At) -> Callable[[float], At]:
-        step = newton_on_the_line(least=1.0)(at)
-        return lambda damping: used.append(damping) or step(damping)  # type: ignore[func-returns-value]
+        def attempt(damping: float) -> At:
+            used.append(damping)
+            return newton_on_the_line(least=1.0)(at)(damping)
+
+        return attempt
 
     damping = Damping(start=1.0, lowered=10.0, least=0.005, patience=99)
     found = list(descend(line(13.0, 1.0), linearise, 5, damping))
@@ -106,7 +107,7 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     tried = []
 
     def linearise(_: At) -> Callable[[float], At | None]:
-        return lambda damping: tried.append(damping)  # type: ignore[func-returns-value]
+        return lambda damping: tried.append(damping)
 
     start, damping = line(13.0), Damping(start=1.0, raised=10.0, most=500.0)
     assert list(descend(start, linearise, 0, damping)) == [(start, 0, "converged")]
@@ -134,7 +135,7 @@ def test_steps_that_hardly_lower_the_loss_end_the_descent() -> None:
     for patience, expected in ((1, 2), (2, 5), (3, 6)):
         left = iter(falls)
 
-        def linearise(at: At, left=left) -> Callable[[float], At]:
+        def linearise(at: At, left: Iterator[float] = left) -> Callable[[float], At]:
             lower = at.loss * (1 - next(left))
             return lambda _: At(at.x, np.array([lower**0.5]))
 

@@ -1,7 +1,5 @@
 """The environment that processes of numerics start with."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Rules on cells against exact integrals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

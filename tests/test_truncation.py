@@ -1,7 +1,5 @@
 """Truncation errors against independent computations."""
 
-from __future__ import annotations
-
 import pytest
 import sympy as sp
 
@@ -61,23 +59,6 @@ def test_hermite_piece_meets_the_slopes() -> None:
 def test_quadratic_piece_has_the_curvature_of_its_place(theta: sp.Expr) -> None:
     difference = sp.diff(quadratic_piece(theta), x, 2) - target_derivative(2, theta * h)
     assert sp.expand(difference) == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "degree"), [("interpolating_mlp", 1), ("left_curvature_glu", 2), ("hermite_gqu", 3)]
-)
-def test_polynomials_of_the_units_degree_have_no_error(name: str, degree: int) -> None:
-    higher = {f[k]: 0 for k in range(degree + 1, len(f))}
-    assert sp.expand(truncation_error(name).subs(higher)) == 0
-
-
-def test_error_of_a_known_function_agrees_with_quadrature() -> None:
-    """exp on [0, 1/50]: the whole error's root mean square is C h^2 to a per cent or two."""
-    width = sp.Rational(1, 50)
-    line = 1 + (sp.exp(width) - 1) / width * x
-    exact = sp.sqrt(sp.integrate(sp.expand((line - sp.exp(x)) ** 2), (x, 0, width)) / width)
-    ratio = sp.N(exact / (leading_constant("interpolating_mlp") * width**2), 15)
-    assert abs(ratio - 1) < 0.02
 
 
 def test_terms_split_an_expression_by_degree() -> None:

@@ -16,13 +16,14 @@ A unit or gate of one's own is registered, and is then known everywhere::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
 from xsquared.checks import check_choice, check_integer, check_size, quoted
@@ -406,7 +407,7 @@ def as_points(x: np.ndarray) -> Tensor:
     return points[:, None] if points.ndim == 1 else points
 
 
-def set_parameters(network: GatedNetwork, /, **values: np.ndarray | Sequence[float]) -> None:
+def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape.
 
     Raises:

@@ -6,8 +6,8 @@ runs the chapters; ``proofs`` runs the tests that prove the numbered equations; 
 what the chapters settled; ``render`` calls Jupyter Book, whose extension is ``sphinx_ext``.
 
 Modules import :mod:`xsquared`, :mod:`xsquared_studies` and, of this package, those named before:
-``tables`` → ``papers`` → ``pictures`` → ``plotting`` → ``project`` → ``parameters`` → ``search`` →
-``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` → ``page_tables`` →
-``how_made`` → ``page_html`` → ``metadata`` → ``downloads`` → ``explore`` → ``compare`` →
-``api_pages`` → ``sphinx_ext`` → ``render`` → ``pdf`` → ``cli``.
+``tables`` → ``papers`` → ``pictures`` → ``replay`` → ``plotting`` → ``project`` → ``parameters`` →
+``search`` → ``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` →
+``page_tables`` → ``how_made`` → ``page_html`` → ``metadata`` → ``downloads`` → ``explore`` →
+``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` → ``pdf`` → ``cli``.
 """

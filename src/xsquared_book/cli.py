@@ -256,7 +256,7 @@ def sweep(
     from xsquared.functions import target as read_target
     from xsquared.training import solver_from
     from xsquared_studies import export, run_sweep
-    from xsquared_studies.experiment import run_trial
+    from xsquared_studies.experiment import check, run_trial
     from xsquared_studies.trial import Trial
 
     if sum(map(bool, (target, problem, data))) > 1:
@@ -291,6 +291,7 @@ def sweep(
         for one in unit
         for seed in range(seeds)
     ]
+    check(trials)
     store = out.with_suffix(".sqlite")
     report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
     export(report.results, out)

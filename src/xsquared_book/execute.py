@@ -31,7 +31,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.processes import ENVIRONMENT
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import declared
 from xsquared_book.pictures import picture_of, same_figure
 from xsquared_book.project import BookError, Project, busy, read_source, records
 
@@ -98,14 +98,14 @@ def execute(
     jobs = usable_cores() if jobs is None else jobs
     if jobs < 1:
         raise BookError(f"jobs must be at least 1, got {jobs}")
-    defaults = {source: parameter_defaults(source) for source in sources}
-    known = {name for own in defaults.values() for name in own}
+    parameters_of = {source: declared(source) for source in sources}
+    known = {name for own in parameters_of.values() for name in own}
     if unknown := [name for name in given if name not in known]:
         has = ", ".join(sorted(known)) or "none"
         raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
     chosen = {
-        source: {n: fitting_value(n, given[n], default) for n, default in own.items() if n in given}
-        for source, own in defaults.items()
+        source: {name: own[name].fitting(given[name]) for name in own if name in given}
+        for source, own in parameters_of.items()
     }
     if given:
         sources = [source for source in sources if chosen[source]]
@@ -240,16 +240,15 @@ def _execute_one(
     if not failure:
         tidy(notebook)
         if not parameters:
-            keep_outputs(notebook, kernel_folder / output.name)
+            keep_figures(notebook, kernel_folder / output.name)
     nbformat.write(notebook, output)
     return Execution(source.stem, seconds, output, failure)
 
 
-def keep_outputs(notebook: nbformat.NotebookNode, committed: Path) -> None:
-    """Leave in place what the committed chapter shows and what does not come out the same twice.
+def keep_figures(notebook: nbformat.NotebookNode, committed: Path) -> None:
+    """Leave the committed chapter's figures in place that differ by rounding only.
 
-    Figures stay that differ by rounding only, which is another on each processor. Of cells tagged
-    ``measures-time`` wall times stay as long as all code up to and including the cell is the same.
+    Rounding is another on each processor.
     """
     if not committed.is_file():
         return
@@ -264,11 +263,6 @@ def keep_outputs(notebook: nbformat.NotebookNode, committed: Path) -> None:
     for cell in now:
         kept = figures.get(cell.metadata.get("mystnb", {}).get("figure", {}).get("name"), {})
         cell.outputs = [kept if same_figure(kept, output) else output for output in cell.outputs]
-    for old, new in zip(before, now, strict=False):
-        if old.source != new.source:
-            return
-        if "measures-time" in new.metadata.get("tags", []) and old.outputs:
-            new.outputs = old.outputs
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

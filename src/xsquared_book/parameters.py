@@ -1,14 +1,17 @@
 """What a chapter lets its readers set, and whether a value fits.
 
-A chapter's ``parameters`` cell assigns each parameter its default, and the default says what kind
-of value will do and how large. The cell is read as Python: papermill's own reader goes line by line
-and loses a parameter whose comment holds an equals sign.
+A chapter's ``parameters`` cell assigns each parameter its default, which says what kind of value
+will do. The comment behind it ends with the bounds of a number, or of each number of a list:
+``seeds = 20  # of data [2, 100]``. The cell is read as Python: papermill's own reader goes line by
+line and loses a parameter whose comment holds an equals sign.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +21,56 @@ from xsquared.checks import quoted
 from xsquared_book.project import BookError, read_source
 
 _KINDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "text"}
-#: A whole number is a size of something: it may be this many times its default, or a thousand.
-_LARGER, _LARGE = 20, 1000
-#: Entries of a range that is read.
-_LONGEST = 10**5
+#: Entries of a list.
+_LONGEST = 1000
+_BOUNDED = re.compile(r"^(\w+) = .*#.*\[(\S+), (\S+)\]$", re.MULTILINE)
 
 
-def parameter_defaults(source: Path) -> dict[str, str]:
-    """The parameters that a notebook declares and their defaults, as source text."""
-    return assignments(read_source(source), "parameters", source.name)
+@dataclass(frozen=True)
+class Parameter:
+    """What a reader may set: its name, its default as source text, and the bounds of its numbers.
+
+    The default is a literal or a list of a range.
+    """
+
+    name: str
+    default: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def fitting(self, value: Any) -> Any:
+        """A reader's value, as papermill can pass it on: tuples become lists.
+
+        An ``expression`` is no polynomial of degree 3 or less, as units contain those.
+        """
+        expected = parameter_value(self.default)
+        plain = _as_lists(value)
+        if not _fits(plain, expected):
+            wanted = _words(expected)
+        elif not all(self.low <= number <= self.high for number in _numbers(plain)):
+            wanted = f"{_words(expected)} from {self.low:g} to {self.high:g}"
+        elif self.name.endswith("expression") and not _fourth_derivative(plain):
+            wanted = "an expression in x that is no polynomial of degree 3 or less"
+        else:
+            return plain
+        raise BookError(
+            f"parameter {self.name}: expected {wanted}, such as {self.default}, got {quoted(value)}"
+        )
+
+
+def declared(source: Path) -> dict[str, Parameter]:
+    """The parameters that a notebook declares, by name."""
+    notebook = read_source(source)
+    text = "\n".join(cell.source for cell in _tagged(notebook, "parameters"))
+    bounds = {name: (float(low), float(high)) for name, low, high in _BOUNDED.findall(text)}
+    return {
+        name: Parameter(name, default, *bounds.get(name, ()))
+        for name, default in assignments(notebook, "parameters", source.name).items()
+    }
+
+
+def _tagged(notebook: nbformat.NotebookNode, tag: str) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if tag in cell.metadata.get("tags", [])]
 
 
 def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[str, str]:
@@ -38,9 +82,7 @@ def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[st
         name: of the file, for the error.
     """
     assigned = {}
-    for cell in notebook.cells:
-        if tag not in cell.metadata.get("tags", []):
-            continue
+    for cell in _tagged(notebook, tag):
         try:
             statements = ast.parse(cell.source).body
         except SyntaxError as error:
@@ -71,38 +113,31 @@ def parameter_value(text: str) -> Any:
         raise BookError(f"expected a literal or list(range(...)), got {quoted(text)}") from None
 
 
-def fitting_value(name: str, value: Any, default: str) -> Any:
-    """A reader's value for a parameter, as papermill can pass it on: tuples become lists.
-
-    The default is what the chapter assigns, a literal or a list of a range. Whole numbers are
-    sizes, but for a parameter named ``seed``.
-    """
-    expected = parameter_value(default)
-    plain = _as_lists(value)
-    most = max(_LARGE, *(_LARGER * size for size in _sizes(expected, expected)), 0)
-    if not _fits(plain, expected):
-        wanted = _words(expected)
-    elif name != "seed" and max(_sizes(plain, expected), default=0) > most:
-        wanted = f"whole numbers up to {most}"
-    else:
-        return plain
-    raise BookError(f"parameter {name}: expected {wanted}, such as {default}, got {quoted(value)}")
-
-
 def _as_lists(value: Any) -> Any:
     return [_as_lists(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def _sizes(value: Any, expected: Any) -> list[int]:
-    """Every whole number where one is expected, and the length of every list."""
+def _numbers(value: Any) -> list[float]:
+    """Every number in a value."""
     if isinstance(value, list):
-        return [len(value), *(size for entry in value for size in _sizes(entry, expected[0]))]
-    return [abs(value)] if type(expected) is int else []
+        return [number for entry in value for number in _numbers(entry)]
+    return [value] if type(value) in (int, float) else []
+
+
+def _fourth_derivative(text: str) -> Any:
+    # Here, as a chapter's process starts without sympy.
+    from xsquared.functions import parse
+
+    try:
+        expression = parse(text)
+    except ValueError as error:
+        raise BookError(f"parameter expression: {error}") from error
+    return sum(expression.diff(variable, 4) for variable in expression.free_symbols)
 
 
 def _fits(value: Any, expected: Any) -> bool:
     if isinstance(expected, list):
-        entries = isinstance(value, list) and len(value) > 0
+        entries = isinstance(value, list) and 0 < len(value) <= _LONGEST
         return entries and all(_fits(entry, expected[0]) for entry in value)
     if isinstance(expected, float):
         return type(value) in (int, float) and math.isfinite(value)

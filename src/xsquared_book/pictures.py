@@ -175,11 +175,10 @@ def bundle(fig: Figure) -> tuple[dict[str, str], dict[str, Any]]:
     """A figure's data and metadata in a notebook's output.
 
     SVG, unless that would be heavier than :data:`MOST_BYTES` or the figure asks for pixels by
-    matplotlib's own ``fig.set_rasterized(True)``. What was plotted is in the metadata, which a
-    replay does not compare: packed, as it has many times the bytes of the picture.
+    matplotlib's own ``fig.set_rasterized(True)``. What was plotted is in the metadata: packed,
+    as it has many times the bytes of the picture.
     """
-    packed = b64encode(zlib.compress(plotted(fig).encode(), 9)).decode()
-    metadata: dict[str, Any] = {PLOTTED: packed}
+    metadata: dict[str, Any] = {PLOTTED: packed(plotted(fig))}
     if not fig.get_rasterized() and len(drawn := as_svg(fig)) <= MOST_BYTES:
         return {SVG: drawn}, metadata
     png = as_png(fig)
@@ -226,27 +225,21 @@ def picture_of(output: Mapping[str, Any]) -> tuple[str, bytes] | None:
     return (PNG, b64decode(data[PNG])) if PNG in data else None
 
 
+def packed(table: str) -> str:
+    """What an output's metadata hold of a table of plotted numbers."""
+    return b64encode(zlib.compress(table.encode(), 9)).decode()
+
+
 def plotted_in(output: Mapping[str, Any]) -> str:
     """What :func:`plotted` said of the figure that a notebook's output holds; else empty."""
-    packed = output.get("metadata", {}).get(PLOTTED, "")
-    return zlib.decompress(b64decode(packed)).decode() if packed else ""
+    held = output.get("metadata", {}).get(PLOTTED, "")
+    return zlib.decompress(b64decode(held)).decode() if held else ""
 
 
 def same_figure(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Whether two outputs show one figure, but for what rounding does on another processor."""
     (kind, old), (other, new) = (picture_of(one) or ("", b"") for one in (before, after))
-    if not kind or kind != other:
-        return False
-    tables = [list(csv.reader(io.StringIO(plotted_in(one)))) for one in (before, after)]
-    shapes = {(len(table), *set(map(len, table))) for table in tables}
-    if len(shapes) > 1 or any(a[:2] != b[:2] for a, b in zip(*tables, strict=True)):
-        return False
-    drawn = [np.array([row[2:] for row in table[1:]], dtype=object) for table in tables]
-    if np.any((drawn[0] == "") != (drawn[1] == "")):
-        return False
-    numbers = [np.where(cells == "", "0", cells).astype(float) for cells in drawn]
-    near = 1e-9 * np.max(np.abs(numbers[0]), axis=0, initial=0)
-    if not np.all(np.abs(numbers[1] - numbers[0]) <= _PARTED * np.abs(numbers[0]) + near):
+    if not kind or kind != other or not same_numbers(before, after):
         return False
     if kind == PNG:
         pixels = [np.asarray(Image.open(io.BytesIO(f)).convert("RGB"), float) for f in (old, new)]
@@ -256,3 +249,17 @@ def same_figure(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
         return False
     lengths = [np.array(text[1::2], dtype=float) for text in texts]
     return bool(np.all(np.abs(lengths[1] - lengths[0]) <= _APART))
+
+
+def same_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Whether two outputs' figures were drawn from the same numbers, but for rounding."""
+    tables = [list(csv.reader(io.StringIO(plotted_in(one)))) for one in (before, after)]
+    shapes = {(len(table), *set(map(len, table))) for table in tables}
+    if len(shapes) > 1 or any(a[:2] != b[:2] for a, b in zip(*tables, strict=True)):
+        return False
+    drawn = [np.array([row[2:] for row in table[1:]], dtype=object) for table in tables]
+    if np.any((drawn[0] == "") != (drawn[1] == "")):
+        return False
+    numbers = [np.where(cells == "", "0", cells).astype(float) for cells in drawn]
+    near = 1e-9 * np.max(np.abs(numbers[0]), axis=0, initial=0)
+    return bool(np.all(np.abs(numbers[1] - numbers[0]) <= _PARTED * np.abs(numbers[0]) + near))

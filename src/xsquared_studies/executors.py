@@ -34,6 +34,7 @@ from xsquared_studies.trial import (
     Scalar,
     Trial,
     checked_values,
+    printable,
 )
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Attempt:
     def result(self, status: str, message: str, seconds: float, **values: Scalar) -> Result:
         """A row that says how it ended."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        message = message[:_MESSAGE_LENGTH]
+        message = printable(message)[:_MESSAGE_LENGTH]
         return Result(self.trial, self.identity, status, message, seconds, now, versions(), values)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 
 from xsquared.data import Dataset, from_file, from_target, load, sampled
 from xsquared.errors import measured_rmse
@@ -40,6 +42,26 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
         seed=trial.seed,
     )
     return values_of(trial, data, done)
+
+
+def check(trials: Iterable[Trial]) -> None:
+    """Refuse, before any training, what no network can be trained for.
+
+    Of each unit one neuron takes one step, on the trials' data by their solver.
+
+    Raises:
+        ValueError, OSError: every unit is refused; the error is the first one's.
+    """
+    refused: list[Exception] = []
+    units = {trial.unit: trial for trial in trials}
+    for trial in units.values():
+        settings = {**dict(trial.settings), "max_iterations": 1}
+        try:
+            run_trial(replace(trial, n_hidden=1, settings=tuple(settings.items())))
+        except (ValueError, OSError) as error:
+            refused.append(error)
+    if len(refused) == len(units):
+        raise refused[0]
 
 
 def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:

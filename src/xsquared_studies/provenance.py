@@ -30,8 +30,15 @@ from xsquared import units
 from xsquared.checks import quoted
 from xsquared.units import Gate, Unit
 
+
+def _clock() -> float:
+    """Seconds on a clock that nobody sets, which goes on while the machine sleeps."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
 #: What this process runs was read before or soon after this moment.
-_LOADED = time.time()
+_LOADED = _clock()
 _CARRIERS = tuple(
     f"xsquared_studies.{name}"
     for name in ("trial", "store", "executors", "provenance", "sweep", "committed", "declared")
@@ -53,8 +60,8 @@ def fingerprint(function: Callable[..., object]) -> str:
     """
     digest = hashlib.sha256(versions().encode())
     for name, path in sorted(sources(function).items()):
-        # A date in the future says nothing about when a file changed.
-        if _LOADED < path.stat().st_mtime <= time.time():
+        # Ages, as the date may be set meanwhile. One in the future says nothing about a change.
+        if 0 <= time.time() - path.stat().st_mtime < _clock() - _LOADED:
             raise RuntimeError(
                 f"{path.name} changed after this process had loaded xsquared: start a new one, so "
                 "that results are not filed under sources that did not make them"

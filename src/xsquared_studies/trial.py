@@ -143,7 +143,7 @@ class Trial:
     @property
     def subject(self) -> str:
         """What is learned: the problem's name, the expression, or the file's name."""
-        return self.problem or self.expression or Path(self.data).name
+        return self.problem or self.expression or printable(Path(self.data).name)
 
     @property
     def key(self) -> str:
@@ -195,7 +195,7 @@ class Result:
 
     def to_json(self) -> str:
         """The row as one line of JSON, without its end."""
-        return json.dumps(asdict(self), sort_keys=True, ensure_ascii=False)
+        return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Result:
@@ -206,10 +206,18 @@ class Result:
         return cls(**given | {"trial": Trial(**described)})
 
 
+def printable(text: str) -> str:
+    """A text that any file can hold: of a name that is no UTF-8, its bytes as escapes."""
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def file_sum(path: Path | str) -> str:
     """The SHA-256 of a file."""
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        if Path(path).exists() and not Path(path).is_file():  # a device or a pipe may have no end
+            raise ValueError("it is no file")
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:
         raise OSError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from error
 

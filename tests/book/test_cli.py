@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +13,8 @@ from xsquared_book.cli import main
 from xsquared_book.project import Project
 from xsquared_studies.speedrun import speedrun
 
-Said, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 
 
 def test_module_and_console_script_agree() -> None:
@@ -23,25 +23,6 @@ def test_module_and_console_script_agree() -> None:
     first, second = (subprocess.check_output(command, text=True) for command in commands)
     assert first == second
     assert first.startswith("xsquared ")
-
-
-def test_outside_a_checkout_is_an_error(tmp_path: Path, monkeypatch: Patch, capsys: Said) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["book"]) == 1
-    assert "is not inside a checkout" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_parameters_stay_under_build(
-    small_project: Project, monkeypatch: Patch, capsys: Said
-) -> None:
-    monkeypatch.chdir(small_project.root)
-    assert main(["book", "--jobs", "1", "-p", "n", "7"]) == 0
-    output = small_project.runs / "01_good.ipynb"
-    assert str(output) in capsys.readouterr().out
-    assert "squared 49" in output.read_text()
-    assert list(small_project.chapters.iterdir()) == []
-    nbformat.validate(nbformat.read(output, as_version=4))
 
 
 @pytest.mark.parametrize(
@@ -162,6 +143,10 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(tmp_path: Path, caps
         ("--out missing/rows.parquet", "cannot write missing/rows.parquet: No such file"),
         ("--out rows.sqlite", "expected a name ending in one of .csv, .parquet"),
         ("--out /dev/null", "cannot write /dev/null"),
+        # Wrong for every trial: said before any.
+        ("--points 1", "n_points: expected an integer from 2"),
+        ("--activation gelu", "free_knots fits relu gates with up to two factors, got unit 'mlp'"),
+        ("--target x*y --solver free_knots", "the integral of a target of one variable"),
     ],
 )
 def test_bad_values_one_line(
@@ -173,6 +158,27 @@ def test_bad_values_one_line(
     assert expected in error
     assert error.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "expected"),
+    [
+        ("mine.csv", "nope", "mine.csv: expected a column 'nope', got ['a', 'b']"),
+        ("mine.txt", "b", "expected a file .csv or .parquet, got mine.txt"),
+        ("endless.csv", "b", "endless.csv: it is no file"),
+    ],
+)
+def test_a_table_that_no_trial_can_read_starts_none(
+    name: str, y: str, expected: str, tmp_path: Path, capsys: Said
+) -> None:
+    data, out = tmp_path / name, tmp_path / "rows.csv"
+    if name == "endless.csv":
+        data.symlink_to("/dev/zero")
+    else:
+        data.write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(60)))
+    assert main(sweep("--data", str(data), "--y", y, "--out", str(out))) == 1
+    assert expected in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [data]
 
 
 @pytest.mark.parametrize("command", [["sweep", "--widths", "2"], ["speedrun"]])

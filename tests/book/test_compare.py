@@ -21,7 +21,8 @@ from xsquared_book.papers.ledger import ledger
 from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
-Said, Patch = pytest.CaptureFixture[str], pytest.MonkeyPatch
+Said = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
 NAME, SAME = "03_constructions", "no difference"
 RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]
 

@@ -7,17 +7,16 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import execute_drawing, notebook_text
-from xsquared_book.execute import execute, keep_outputs, select, tidy
+from tests.waiting import ended, wait_until
+from xsquared_book.execute import execute, keep_figures, select, tidy
 from xsquared_book.pictures import SVG, plotted_in
 from xsquared_book.project import BookError, Project, find_project
 
@@ -36,10 +35,7 @@ def test_a_chapters_process_starts_without_what_only_its_kernel_needs() -> None:
 
 
 @pytest.mark.slow
-def test_execution_twice_leaves_the_same_bytes_and_keeps_wall_times(small_project: Project) -> None:
-    text = notebook_text("print('squared', n**2)", "import time; print(time.time_ns())")
-    text = text.replace("ipython3\nimport", "ipython3\n:tags: [measures-time]\n\nimport")
-    (small_project.notebooks / "01_good.md").write_text(text)
+def test_execution_twice_leaves_the_same_bytes_and_notes_times(small_project: Project) -> None:
     (first,) = execute(small_project, jobs=1)
     committed = first.output.read_bytes()
     assert first.output == small_project.chapters / "01_good.ipynb"
@@ -162,20 +158,6 @@ def test_a_kernel_that_does_not_start_is_started_once_more(
     assert (before / "starts").read_text() == "xx"
 
 
-def gone(pid: int) -> bool:
-    try:
-        return "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return True
-
-
-def eventually(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.1)
-    return condition()
-
-
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a process table to look into")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.slow
@@ -192,12 +174,12 @@ def test_a_stopped_book_leaves_no_kernel_behind(small_project: Project, number: 
     book = subprocess.Popen(
         [sys.executable, "book.py"], cwd=small_project.root, env=environment, stderr=subprocess.PIPE
     )
-    assert eventually(lambda: said.is_file() and said.read_text() != "")
+    wait_until(lambda: said.is_file() and said.read_text() != "", "the kernel runs")
     kernel = int(said.read_text())
-    assert not gone(kernel)
+    assert not ended(kernel)
     book.send_signal(number)
     book.communicate(timeout=60)
-    assert eventually(lambda: gone(kernel))
+    wait_until(lambda: ended(kernel), "the kernel has ended", 60)
 
 
 def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None:
@@ -207,7 +189,6 @@ def test_a_second_run_in_one_checkout_is_refused(small_project: Project) -> None
         [sys.executable, "-c", code, small_project.root],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert other.stdout is not None
     assert other.stdout.readline() == "held\n"
     with pytest.raises(BookError, match="another run is at work in"):
         execute(small_project, jobs=1)
@@ -240,29 +221,8 @@ def test_a_figure_on_record_stays_where_only_rounding_differs(tmp_path: Path) ->
     nbformat.write(new_notebook(cells=[figure_cell(1.0)]), tmp_path / "01_good.ipynb")
     for length, kept in ((1.01, 1.0), (1.1, 1.1)):
         notebook = new_notebook(cells=[new_code_cell("other = 1"), figure_cell(length)])
-        keep_outputs(notebook, tmp_path / "01_good.ipynb")
+        keep_figures(notebook, tmp_path / "01_good.ipynb")
         assert notebook.cells[1].outputs == figure_cell(kept).outputs
-
-
-def timed_cell(show: str, tag: str = "measures-time") -> nbformat.NotebookNode:
-    shown = new_output("stream", name="stdout", text=show)
-    return new_code_cell("clock()", outputs=[shown], metadata={"tags": [tag]})
-
-
-@pytest.mark.parametrize(
-    ("first", "tag", "kept"),
-    [("a = 1", "measures-time", "old"), ("a = 2", "measures-time", "new"), ("a = 1", "a", "new")],
-)
-def test_wall_times_stay_while_the_code_before_them_does(
-    tmp_path: Path, first: str, tag: str, kept: str
-) -> None:
-    committed = tmp_path / "01_good.ipynb"
-    nbformat.write(new_notebook(cells=[new_code_cell("a = 1"), timed_cell("old")]), committed)
-    fresh = timed_cell("new", tag)
-    notebook = new_notebook(cells=[new_markdown_cell("# T"), new_code_cell(first), fresh])
-    keep_outputs(notebook, committed)
-    assert notebook.cells[-1].outputs[0].text == kept
-    keep_outputs(notebook, tmp_path / "02_other.ipynb")
 
 
 def test_find_project_walks_up_and_names_what_is_missing(

@@ -1,7 +1,6 @@
 """One source for title, authors, version, date and licence; one setting for the address."""
 
 import json
-import subprocess
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
+from tests.small_project import commit, git
 from xsquared_book.metadata import citation, how_to_cite, pages_of, revision, set_addresses
 from xsquared_book.project import Project
 
@@ -65,10 +65,9 @@ def test_addresses_are_there_where_one_is_set_and_only_there(repository: str) ->
 
 def test_the_state_of_a_checkout(tmp_path: Path) -> None:
     assert revision(tmp_path) == {}
-    git = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@b.c"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "One"]):
-        (tmp_path / "a").write_text("1")
-        subprocess.run([*git, *command], check=True)
+    (tmp_path / "a").write_text("1")
+    git(Project(tmp_path), "init")
+    commit(Project(tmp_path))
     clean = revision(tmp_path)
     assert clean["dirty"] is False
     assert len(clean["date"]) == 10

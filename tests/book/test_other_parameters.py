@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell
 from tests.small_project import commit, git
 from xsquared_book.compare import compare
 from xsquared_book.execute import KERNEL_ENVIRONMENT, execute
-from xsquared_book.parameters import fitting_value, parameter_defaults
+from xsquared_book.parameters import declared
 from xsquared_book.project import Project, find_project, read_source
 
 #: The points of a picture; optimisers that run their thousands of steps whatever is set; widths and
@@ -80,8 +80,8 @@ def test_every_other_chapter_has_a_case(project: Project) -> None:
 
 def run_in(kernel: KernelManager, source: Path, parameters: dict[str, Any]) -> None:
     """Run all cells with other parameters; a cell that raises is an error."""
-    defaults, notebook = parameter_defaults(source), read_source(source)
-    given = [(name, fitting_value(name, new, defaults[name])) for name, new in parameters.items()]
+    has, notebook = declared(source), read_source(source)
+    given = [(name, has[name].fitting(new)) for name, new in parameters.items()]
     tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
     (place,) = (i for i, own in enumerate(tags) if "parameters" in own)
     notebook.cells.insert(place + 1, new_code_cell("\n".join(f"{n} = {v!r}" for n, v in given)))

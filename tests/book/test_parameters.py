@@ -1,21 +1,30 @@
 """What a chapter's parameters cell declares, and which values its parameters take."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.small_project import notebook_text
-from xsquared_book.parameters import fitting_value, parameter_defaults, parameter_value
+from xsquared_book.parameters import Parameter, declared, parameter_value
 from xsquared_book.project import BookError
 
 
 def test_the_parameters_cell_is_read_as_python(tmp_path: Path) -> None:
     source = tmp_path / "01_some.md"
-    declared = "n = 2  # not n = 3\npair = (\n    1.0, -2.0,\n)\nrange_ = list(range(3))"
-    source.write_text(notebook_text("other = 1", parameters=declared))
+    lines = "n = 2  # not n = 3\npair = (\n    1.0, -2.0,\n)\nrange_ = list(range(3))"
+    source.write_text(notebook_text("other = 1", parameters=lines))
     expected = {"n": "2", "pair": "(1.0, -2.0)", "range_": "list(range(3))"}
-    assert parameter_defaults(source) == expected
+    assert {name: parameter.default for name, parameter in declared(source).items()} == expected
+
+
+def test_bounds_stand_behind_a_parameter(tmp_path: Path) -> None:
+    source = tmp_path / "01_some.md"
+    lines = "n = 2  # [of what] [1, 1e3]\nm = [1.5]  # [-2.5, 3]\nk = 3  # none"
+    source.write_text(notebook_text("other = 1  # [4, 5]", parameters=lines))
+    found = {name: (p.low, p.high) for name, p in declared(source).items()}
+    assert found == {"n": (1, 1000), "m": (-2.5, 3), "k": (-math.inf, math.inf)}
 
 
 @pytest.mark.parametrize(
@@ -28,13 +37,11 @@ def test_the_parameters_cell_is_read_as_python(tmp_path: Path) -> None:
         ((0, 10**6), "(-1.0, 1.0)", [0, 10**6]),
         ([[1, 2], (3,)], "[[1]]", [[1, 2], [3]]),
         ((5, 7), "list(range(3))", [5, 7]),
-        (1000, "2", 1000),
-        ([20_000], "list(range(0, 1001, 50))", [20_000]),
+        (10**6, "2", 10**6),
     ],
 )
 def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: object) -> None:
-    assert fitting_value("p", value, default) == passed
-    assert fitting_value("seed", 12345, "5") == 12345, "no size"
+    assert Parameter("p", default, -1.0, 1e6).fitting(value) == passed
 
 
 @pytest.mark.parametrize(
@@ -45,10 +52,15 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
         ("2", "2.5", "a finite number"),
         (math.inf, "2.5", "a finite number"),
         (2, "'x'", "text"),
-        (1001, "4", "whole numbers up to 1000"),
-        (-(10**9), "4", "whole numbers up to 1000"),
-        ([[20_001]], "[[1000]]", "whole numbers up to 20000"),
-        (list(range(1001)), "[4]", "whole numbers up to 1000"),
+        (31, "4", "a whole number from 2 to 30"),
+        (-(10**9), "4", "a whole number from 2 to 30"),
+        (1.9, "4.0", "a finite number from 2 to 30"),
+        (
+            [[4], [5, 31]],
+            "[[4]]",
+            "a list, each entry a list, each entry a whole number from 2 to 30",
+        ),
+        ([4] * 1001, "[4]", "a list, each entry a whole number"),
         (1, "True", "True or False"),
         (8, "[4, 8]", "a list, each entry a whole number"),
         ([], "[4, 8]", "a list, each entry a whole number"),
@@ -58,7 +70,22 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
 )
 def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
     with pytest.raises(BookError, match=f"parameter p: expected {expected}, such as .*, got "):
-        fitting_value("p", value, default)
+        Parameter("p", default, 2, 30).fitting(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x", "expected an expression in x that is no polynomial of degree 3 or less"),
+        ("(x + 1)**3 - 2*x", "expected an expression in x that is no polynomial of degree 3"),
+        ("2", "expected an expression in x that is no polynomial of degree 3"),
+        ("gamma(x)", "unknown function 'gamma'; known are"),
+    ],
+)
+def test_an_expression_is_none_that_units_contain(text: str, expected: str) -> None:
+    with pytest.raises(BookError, match=f"^parameter expression: {re.escape(expected)}"):
+        Parameter("expression", "'x**5'").fitting(text)
+    assert Parameter("expression", "'x**5'").fitting("abs(x - 1/3)") == "abs(x - 1/3)"
 
 
 @pytest.mark.parametrize(
@@ -84,5 +111,5 @@ def test_a_malformed_notebook_is_named(
     source = tmp_path / "01_some.md"
     source.write_text(notebook_text("print(n)").replace(*change, 1))
     with pytest.raises(BookError, match=message) as raised:
-        parameter_defaults(source)
+        declared(source)
     assert "\n" not in str(raised.value)

@@ -83,7 +83,7 @@ def test_lengths_are_rounded_to_less_than_is_seen() -> None:
 
 def test_a_figure_that_asks_for_pixels_gets_twice_as_many() -> None:
     fig = curve(pixels=True)
-    kind, file = pictures.picture_of(shown(fig)) or ("", b"")
+    kind, file = pictures.picture_of(shown(fig))
     image = Image.open(io.BytesIO(file))
     assert kind == pictures.PNG
     assert image.size[0] // 2 == pictures.bundle(fig)[1][pictures.PNG]["width"]

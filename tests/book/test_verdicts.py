@@ -45,10 +45,8 @@ def write(folder: Path, name: str, *records: dict[str, Any]) -> None:
     nbformat.write(new_notebook(cells=cells), folder / f"{name}.ipynb")
 
 
-def record(claim: str, measured: object = True) -> dict[str, Any]:
-    verdict = judge(CLAIMS[claim], measured, "n")  # type: ignore[arg-type]
-    assert verdict is not None
-    return verdict.as_record()
+def record(claim: str, measured: Any = True) -> dict[str, Any]:
+    return judge(CLAIMS[claim], measured, "n").as_record()
 
 
 @pytest.mark.usefixtures("small_ledger")
@@ -103,9 +101,7 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
 
 def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Project) -> None:
     claim = ledger()["gu-mlp-interpolates"]
-    verdict = judge(claim, 0.0)
-    assert verdict is not None
-    write(small_project.chapters, claim.chapter, verdict.as_record())
+    write(small_project.chapters, claim.chapter, judge(claim, 0.0).as_record())
     by_id = {entry.claim.id: entry for entry in verdicts.collect(small_project.chapters)}
     assert by_id[claim.id].rests == "via the amended form of gu-eq6"
     summary = verdicts.summary_table(small_project)

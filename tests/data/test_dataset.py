@@ -1,7 +1,5 @@
 """Datasets: the same points however they come, no leaks, the way back, and what is refused."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
@@ -22,6 +20,7 @@ from xsquared.data.dataset import (
     SPLITS,
     Dataset,
     Points,
+    Split,
     from_arrays,
     from_file,
     from_frame,
@@ -86,7 +85,7 @@ def test_points_of_more_dimensions_are_independent_draws_from_the_box() -> None:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_scaled_values_are_still_the_targets(split) -> None:
+def test_scaled_values_are_still_the_targets(split: Split) -> None:
     for f in (target("100 + x"), target("1000000*x*y", ((0, 1e-3), (1e3, 2e3)))):
         data = from_target(f, 1, split, 50)
         assert data.target is f
@@ -100,7 +99,7 @@ def test_frame_arrays_and_both_files_are_equal_datasets(
     frame.to_parquet(tmp_path / "mine.parquet")
     x = frame[["age", "area"]].to_numpy(np.float64)
     for split in SPLITS:
-        options = {"seed": 3, "split": split, "points": 20}
+        options: Any = {"seed": 3, "split": split, "points": 20}
         made = from_arrays(x, frame["price"], features=("age", "area"), **options)
         assert same(made, from_frame(frame, "price", **options))
         # A column's place does not matter, that of the others does.
@@ -233,7 +232,7 @@ def test_narrow_kinds_of_parquet_are_read(frame: pd.DataFrame, tmp_path: Path) -
 
 def test_columns_may_be_called_by_numbers(frame: pd.DataFrame) -> None:
     numbered = frame.set_axis([0, 1, 2], axis=1)
-    data = from_frame(numbered, 1)  # type: ignore[arg-type]
+    data = from_frame(numbered, 1)
     network = build("mlp", 2, 3)
     expected = from_frame(frame, "price").predict(network, frame)
     np.testing.assert_array_equal(data.predict(network, numbered), expected)
@@ -253,7 +252,6 @@ def test_predictions_are_those_that_were_judged() -> None:
     x = draw.standard_t(1.5, (120, 2))
     data = from_arrays(x, np.sin(x[:, 0]) + 0.1 * x[:, 1])
     made = fit(data, "gqu", 6, solver=VariableProjection(max_iterations=20))
-    assert made.network is not None
     test_x, test_y = raw(data, "test")
     low, high = raw(data, "train")[1].min(), raw(data, "train")[1].max()
 

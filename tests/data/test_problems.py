@@ -1,8 +1,7 @@
 """Problems and their splits: values by other routes, no leaks, and what is refused."""
 
-from __future__ import annotations
-
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.preprocessing import StandardScaler
 
 from tests.data import raw
-from xsquared.data.dataset import SPLITS
+from xsquared.data.dataset import SPLITS, Split
 from xsquared.data.problems import PROBLEMS, find_problem, load
 
 PLANAR = {
@@ -24,7 +23,7 @@ PLANAR = {
     "cubes": lambda x, y: x**3 + y**3,
     "kink": lambda x, y: np.abs(x + y**2 - 0.5),
 }
-FRIEDMAN = {
+FRIEDMAN: dict[str, Callable] = {
     "friedman1": lambda a, b, c, d, e: (
         10 * np.sin(np.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
     ),
@@ -45,7 +44,7 @@ def test_every_problem_is_known_and_table_1_is_covered() -> None:
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("split", SPLITS)
-def test_synthetic_targets_are_the_formulas(name: str, split: str) -> None:
+def test_synthetic_targets_are_the_formulas(name: str, split: Split) -> None:
     data = load(name, seed=3, split=split, points=200)
     assert data.dim == PROBLEMS[name].dim
     for part in ("train", "validation", "test"):

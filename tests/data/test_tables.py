@@ -1,7 +1,5 @@
 """The shipped tables: sums, contents, and their rebuilding."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

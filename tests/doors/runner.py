@@ -5,8 +5,6 @@ and one after it that says how it ended. A case that takes too long kills the pr
 line says which it was. Memory is limited above what the process holds: beyond, Python raises.
 """
 
-from __future__ import annotations
-
 import json
 import linecache
 import resource

@@ -1,7 +1,5 @@
 """Each door ends every bad input in one clear line, soon and in little memory."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

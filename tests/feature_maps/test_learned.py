@@ -1,7 +1,5 @@
 """Training many seeds at once against the paper's listing, corrected, one seed at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -26,12 +24,12 @@ def nothing(_: TwoNetworks) -> np.ndarray:
 def as_listed(layers: tuple[torch.Tensor, ...], seed: int) -> nn.Sequential:
     """A network of the listing with the given initial weights."""
     w1, b1, w2, b2 = (layer[seed].detach() for layer in layers)
-    net = nn.Sequential(nn.Linear(*w1.shape), nn.ReLU(), nn.Linear(*w2.shape)).double()
+    first, second = nn.Linear(*w1.shape), nn.Linear(*w2.shape)
+    net = nn.Sequential(first, nn.ReLU(), second).double()
     with torch.no_grad():
-        net[0].weight.copy_(w1.T)
-        net[0].bias.copy_(b1[0])
-        net[2].weight.copy_(w2.T)
-        net[2].bias.copy_(b2[0])
+        for layer, weight, bias in ((first, w1, b1), (second, w2, b2)):
+            layer.weight.copy_(weight.T)
+            layer.bias.copy_(bias[0])
     return net
 
 

@@ -1,7 +1,5 @@
 """The polynomials against what defines each: nodes, equal ripples, orthogonality."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """GELU, its series and the proved remainder, against mpmath, torch and the paper's table."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

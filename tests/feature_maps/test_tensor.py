@@ -1,9 +1,8 @@
 """Tensor features against the polynomial itself and against numpy's Kronecker product."""
 
-from __future__ import annotations
-
 import math
 from functools import reduce
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +67,8 @@ def test_product_is_the_polynomial(
 def test_kronecker_features_are_numpys(p: int) -> None:
     vector = np.random.default_rng(p).normal(size=3)
     features = TensorMap("kronecker", 3, np.eye(p + 1)[p]).psi(torch.from_numpy(vector))
-    np.testing.assert_allclose(features.numpy(), reduce(np.kron, [vector] * p), rtol=1e-14)
+    expected: np.ndarray = reduce(np.kron, [vector] * p)
+    np.testing.assert_allclose(features.numpy(), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("d", "p"), [(1, 7), (2, 4), (3, 5), (5, 3)])
@@ -97,7 +97,10 @@ def test_batches_of_weight_matrices() -> None:
 def test_arrays_do_as_well_as_tensors_which_keep_their_gradient(kind: Kind) -> None:
     features = TensorMap(kind, 3, series_coefficients(2))
     W, x = (part.numpy() for part in draw(3, 3))
-    torch.testing.assert_close(features.product(W, x), features.product(*map(torch.tensor, (W, x))))
+    arrays: Any = (W, x)
+    torch.testing.assert_close(
+        features.product(*arrays), features.product(*map(torch.tensor, (W, x)))
+    )
     w = torch.tensor(W[0], requires_grad=True)
     (features.phi(w) @ features.psi(x[0])).backward()
     slope = 0.5 + 2 * series_coefficients(2)[2] * W[0] @ x[0]

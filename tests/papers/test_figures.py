@@ -35,7 +35,7 @@ def test_points_are_drawn_against_parameters_over_their_scale() -> None:
     draw_paper_points({"sine": ax}, "6", {"sine": 0.5})
     for line, unit in zip(ax.lines, ("mlp", "glu"), strict=True):
         n, errors = paper_points("6", "sine", unit)
-        assert line.get_xdata()[0] == parameter_count(unit, 2, int(n[0]))
+        assert np.asarray(line.get_xdata())[0] == parameter_count(unit, 2, int(n[0]))
         np.testing.assert_array_equal(line.get_ydata(), 2 * errors)
     plt.close()
 

@@ -1,7 +1,6 @@
 """Every link of both papers' equations, proved by sympy: the marks in the book come from here."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import sympy as sp
@@ -30,13 +29,6 @@ def test_every_link(key: str, record_property: Callable[[str, object], None]) ->
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_a_broken_link_is_caught(key: str) -> None:
-    """Each first link with a perturbed right side must fail: the proofs can tell."""
-    step = PAPER_OF[key].derive(key).steps[0]
-    assert not replace(step, right=step.right + sp.Symbol("q")).holds()
-
-
-@pytest.mark.parametrize("key", KEYS)
 def test_numeric_spot_check_of_every_link(key: str) -> None:
     """An independent look, without sympy's simplifier; integers where a symbol is one."""
     numbers = [sp.Rational(k, 7) for k in (3, 5, 8, 11, 13, 17, 19, 23, 29, 31, 37, 41)] * 3
@@ -55,16 +47,3 @@ def test_no_link_goes_missing() -> None:
     counts = [sum(len((*e.steps, *e.printed)) for e in paper.equations()) for paper in PAPERS]
     assert counts == [94, 70, 58]
     assert len(KEYS) == sum(len(paper.numbers) for paper in PAPERS), "a key that two papers use"
-
-
-def test_the_papers_equations_are_there_in_order() -> None:
-    equations = gated_units.paper.equations()
-    numbers = [equation.number for equation in equations if equation.number.isdigit()]
-    assert numbers == [*map(str, range(1, 18))]
-    ours = [equation for equation in equations if equation.number == "ours"]
-    assert [equation.key for equation in ours] == ["xs-midpoint-glu", "xs-hermite-gqu"]
-    assert all(not equation.printed for equation in ours)
-    equations = gelu_linearization.paper.equations()
-    numbers = [equation.number for equation in equations if equation.printed]
-    assert numbers == ["1", "Section 2.1.2", "2", "Section 2.1.4", *"3456", "Section 2.3.1"]
-    assert all(equation.number == "ours" for equation in equations[len(numbers) :])

@@ -1,7 +1,5 @@
 """Lower bounds and allocations of cells against searches, and against fitted splines."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -50,7 +48,6 @@ def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
     assert cut.zeros == 2
     best = min(choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0)))
     found = cut.allocate(2, total, extra)
-    assert found is not None
     np.testing.assert_array_equal(found, best)
     assert cut.allocate(2, 1, extra) is None
     rivals = cut.rivals(2, found, extra, 3)

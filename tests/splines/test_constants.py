@@ -1,7 +1,5 @@
 """Spline constants against integrals and against fitted splines."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

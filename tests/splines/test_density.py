@@ -1,7 +1,5 @@
 """Knots of the optimal density: where they crowd, and for which targets there are none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

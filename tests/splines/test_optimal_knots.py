@@ -1,7 +1,5 @@
 """Free knots at their optimum: derivatives, known optima, and the solver that knows only points."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

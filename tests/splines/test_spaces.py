@@ -1,7 +1,5 @@
 """Local bases against polynomials, finite differences and dense integrals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sweeps on a Dask cluster: a real scheduler and worker processes on this machine's loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Declared studies and their committed rows: run, read, checked, and a fixed sample run again."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import replace
 from pathlib import Path

@@ -1,9 +1,9 @@
 """A trial's row is what fit() returns, on whatever a trial names."""
 
-from __future__ import annotations
-
 import errno
 import math
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,9 @@ import torch
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
 from xsquared.training import AdamW, FreeKnots, Growth, fit
-from xsquared_studies import Trial, experiment
+from xsquared_studies import Store, Trial, experiment, export, run_sweep
 from xsquared_studies.executors import Attempt, attempt
-from xsquared_studies.experiment import dataset, run_trial
+from xsquared_studies.experiment import check, dataset, run_trial
 
 
 def trial(**changes: object) -> Trial:
@@ -77,6 +77,23 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "1,2,3\n")
     with pytest.raises(RuntimeError, match=r"mine\.csv has changed since the sweep began"):
         dataset(mine)
+
+
+def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"mine\xff.csv")
+    path.write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(60)))
+    mine = trial(expression="", domain=(), data=str(path), y="b", points=None, split="held-out")
+    store = tmp_path / "rows.sqlite"
+    (row,) = run_sweep([replace(mine, solver="lbfgs")], run_trial, store, progress=False).results
+    export(Store(store).results(row.fingerprint), tmp_path / "rows.csv")
+    assert pd.read_csv(tmp_path / "rows.csv")["problem"].tolist() == [r"mine\xff.csv"]
+
+
+def test_what_is_wrong_for_some_units_only_stops_no_sweep() -> None:
+    mlp, bilinear = trial(unit="mlp"), trial(unit="bilinear")
+    check([bilinear, mlp])
+    with pytest.raises(ValueError, match="free_knots fits relu gates"):
+        check([bilinear, replace(bilinear, n_hidden=9)])
 
 
 def test_a_diverged_run_is_a_row_with_its_cause() -> None:

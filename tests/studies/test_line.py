@@ -1,6 +1,6 @@
 """The study of one dimension: what its protocols train, and on which points."""
 
-from __future__ import annotations
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_protocols_trials_run_on_its_points(protocol: str) -> None:
 
 
 def test_gates_that_move_do_better_than_gates_that_do_not() -> None:
-    error = {p: run_trial(line_trials(p, [6], 1)[1])["integral_rmse"] for p in LINE_PROTOCOLS}
+    error: Any = {p: run_trial(line_trials(p, [6], 1)[1])["integral_rmse"] for p in LINE_PROTOCOLS}
     assert error["trained"] < error["newton-gates"] < error["newton"] * 1.001
     assert error["trained"] < error["varpro"] * 1.001
     assert error["newton"] == pytest.approx(error["frozen"], rel=1e-2)  # an even width
@@ -30,7 +30,8 @@ def test_every_width_to_fifty_is_declared_and_a_budget_names_more_work() -> None
     for protocol in LINE_PROTOCOLS:
         assert trials >= set(line_trials(protocol, range(1, 51)))
         once, twice = (line_trials(protocol, [5], 1, budget=b)[0] for b in (1, 2))
-        assert dict(twice.settings)["max_iterations"] >= 10
-        assert dict(twice.settings) != dict(once.settings)
+        settings: dict[str, Any] = dict(twice.settings)
+        assert settings["max_iterations"] >= 10
+        assert settings != dict(once.settings)
         assert twice in trials
     assert set(line_trials("trained", [7], 1, target("1/(1 + 9*x**2)"))) <= trials

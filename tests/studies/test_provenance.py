@@ -1,11 +1,10 @@
 """The sum of a function's sources: what it follows, and that a change shows."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
@@ -115,6 +114,20 @@ def test_a_date_in_the_future_stops_no_sweep(tmp_path: Path) -> None:
     before = fingerprint(fresh())
     os.utime(tmp_path / "lab" / "helper.py", (4e9, 4e9))
     assert fingerprint(fresh()) == before
+
+
+@pytest.mark.usefixtures("write")
+def test_a_clock_that_was_set_meanwhile_accuses_no_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "_LOADED", provenance._clock() - 60)
+    saved = time.time() - 3600  # an hour old, while this process is a minute old
+    for path in (tmp_path / "lab").iterdir():
+        os.utime(path, (saved, saved))
+    assert fingerprint(fresh())
+    os.utime(tmp_path / "lab" / "helper.py", (saved + 3550, saved + 3550))
+    with pytest.raises(RuntimeError, match="changed after this process had loaded"):
+        fingerprint(fresh())
 
 
 @pytest.mark.parametrize("package", ["torch", "numpy", "scipy", "scikit-learn"])

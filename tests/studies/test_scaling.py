@@ -1,9 +1,8 @@
 """Table 1's trials and slopes: which protocol each error belongs to, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,8 +21,9 @@ def power_law(trial: Trial) -> Result:
 
     On a table the author's points are the training points.
     """
-    dim, values = {"sine": 2, "airfoil": 5}[trial.problem], {}
-    for n in dict(trial.settings)["widths"]:  # type: ignore[union-attr]
+    dim, values = {"sine": 2, "airfoil": 5}[trial.problem], dict[str, Any]()
+    widths: Any = dict(trial.settings)["widths"]
+    for n in widths:
         p = parameter_count(trial.unit, dim, n)
         errors = {"train": p**-2.0, "test": 3 / p, "author": 5 / p**0.5 if dim == 2 else p**-2.0}
         values |= {f"{k}_rmse[n={n}]": (1 + trial.seed / 10) * v for k, v in errors.items()}

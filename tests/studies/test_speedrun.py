@@ -1,7 +1,5 @@
 """The speedrun against the exact minimum it claims to be."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

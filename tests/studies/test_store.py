@@ -1,7 +1,5 @@
 """The store: torn writes, several writers, full disks, folders that cannot be written."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

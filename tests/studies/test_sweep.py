@@ -1,7 +1,5 @@
 """Sweeps on this machine: killed, resumed, failing, in processes, reported, exported."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
@@ -18,6 +16,7 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
 import dask
 import pandas as pd
@@ -41,7 +40,7 @@ from tests.studies.trainers import (
     trials,
     wait_to_be_killed,
 )
-from tests.waiting import wait_until
+from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, export, fingerprint, to_frame
 from xsquared_studies.executors import Attempt, RunTrial, on_workers
@@ -241,15 +240,6 @@ def test_an_interrupt_from_the_terminal_ends_all_at_once(path: Path) -> None:
     wait_until(lambda: ended(int(told.read_text())), "the worker has ended")
 
 
-def ended(process: int) -> bool:
-    """Whether it has ended, whoever collects it."""
-    try:
-        stat = (Path("/proc") / str(process) / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
-
-
 @pytest.mark.parametrize("jobs", [0, 1.5, True])
 def test_bad_numbers_of_jobs_are_refused(path: Path, jobs: int) -> None:
     with pytest.raises(ValueError, match="jobs: expected an integer >= 1"):
@@ -283,7 +273,7 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
 
 def test_every_network_of_a_trial_has_a_row() -> None:
     one, other = trials(2)
-    values = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
+    values: Any = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
     table = to_frame([replace(result(one), values=values), result(other)])
     assert list(table["key"]) == [one.key, one.key, other.key]
     assert list(table["n"]) == [4, 8, other.n_hidden]
@@ -306,10 +296,8 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     export([result(trials(1)[0])], path)
     old = path.read_bytes()
-    mixed = [
-        replace(result(trial), values={"a": a})
-        for trial, a in zip(trials(2), (1, "b"), strict=True)
-    ]
+    one, other = trials(2)
+    mixed = [replace(result(one), values={"a": 1}), replace(result(other), values={"a": "b"})]
     with pytest.raises(pyarrow.ArrowException):
         export(mixed, path)
     assert path.read_bytes() == old

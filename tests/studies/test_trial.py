@@ -1,7 +1,5 @@
 """Trials and rows: identity, JSON, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +47,8 @@ def test_every_field_is_part_of_the_key(name: str) -> None:
 
 def test_settings_have_no_order_and_lists_are_tuples() -> None:
     first = Trial(**GOOD, settings=(("a", (1, 2)), ("b", 0.5)))
-    second = Trial(**GOOD, settings=(("b", 0.5), ("a", [1, 2])))
+    listed: Any = (("b", 0.5), ("a", [1, 2]))
+    second = Trial(**GOOD, settings=listed)
     assert first == second
     assert hash(first) == hash(second)
     assert Trial(**ON_LINE | {"domain": [[-1, 1]]}) == Trial(**ON_LINE)
@@ -73,7 +72,7 @@ def test_rows_survive_json(seed: int, points: int | None, value: Any, given: dic
 
 
 def test_a_table_is_its_content_wherever_it_lies(tmp_path: Path) -> None:
-    described = {"unit": "mlp", "n_hidden": 2, "y": "b"}
+    described: dict[str, Any] = {"unit": "mlp", "n_hidden": 2, "y": "b"}
     paths = [tmp_path / "a.csv", tmp_path / "copy.csv"]
     for path in paths:
         path.write_text("a,b\n1,2\n")

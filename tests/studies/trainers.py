@@ -1,7 +1,5 @@
 """What the tests of sweeps run in place of trainers; worker processes import it by this name."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

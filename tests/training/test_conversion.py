@@ -1,7 +1,5 @@
 """Splines made into networks: directions by the neurons' sizes, and real factors of cubics."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -22,7 +20,6 @@ def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
     f = target("exp(-20*x)", (0.0, 1.0))
     spline = fit_free_knots(f, space("glu"), equidistributed_knots(f, space("glu"), 12))
     network = spline_network("glu", spline, 12)
-    assert network is not None
     opened = network.G[1:, 0].detach().numpy()
     assert (opened[:8] == -1).all()
 
@@ -68,7 +65,6 @@ def test_where_the_gate_stands(cubic: list, place: float | None) -> None:
 def test_the_gate_at_the_end_of_a_short_cell_opens_to_the_left() -> None:
     """s^3 - 9 s^2 + 24 s on [0, 2], in cells of a quarter the length."""
     made = real_factors(np.array([0.0, 96, -144, 64]), 0.5)
-    assert made is not None
     np.testing.assert_array_equal(made[0], [-1, 0.5])
 
 
@@ -78,5 +74,4 @@ def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     spline = fit_free_knots(f, space("gqu"), np.linspace(-1, 1, 2))
     assert spline_network("gqu", spline, 1) is None
     two = spline_network("gqu", fit_free_knots(f, space("gqu"), np.array([-1, 1.0])), 2)
-    assert two is not None
     assert measured_rmse(two, f) < 1e-13

@@ -1,7 +1,5 @@
 """Directions of gates against a search through all of them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -20,7 +18,7 @@ def test_best_directions_are_those_of_a_search_through_all(unit: str) -> None:
     knots = equidistributed_knots(PAPER_TARGET, space(unit), 6)
     found = best_directions(PAPER_TARGET, unit, knots, 4)
     errors = sorted(
-        fit_free_knots(PAPER_TARGET, space(unit), knots, 0, list(ways)).rmse
+        fit_free_knots(PAPER_TARGET, space(unit), knots, 0, np.array(ways)).rmse
         for ways in itertools.product([-1, 1], repeat=5)
     )
     reached = [fit_free_knots(PAPER_TARGET, space(unit), knots, 0, ways).rmse for ways in found]

@@ -1,9 +1,8 @@
 """AdamW and L-BFGS: what they train, what they record, how they end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,9 @@ METHODS = {"adamw": AdamW, "lbfgs": LBFGS}
 every_method = pytest.mark.parametrize("method", list(METHODS))
 
 
-def run_of(method: str, network: GatedNetwork, letters, steps: int, y=Y, **settings) -> Trained:
+def run_of(
+    method: str, network: GatedNetwork, letters: Any, steps: int, y: Any = Y, **settings: Any
+) -> Trained:
     return trained(METHODS[method](max_iterations=steps, **settings), network, X, y, letters)
 
 

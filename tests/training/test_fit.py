@@ -1,7 +1,5 @@
 """``fit()`` with every solver and unit, gates trained and frozen: exact cases, seeds, failures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
@@ -11,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared.data.dataset import Dataset, Points, from_target, sampled
+from tests.data import unscaled
+from xsquared.data.dataset import Dataset, Points, from_arrays, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
@@ -53,12 +52,6 @@ BOTH: list[Gates] = ["trained", "frozen"]
 every_solver = pytest.mark.parametrize("solver", list(FEW))
 
 
-def by_hand(x: np.ndarray, y: np.ndarray) -> Dataset:
-    """Unscaled points that play all parts, without a target."""
-    points, dim = Points(x, y), x.shape[1]
-    return Dataset("mine", "paper", points, points, points, np.zeros(dim), np.ones(dim), 0.0, 1.0)
-
-
 def same(one: Fit, other: Fit) -> bool:
     states = [made.network.state_dict() for made in (one, other) if made.network is not None]
     return all(torch.equal(states[0][key], states[1][key]) for key in states[0])
@@ -73,8 +66,6 @@ TRAINED = [(u, s) for u in UNITS for s in FEW if s != "free_knots" or u in PAPER
 def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Gates) -> None:
     data = LINE if unit in PAPER_UNITS else PLANE
     made = fit(data, unit, 3, solver=FEW[solver], gates=gates, seed=2)
-    assert made.network is not None
-    assert made.closest is not None
     assert (made.network.n_hidden, made.network.n_in) == (3, data.dim)
     assert made.network.unit is UNITS[unit]
     assert made.train_rmse == rmse(made.closest, data.train.x, data.train.y)
@@ -92,17 +83,6 @@ def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Ga
         assert math.isclose(made.history[-1, 1], made.train_rmse, rel_tol=1e-12)
     else:
         assert made.history.shape == (0, 2)
-
-
-@pytest.mark.parametrize("n", [2, 3, 8])
-@pytest.mark.parametrize(("unit", "power"), [("glu", 2), ("gqu", 3)])
-@pytest.mark.parametrize("start", ["density", "equidistant"])
-@pytest.mark.slow
-def test_powers_are_learnt(unit: str, power: int, n: int, start) -> None:
-    n -= unit == "glu" and n == 2  # one neuron is enough for a parabola
-    made = fit(sampled(target(f"x**{power}"), 200), unit, n, solver=FreeKnots(start=start))
-    assert made.train_rmse < 1e-10
-    assert made.status.word == "converged"
 
 
 @pytest.mark.parametrize(
@@ -125,12 +105,13 @@ def test_products_of_two_variables_are_learnt(unit: str, expression: str) -> Non
 @pytest.mark.parametrize("unit", PAPER_UNITS)
 def test_more_freedom_has_less_error(unit: str) -> None:
     data = sampled(PAPER_TARGET, 200)
+    few = FreeKnots(start="equidistant")
     errors = [
-        fit(data, unit, 5, solver=FreeKnots(start=start), gates=gates).train_rmse
-        for start, gates in (
-            ("equidistant", "frozen"),
-            ("equidistant", "trained"),
-            ("density", "trained"),
+        made.train_rmse
+        for made in (
+            fit(data, unit, 5, solver=few, gates="frozen"),
+            fit(data, unit, 5, solver=few),
+            fit(data, unit, 5, solver=FreeKnots()),
         )
     ]
     assert errors[0] > errors[1] >= errors[2] * (1 - 1e-3)
@@ -160,7 +141,7 @@ def test_the_values_are_what_is_fitted(solver: str) -> None:
     """Not a function that is known by another way: noise is a value as any other."""
     x = np.linspace(-1, 1, 40)[:, None]
     noise = np.random.default_rng(1).standard_normal(40)
-    plain, noisy = by_hand(x, x[:, 0] ** 2), by_hand(x, x[:, 0] ** 2 + noise)
+    plain, noisy = (unscaled(Points(x, x[:, 0] ** 2 + extra)) for extra in (0, noise))
     one, other = (fit(data, "glu", 3, solver=FEW[solver]) for data in (plain, noisy))
     assert not same(one, other)
     assert other.train_rmse == rmse(other.closest, x, noisy.train.y)
@@ -177,10 +158,10 @@ def test_the_seed_decides_everything_and_global_randomness_nothing(solver: str) 
     """For free knots it decides the jitter only, so results may agree."""
     data = LINE if solver == "free_knots" else PLANE
     torch.manual_seed(1)
-    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()  # noqa: NPY002
     one = fit(data, "glu", 3, solver=FEW[solver], seed=5)
     assert torch.equal(torch.random.get_rng_state(), before)
-    np.testing.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
+    np.testing.assert_equal(np.random.get_state(), numpy_before)  # noqa: NPY002
     torch.manual_seed(2)
     again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 6))
     assert same(one, again)
@@ -193,7 +174,7 @@ def test_the_seed_decides_everything_and_global_randomness_nothing(solver: str) 
 @pytest.mark.parametrize("gates", BOTH)
 def test_huge_values_are_a_divergence(gates: Gates, solver: str) -> None:
     """Without a warning: the square of 1e200 overflows."""
-    huge = by_hand(PLANE.train.x, 1e200 * PLANE.train.y)
+    huge = unscaled(Points(PLANE.train.x, 1e200 * PLANE.train.y))
     made = fit(huge, "glu", 3, gates=gates, solver=FEW[solver])
     assert made.status.word == "diverged"
     assert not math.isfinite(made.train_rmse)
@@ -237,7 +218,7 @@ def of_zeros(data: Dataset, unit: Unit, n_hidden: int) -> GatedNetwork:
     "error",
     [
         np.linalg.LinAlgError("singular"),
-        torch.linalg.LinAlgError("singular"),
+        torch.linalg.LinAlgError("singular"),  # type: ignore[attr-defined]
         torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
         RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
         MemoryError("singular"),
@@ -274,17 +255,34 @@ def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share: float |
     assert made.train_rmse == math.sqrt(np.mean(PLANE.train.y**2))
 
 
+def test_weights_that_float64_does_not_carry_are_inexact() -> None:
+    x = np.linspace(-1, 1, 40)
+    close = np.concatenate([x, [0.3, 0.3 + 1e-11]])[:, None]
+    values = np.concatenate([np.sin(3 * x), [-1000.0, 1000.0]])
+    for weight, word in ((1.0, "converged"), (6e15, "inexact")):
+
+        def do(data: Dataset, unit: Unit, n_hidden: int, size: float = weight) -> Trained:
+            network = of_zeros(data, unit, n_hidden)
+            with torch.no_grad():  # two neurons that cancel
+                network.G += 1.0
+                network.D += torch.tensor([[size, -size]])
+            return Trained(network, "converged", 1)
+
+        made = fit(from_arrays(close, values, split="paper"), "mlp", 2, solver=Fake(do))
+        assert made.status.word == word
+
+
 def test_rounding_keeps_a_promise_and_the_infinite_is_a_divergence() -> None:
     x = np.linspace(-1, 1, 9)[:, None]
     for constant, error, word in ((1e5 + 1e-7, 0.0, "converged"), (math.inf, 0.1, "diverged")):
 
-        def do(data: Dataset, unit: Unit, n_hidden: int, d=constant, promised=error) -> Trained:
-            network = of_zeros(data, unit, n_hidden)
+        def do(data: Dataset, unit: Unit, n: int, d: float = constant, e: float = error) -> Trained:
+            network = of_zeros(data, unit, n)
             with torch.no_grad():
-                network.d += d
-            return Trained(network, "converged", 1, promised)
+                network.d.add_(d)
+            return Trained(network, "converged", 1, e)
 
-        made = fit(by_hand(x, np.full(9, 1e5)), "glu", 2, solver=Fake(do))
+        made = fit(unscaled(Points(x, np.full(9, 1e5))), "glu", 2, solver=Fake(do))
         assert made.train_rmse == math.inf if word == "diverged" else made.train_rmse > 0
         assert made.status.word == word
 
@@ -296,6 +294,7 @@ def test_iterations_add_up_over_starts_and_stages() -> None:
     one = VariableProjection(max_iterations=20, starts=1)
     assert 15 < fit(PLANE, "mlp", 4, solver=one).iterations <= 20
     assert fit(PLANE, "mlp", 4, solver=AdamW(max_iterations=7)).iterations == 7
+    stages: dict[tuple[bool, Gates], int]
     stages = {(True, "trained"): 6, (False, "trained"): 4, (True, "frozen"): 2}
     for (joint, gates), expected in stages.items():
         solver = Newton(max_iterations=2, joint=joint)
@@ -360,7 +359,7 @@ def test_a_table_of_ones_own_and_a_wide_network_pass_the_door(
     for where in ("newton.start", "first_order.start", "variable_projection.rows_on_data"):
         monkeypatch.setattr(f"xsquared.training.{where}", begun)
     monkeypatch.setattr("xsquared.training.growth.rows_on_data", begun)
-    data = by_hand(np.zeros((points, 8)), np.zeros(points))
+    data = unscaled(Points(np.zeros((points, 8)), np.zeros(points)))
     with pytest.raises(LookupError, match="has begun"):
         fit(data, "gqu", n, solver=SOLVERS[solver]())
 
@@ -379,7 +378,7 @@ def test_a_solver_comes_from_its_name_and_settings(name: str) -> None:
 @pytest.mark.parametrize(
     ("data", "unit", "solver", "message"),
     [
-        (by_hand(LINE.train.x, LINE.train.y), "glu", "free_knots", "free_knots .*no target"),
+        (unscaled(LINE.train), "glu", "free_knots", "free_knots .*no target"),
         (PLANE, "glu", "free_knots", "free_knots .*one variable"),
         (from_target(PAPER_TARGET), "glu", "free_knots", "free_knots takes unscaled data"),
         (LINE, "geglu", "free_knots", "free_knots .*gelu"),

@@ -1,7 +1,5 @@
 """The greedy choice and the least loss of a neuron, each against dense least squares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

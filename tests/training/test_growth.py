@@ -1,23 +1,24 @@
 """Growth: errors that never rise, networks recovered, convergence measured, validation obeyed."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from tests.data import unscaled
 from tests.training.test_variable_projection import bent_record, every_record
 from xsquared.data.dataset import Dataset, Points
 from xsquared.data.problems import load
 from xsquared.errors import rmse
 from xsquared.training import Growth, fit, grow, variable_projection
 from xsquared.training import growth as module
-from xsquared.units import UNITS, Unit, build, predict, set_parameters
+from xsquared.training.greedy import insertions
+from xsquared.units import UNITS, GatedNetwork, Unit, build, predict, set_parameters
 
 #: Enough to see every part of the way.
 FEW = Growth(candidates=30, iterations=3, max_iterations=9, exchanges=1)
@@ -62,8 +63,7 @@ def test_a_small_network_is_found(unit: str, n: int) -> None:
     truth = build(unit, 2, n, generator=torch.Generator().manual_seed(4))
     set_parameters(truth, g=np.array([0.3, -0.2])[:n])
     points = Points(x, predict(truth, x))
-    data = Dataset("mine", "paper", points, points, points, np.zeros(2), np.ones(2), 0.0, 1.0)
-    made = fit(data, unit, n, solver=Growth(ridges=(1e-20,)), seed=5)
+    made = fit(unscaled(points), unit, n, solver=Growth(ridges=(1e-20,)), seed=5)
     assert made.train_rmse < 1e-8
     assert made.status.word == "converged"
 
@@ -74,7 +74,7 @@ def test_converged_means_that_twice_the_budget_changes_little() -> None:
     made = fit(data, "glu", 6, solver=solver, seed=6)
     assert made.status.word == "converged"
     longer = fit(data, "glu", 6, solver=replace(solver, max_iterations=240), seed=6)
-    assert longer.train_rmse > (1 - solver.moved) * made.train_rmse
+    assert longer.train_rmse > 0.98 * made.train_rmse
     short = fit(
         data, "glu", 6, solver=replace(solver, exchanges=0, iterations=1, max_iterations=2), seed=6
     )
@@ -84,12 +84,12 @@ def test_converged_means_that_twice_the_budget_changes_little() -> None:
 @pytest.fixture(scope="module")
 def noisy() -> Dataset:
     """Few points of a smooth function under noise: training, validation and test."""
-    draw, parts = np.random.default_rng(4), []
+    draw, parts = np.random.default_rng(4), list[Points]()
     for count in (60, 60, 2000):
         x = draw.uniform(-1.5, 1.5, (count, 2))
         noise = 0.5 * draw.standard_normal(count) if count < 1000 else 0.0
         parts.append(Points(x, np.sin(x[:, 0]) + x[:, 1] + noise))
-    return Dataset("noisy", "held-out", *parts, np.zeros(2), np.ones(2), 0.0, 1.0)
+    return unscaled(*parts)
 
 
 @pytest.mark.parametrize("unit", list(UNITS))
@@ -97,7 +97,7 @@ def test_validation_keeps_a_network_from_fitting_noise(unit: str, noisy: Dataset
     narrow, wide = grow(noisy, unit, [2, 12], solver=FEW, seed=5)
     train, held = noisy.train, noisy.validation
 
-    def judged(network: module.Trained) -> float:
+    def judged(network: GatedNetwork) -> float:
         return noisy.error(network, held)
 
     assert judged(wide.network) <= judged(narrow.network) * (1 + 1e-9)
@@ -132,23 +132,10 @@ def test_fit_goes_by_halves() -> None:
 
 
 def test_a_run_that_overflows_ends_the_list() -> None:
-    parts = [Points(part.x, 1e200 * part.y) for part in (WAVES.train, WAVES.validation, WAVES.test)]
-    scaling = np.zeros(2), np.ones(2), 0.0, 1.0
-    (made,) = grow(Dataset("huge", "held-out", *parts, *scaling), "glu", [1, 2])
+    parts = (WAVES.train, WAVES.validation, WAVES.test)
+    huge = unscaled(*(Points(part.x, 1e200 * part.y) for part in parts))
+    (made,) = grow(huge, "glu", [1, 2])
     assert (made.status.word, made.network) == ("diverged", None)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "unit", "n", "error"),
-    [("sine", "mlp", 64, 1.4e-2), ("sine", "glu", 16, 2.3e-2), ("friedman1", "mlp", 64, 6.7e-3)],
-)
-def test_a_width_reaches_what_a_prototype_did(name: str, unit: str, n: int, error: float) -> None:
-    """Errors on the training points over the deviation."""
-    widths = [width for width in (4, 8, 16, 32, 64) if width <= n]
-    made = grow(load(name, 0, "paper"), unit, widths)
-    assert made[-1].train_rmse <= error
-    assert made[-1].status.word == "converged"
 
 
 def test_of_many_points_some_choose_neurons_and_all_are_fitted(
@@ -156,9 +143,9 @@ def test_of_many_points_some_choose_neurons_and_all_are_fitted(
 ) -> None:
     """Of 120 points there is memory for the gates of 30 candidates at 40."""
     data, seen = load("sine", 0, "paper", 120), set[int]()
-    whole, insertions = fit(data, "glu", 5, solver=FEW), module.insertions
+    whole = fit(data, "glu", 5, solver=FEW)
 
-    def watched(unit: Unit, points: torch.Tensor, *rest) -> list[int]:
+    def watched(unit: Unit, points: torch.Tensor, *rest: Any) -> list[int]:
         seen.add(len(points))
         return insertions(unit, points, *rest)
 

@@ -1,7 +1,5 @@
 """Newton's method: exact derivatives, descent, and minima known from linear least squares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from xsquared.data.dataset import sampled
-from xsquared.functions import PAPER_TARGET
 from xsquared.geometry import spline_gates
 from xsquared.training import newton as module
-from xsquared.training.newton import Newton, gradient_and_hessian, layers, newton, newton_direction
+from xsquared.training.newton import gradient_and_hessian, layers, newton, newton_direction
 from xsquared.training.result import Trained
 from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
@@ -24,9 +20,9 @@ Y = torch.sin(3 * X[:, 0])
 
 
 def sweeps(
-    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int, **settings
+    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int
 ) -> Trained:
-    return newton(network, X, y, [stage], Newton(max_iterations=limit, **settings))
+    return newton(network, X, y, [stage], limit)
 
 
 def losses(run: Trained) -> np.ndarray:
@@ -192,16 +188,6 @@ def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch)
     assert losses(run)[0] == losses(run)[1]
 
 
-def test_the_solver_trains_its_stages() -> None:
-    """The readout and factors, then the gates as well, then all parameters at once if asked for."""
-    data = sampled(PAPER_TARGET, 50)
-    for gates, joint, stages in (
-        ("frozen", True, 1), ("trained", False, 2), ("trained", True, 3)
-    ):  # fmt: skip
-        run = Newton(max_iterations=1, joint=joint).train(data, UNITS["glu"], 3, gates, 0)
-        assert (run.status, run.iterations) == ("iterations", stages)
-
-
 def test_a_perfect_fit_is_converged() -> None:
     network = network_of("glu")
     target = network(X)[:, 0].detach().clone()
@@ -232,7 +218,7 @@ def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
     network = network_of("mlp")
     stages = [layers(network, False), layers(network, True)]
-    run = newton(network, X, size * Y, stages, Newton())
+    run = newton(network, X, size * Y, stages, 100)
     assert (run.status, run.iterations) == ("diverged", 0)
     assert len(run.history) == 1
 
@@ -240,19 +226,23 @@ def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
 def test_a_stage_follows_the_other() -> None:
     one, both = network_of("glu"), network_of("glu")
     frozen, everything = layers(one, train_gates=False), layers(one, train_gates=True)
-    settings = Newton(max_iterations=2)
-    first, second = (newton(one, X, Y, [stage], settings) for stage in (frozen, everything))
-    run = newton(both, X, Y, [frozen, everything], settings)
+    first, second = (newton(one, X, Y, [stage], 2) for stage in (frozen, everything))
+    run = newton(both, X, Y, [frozen, everything], 2)
     assert run.iterations == first.iterations + second.iterations
     np.testing.assert_array_equal(losses(run)[:3], losses(first))
     np.testing.assert_array_equal(losses(run)[2:], losses(second))
     assert run.status == second.status
 
 
-def test_sweeps_without_progress_end_a_stage_when_patience_does() -> None:
-    for patience in (1, 2):
+@pytest.mark.parametrize("patience", [1, 2])
+def test_sweeps_without_progress_end_a_stage_when_patience_does(
+    patience: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as constants:
+        constants.setattr("xsquared.training.newton._PATIENCE", patience)
+        constants.setattr("xsquared.training.newton._STALL", 1.0)
         network = network_of("glu")
-        run = sweeps(network, Y, layers(network, True), 50, patience=patience, stall=1.0)
+        run = sweeps(network, Y, layers(network, True), 50)
         assert (run.status, run.iterations) == ("converged", patience)
 
 

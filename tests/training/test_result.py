@@ -1,7 +1,5 @@
 """Statuses say what happened and what to try."""
 
-from __future__ import annotations
-
 from typing import get_args, get_type_hints
 
 import pytest

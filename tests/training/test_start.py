@@ -1,7 +1,5 @@
 """Where networks start: the paper's hinges on a line, normal weights elsewhere."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

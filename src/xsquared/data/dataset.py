@@ -339,6 +339,8 @@ def from_file(
     readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
     if path.suffix not in readers:
         raise ValueError(f"expected a file {' or '.join(readers)}, got {path.name}")
+    if path.exists() and not path.is_file():  # a device or a pipe may have no end
+        raise OSError(f"cannot read {path}: it is no file")
     parsing = csv.Error, UnicodeError, pd.errors.EmptyDataError, pd.errors.ParserError
     try:
         if path.suffix == ".csv":

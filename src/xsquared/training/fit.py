@@ -43,7 +43,7 @@ from xsquared.training.newton import Newton, mean_square
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
-from xsquared.units import Unit, find_unit
+from xsquared.units import GatedNetwork, Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -53,8 +53,9 @@ SOLVERS: dict[str, type[Solver]] = {
 #: Errors that end a run and are no mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
 _FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
-#: A network is inexact if its forward pass has an error above the one that the solver promised, by
-#: more than this share of it plus this share of the largest value.
+#: A network is inexact if its forward pass has an error above the one that the solver promised, or
+#: rounding in it moves values, by more than this share of the error plus this share of the largest
+#: value.
 _MISSED, _ROUNDING = 0.01, 1e-9
 
 
@@ -209,14 +210,14 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
     train = rmse(closest, data.train.x, data.train.y)
     test = data.error(trained.network, data.test)
     word = trained.status
+    slack = _ROUNDING * float(np.abs(data.train.y).max())
     if not np.isfinite(train):
         word = "diverged"
-    elif trained.promised is not None:
-        slack = _ROUNDING * float(np.abs(data.train.y).max())
-        if not train <= (1 + _MISSED) * trained.promised + slack:
-            word = "inexact"
-    length = rows_at_once((4 + 2 * len(closest.unit.factors)) * closest.n_hidden)
-    parts = (torch.tensor(part).split(length) for part in (data.train.x, data.train.y))
+    elif (
+        trained.promised is not None and not train <= (1 + _MISSED) * trained.promised + slack
+    ) or _rounding(closest, data.train.x) > _MISSED * train + slack:
+        word = "inexact"
+    parts = (torch.tensor(part).split(_rows(closest)) for part in (data.train.x, data.train.y))
     gradients = []
     for x, y in zip(*parts, strict=True):
         loss = mean_square(closest, x, y) * (len(y) / len(data.train))
@@ -236,3 +237,16 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         history=trained.history,
         gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
     )
+
+
+def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
+    """What rounding may do to values, RMS: the unit roundoff times a pass of absolute values."""
+    magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
+    parts = torch.tensor(x).abs().split(_rows(network))
+    values = torch.cat([torch.func.functional_call(network, magnitudes, part) for part in parts])
+    return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
+
+
+def _rows(network: GatedNetwork) -> int:
+    """Points of a forward and a backward pass that memory should hold at once."""
+    return rows_at_once((4 + 2 * len(network.unit.factors)) * network.n_hidden)

@@ -3,7 +3,7 @@
 With gates frozen the MLP and the GLU are linear in what is left (the GLU through V = D * U), so the
 minimum is that of one least-squares problem and no iteration is needed to know it. The GQU keeps
 the roots of its factors; they are trained by variable projection, from factors that vanish at the
-knots, which span the cubic splines with a continuous slope. In one dimension the loss is the
+knots: increments of cubic splines with a continuous slope. In one dimension the loss is the
 integral, taken by Gauss-Legendre nodes on the cells between the frozen knots.
 """
 
