@@ -1,8 +1,8 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
 A width starts from the network of the one before, whose error it keeps where all else fails: errors
-on the training points never rise with the width. Every fit is to all training points. Of very many
-points, a sample drawn anew each time is what neurons are chosen by.
+on the training points never rise with the width. Every fit is to all training points; where they
+are very many, neurons are chosen by a sample of them, drawn anew each time.
 
 For points not seen, each fit on the way is solved again for its linear weights under a row of
 ridges. The best of all these networks on the validation points is the one to use, filled up by

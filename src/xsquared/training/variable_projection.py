@@ -168,9 +168,8 @@ def check_device(device: str) -> None:
 class _State:
     """Rows, their gates (N, n), the linear problem's solution for them, and what is left.
 
-    Of points in blocks there are no gates, and solution and residual are those of the triangle.
-
-    The loss is the sum of squares of the residual, plus the ridge's penalty.
+    The loss is the sum of squares of the residual, plus the ridge's penalty. Of points in blocks
+    there are no gates, and solution and residual are those of the triangle.
     """
 
     rows: Rows
@@ -410,7 +409,7 @@ class _Blocks(_Model):
 
     A rotation of rows changes no least-squares problem. So the triangle R of all columns takes the
     place of the points: the factorisation of a block of rows below the triangle of those before it
-    gives the next, and no normal equations square the condition.
+    gives the next. Sums of products of columns would square the condition.
     """
 
     length: int = 1
