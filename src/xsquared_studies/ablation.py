@@ -149,7 +149,7 @@ def _parts() -> Iterator[Part]:
         ("ridges", "the last alone", grown.ridges[-1:]),
     ):
         yield Part("growth", name, change, {name: value})
-    yield Part("growth", "moved", "halved", {"growth._MOVED": 0.01})
+    yield Part("growth", "moved", "halved", {"growth.MOVED": 0.01})
 
 
 #: Every part by solver, name and change.

@@ -39,7 +39,7 @@ from xsquared.units import Unit
 
 #: A fit has converged where twice the iterations lower the error by less than this share, and an
 #: exchange has failed. In the study `ablation` half of it moves no median error by one per cent.
-_MOVED = 0.02
+MOVED = 0.02
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Growth:
             while failed < min(most, self.exchanges):
                 rows = task.exchanged(fit.rows, at_random=failed > 2 and failed % 2 == 1)
                 made.append(task.refined(rows, self.iterations)[0])
-                failed = 0 if made[-1].rmse < (1 - _MOVED) * fit.rmse else failed + 1
+                failed = 0 if made[-1].rmse < (1 - MOVED) * fit.rmse else failed + 1
                 fit = min(fit, made[-1], key=_error)
             end, converged = task.refined(fit.rows, self.max_iterations)
             total += sum(fit.iterations for fit in (*made, end))
@@ -183,7 +183,7 @@ class _Task:
         due, before = self.solver.iterations, math.inf
         for fit in self.run(rows, self.solver.ridges[-1], limit):
             if fit.iterations == due:
-                if fit.rmse > (1 - _MOVED) * before:
+                if fit.rmse > (1 - MOVED) * before:
                     return fit, True
                 due, before = 2 * due, fit.rmse
         return fit, fit.status == "converged"
