@@ -385,10 +385,10 @@ def test_what_a_solver_does_not_implement_is_refused_by_name(
 BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     "varpro": {"max_iterations": (2.5,), "starts": (0,), "trial_iterations": (True,),
                "ridge": (math.nan,), "sharpest": (0.5,), "device": ("tpu",)},
-    "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "moved": (2.0,),
+    "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "exchanged": (2.0,),
                "ridges": ((), (1e-3, 0.0)), "device": ("tpu",)},
     "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
-    "newton": {"max_iterations": (0,), "joint": ("no",), "patience": (0,), "stall": (0,)},
+    "newton": {"max_iterations": (0,), "joint": ("no",)},
     "adamw": {"max_iterations": (2.5,), "learning_rate": (0,), "records": (0,)},
     "lbfgs": {"pairs": (0,), "inner": (None,), "stall": (-1.0,)},
 }  # fmt: skip
@@ -420,14 +420,14 @@ def test_the_defaults_are_the_books() -> None:
         },
         "growth": {
             "candidates": 1024, "few": 64, "share": 0.2, "iterations": 15, "exchanges": 32,
-            "exchanged": 0.2, "max_iterations": 120, "moved": 0.02,
+            "exchanged": 0.2, "max_iterations": 120,
             "ridges": (1e-2, 1e-4, 1e-6, 1e-8, 1e-10), "device": "cpu",
         },
         "free_knots": {
             "max_iterations": 300, "start": "density", "starts": 2, "moves": 4, "directions": 4,
             "trial_iterations": 25,
         },
-        "newton": {"max_iterations": 100, "joint": True, "stall": 1e-7, "patience": 3},
+        "newton": {"max_iterations": 100, "joint": True},
         "adamw": {"max_iterations": 5000, "learning_rate": 0.02, "records": 200},
         "lbfgs": {"max_iterations": 2000, "pairs": 50, "inner": 20, "stall": 1e-7},
     }  # fmt: skip
