@@ -264,8 +264,8 @@ def test_weights_that_float64_does_not_carry_are_inexact() -> None:
         def do(data: Dataset, unit: Unit, n_hidden: int, size: float = weight) -> Trained:
             network = of_zeros(data, unit, n_hidden)
             with torch.no_grad():  # two neurons that cancel
-                network.G += 1.0
-                network.D += torch.tensor([[size, -size]])
+                network.G.add_(1.0)
+                network.D.add_(torch.tensor([[size, -size]]))
             return Trained(network, "converged", 1)
 
         made = fit(from_arrays(close, values, split="paper"), "mlp", 2, solver=Fake(do))
