@@ -132,8 +132,6 @@ def test_glued_numbers_are_rounded_and_printed_lines_fit_the_page(name: str) -> 
     """The replay compares numbers to the last digit; what is longer has to be scrolled to."""
     lines = []
     for cell in chapter(name).cells:
-        if "parameters" in cell.metadata.get("tags", []):
-            lines += cell.source.splitlines()
         for output in cell.get("outputs", []):
             lines += output.get("text", "").splitlines()
             for mime, text in output.get("data", {}).items():
@@ -141,6 +139,14 @@ def test_glued_numbers_are_rounded_and_printed_lines_fit_the_page(name: str) -> 
                     digits = re.sub(r"e[-+]?\d+$", "", text).replace(".", "").strip("-0")
                     assert not digits.isdigit() or len(digits) <= 8, f"{text} in {cell.source}"
     assert [line for line in lines if len(line.rstrip()) > 72] == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=NAMES)
+def test_lines_of_code_that_shows_fit_the_page(source: Path) -> None:
+    cells = [cell for cell in read_source(source).cells if cell.cell_type == "code"]
+    shown = [cell.source for cell in cells if "hide-input" not in cell.metadata.get("tags", [])]
+    assert shown
+    assert [line for text in shown for line in text.splitlines() if len(line) > 88] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -99,6 +99,7 @@ def test_a_trial_reads_as_a_sentence() -> None:
     ("change", "message"),
     [
         ({"n_hidden": 2**40}, "n_hidden: expected an integer <= 2147483647"),
+        ({"solver": ""}, "solver: expected a name, got ''"),
         ({"points": 0}, "points: expected an integer >= 1, got 0"),
         ({"problem": "iris"}, "unknown problem 'iris'; known are sine"),
         ({"problem": ""}, "expected a problem, an expression or data, got none"),

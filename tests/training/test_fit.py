@@ -264,8 +264,8 @@ def test_weights_that_float64_does_not_carry_are_inexact() -> None:
         def do(data: Dataset, unit: Unit, n_hidden: int, size: float = weight) -> Trained:
             network = of_zeros(data, unit, n_hidden)
             with torch.no_grad():  # two neurons that cancel
-                network.G += 1.0
-                network.D += torch.tensor([[size, -size]])
+                network.G.add_(1.0)
+                network.D.add_(torch.tensor([[size, -size]]))
             return Trained(network, "converged", 1)
 
         made = fit(from_arrays(close, values, split="paper"), "mlp", 2, solver=Fake(do))
@@ -396,7 +396,7 @@ def test_what_a_solver_does_not_implement_is_refused_by_name(
 BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     "varpro": {"max_iterations": (2.5,), "starts": (0,), "trial_iterations": (True,),
                "ridge": (math.nan,), "sharpest": (0.5,), "device": ("tpu",)},
-    "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,),
+    "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "exchanged": (2.0,),
                "ridges": ((), (1e-3, 0.0)), "device": ("tpu",)},
     "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
     "newton": {"max_iterations": (0,), "joint": ("no",)},
