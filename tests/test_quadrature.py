@@ -42,10 +42,3 @@ def test_knots_inside_cut_an_interval_and_others_do_not() -> None:
     np.testing.assert_array_equal(weights, expected[1].ravel())
     # Exact for what bends at the knots.
     assert weights @ np.abs(points - 0.2) == pytest.approx(1.04, rel=1e-14)
-
-
-def test_pieces_are_cut_into_parts() -> None:
-    points, weights = between((0.0, 2.0), np.array([0.5]), parts=3)
-    expected = on_cells(np.array([0, 1 / 6, 1 / 3, 0.5, 1, 1.5, 2]))
-    np.testing.assert_allclose(points, expected[0].ravel(), rtol=1e-14)
-    np.testing.assert_allclose(weights, expected[1].ravel(), rtol=1e-14)

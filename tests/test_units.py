@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from xsquared.geometry import knots
@@ -259,12 +259,21 @@ def once_differentiable(z: Tensor) -> Tensor:
         (once_differentiable, "a smooth function, torch's derivative 2 of it"),
         (lambda z: z * torch.sin(z.detach()), "a smooth function, torch's derivative 1 of it"),
         (lambda z: torch.from_numpy(np.sin(z.numpy())), "two derivatives by torch: .*numpy"),
+        *((value, "finite values of each z alone") for value in (torch.log, torch.sqrt)),
+        *((lambda z: z.sort(0)[0], "finite"), (lambda z: torch.tanh(z) * z.shape[-1], "finite")),
+        (nn.PReLU(dtype=torch.float64), "finite values of each z alone, without parameters"),
     ],
 )
 def test_a_gate_that_cannot_be_trained_is_refused(value: Callable, message: str) -> None:
     with pytest.raises(ValueError, match=f"^gate mine: expected {message}"):
         register(Gate("mine", value))
     assert "mine" not in GATES
+
+
+@pytest.mark.parametrize("far", [lambda z: torch.relu(z.clamp(max=5)), lambda z: torch.relu(z) % 9])
+def test_a_gate_that_is_a_power_near_zero_only_is_refused(far: Callable) -> None:
+    with pytest.raises(ValueError, match=r"expected value\(z\) = z\*\*1 for z > 0"):
+        Gate("mine", far, degree=1)
 
 
 @pytest.mark.parametrize(

@@ -24,19 +24,19 @@ def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
     return rule
 
 
-def between(
-    interval: tuple[float, float], knots: np.ndarray, parts: int = 1
-) -> tuple[np.ndarray, np.ndarray]:
+def between(interval: tuple[float, float], knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The rule on the pieces into which knots cut an interval: points and weights, each (N,).
 
-    Knots outside and knots that coincide cut nothing. Each piece is cut into that many equal parts
-    again. The weights sum to the interval's length.
+    The weights sum to the interval's length.
     """
-    a, b = interval
-    edges = np.concatenate([[a], np.unique(knots[(knots > a) & (knots < b)]), [b]])
-    starts = edges[:-1, None] + np.diff(edges)[:, None] * np.arange(parts) / parts
-    points, weights = on_cells(np.append(starts.ravel(), b))
+    points, weights = on_cells(pieces(interval, knots))
     return points.ravel(), weights.ravel()
+
+
+def pieces(interval: tuple[float, float], knots: np.ndarray) -> np.ndarray:
+    """Ends of the pieces; knots outside and knots that coincide cut nothing."""
+    a, b = interval
+    return np.concatenate([[a], np.unique(knots[(knots > a) & (knots < b)]), [b]])
 
 
 def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndarray]:

@@ -70,7 +70,7 @@ class Gate:
             )
         if self.degree is None and self.hinged:
             object.__setattr__(self, "hinged", False)
-        z = torch.tensor([-1.5, 0.5, 2.0], dtype=torch.float64)
+        z = _probes()
         value = self.value(z)
         if not isinstance(value, Tensor) or (value.dtype, value.shape) != (z.dtype, z.shape):
             raise ValueError(
@@ -84,7 +84,7 @@ class Gate:
                 where = "z > 0, zero elsewhere" if self.hinged else "all z"
                 raise ValueError(
                     f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
-                    f"{value.tolist()} at {z.tolist()}; degree=None says it is no power"
+                    f"{quoted(value)}; degree=None says it is no power"
                 )
 
 
@@ -179,8 +179,13 @@ def register(record: Unit | Gate) -> None:
     _UNITS[record.name] = record
 
 
+def _probes() -> Tensor:
+    """Where gates are tried: from 12 to -12, dense about 0, at no simple fraction (a kink)."""
+    return torch.sinh(torch.linspace(3.179, -3.173, 41, dtype=torch.float64))
+
+
 def _check_derivatives(gate: Gate) -> None:
-    """Refuse a gate that is flat, or whose two derivatives by torch are not those of its values."""
+    """Refuse a gate that is flat or not elementwise, or whose derivatives are not its values'."""
 
     def slope(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
         z = z if z.requires_grad else z.requires_grad_()
@@ -194,8 +199,12 @@ def _check_derivatives(gate: Gate) -> None:
     def first(z: Tensor) -> Tensor:
         return slope(gate.value, z)
 
-    # From -12 to 12, dense about 0; no place is a simple fraction, where a kink may be.
-    z = torch.sinh(torch.linspace(-3.173, 3.179, 41, dtype=torch.float64))
+    z = _probes()
+    value = gate.value(z)
+    alone = torch.cat([gate.value(one.reshape(1, 1)) for one in z]).ravel()
+    if value.requires_grad or not value.isfinite().all() or not torch.allclose(value, alone):
+        wanted = "expected finite values of each z alone, without parameters of their own"
+        raise ValueError(f"gate {gate.name}: {wanted}, got {quoted(value)}")
     try:
         pairs = [(first(z.clone()), difference(gate.value, z))]
         pairs += [(slope(first, z.clone()), difference(first, z))]

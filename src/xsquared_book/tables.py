@@ -8,7 +8,6 @@ cited as figures are (``{numref}`tab-name```), with cells that the text cites
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,15 +39,15 @@ class Table:
         name: ``"tab-..."``, unique in the book, by which the text cites the table.
         formats: format specifications (such as ``".3f"``) by column, index level or row label, a
             row's before its column's; or one for all numbers of the columns. Text stays as it is,
-            whole numbers need none, truth values read yes and no, and None or NaN is a dash.
+            whole numbers need none, truth values read yes and no, and what is missing is a dash.
         columns: the headers, as shown.
         rows: the cells, as shown.
         stubs: how many leading columns are row headers.
         numeric: per column, whether it holds numbers and is set flush right.
 
     Raises:
-        ValueError: no rows, a name of another form, several levels of columns, a format for
-            something that is not there, or a float without a format.
+        ValueError: no rows, a name of another form, several levels of columns, one name twice, a
+            format for something that is not there, or a float without a format.
     """
 
     frame: pd.DataFrame
@@ -71,10 +70,9 @@ class Table:
             )
         if not isinstance(self.formats, Mapping | str | None):
             raise TypeError(f"{self.name}: expected formats by name, got {quoted(self.formats)}")
-        if len(frame) == 0 or frame.columns.nlevels > 1:
-            raise ValueError(
-                f"{self.name}: expected rows and one level of columns, got {quoted(frame)}"
-            )
+        if len(frame) == 0 or frame.columns.nlevels > 1 or not frame.columns.is_unique:
+            wanted = "expected rows, and columns of one level and different names"
+            raise ValueError(f"{self.name}: {wanted}, got {quoted(frame)}")
         if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
             frame = frame.set_index(frame.columns[0])
         stubs = frame.index.nlevels
@@ -109,7 +107,7 @@ class Table:
 
     def _shown(self, cell: object, labels: list[object], head: str, stub: bool) -> str:
         """The string of one cell: the only place where a number is formatted."""
-        if cell is None or (isinstance(cell, Real) and math.isnan(cell)):
+        if pd.api.types.is_scalar(cell) and pd.isna(cell):
             return MISSING
         if isinstance(cell, bool | np.bool_):
             return "yes" if cell else "no"

@@ -142,11 +142,16 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
         case CodeType():
-            # Of what has a name, the first constant is the docstring or None.
-            first = 0 if thing.co_name == "<lambda>" else 1
+            # Of what has a name, no lambda or comprehension, it is the docstring or None.
+            first = 0 if thing.co_name.startswith("<") else 1
             parts = (thing.co_code, thing.co_names, thing.co_consts[first:])
         case type():
-            parts = (thing.__bases__, {k: v for k, v in vars(thing).items() if k[:2] != "__"})
+            own = {
+                name: value
+                for name, value in vars(thing).items()
+                if name[:2] != "__" or isinstance(value, FunctionType)
+            }
+            parts = (thing.__bases__, own)
         case dict():
             parts = [*thing.items()]
         case torch.nn.Module() if not isinstance(thing, torch.jit.ScriptModule):

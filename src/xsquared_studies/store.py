@@ -113,14 +113,16 @@ class Store:
             found = f"select * from results where {condition} order by rowid"
             try:
                 return [_checked(*row) for row in database.execute(found, values)]
-            except (ValueError, TypeError, KeyError) as error:
+            except (AttributeError, ValueError, TypeError, KeyError) as error:
                 raise StoreError(f"{self.path} holds what is no result: {error}") from error
 
     @contextmanager
     def _open(self, attempted: str, so: str = "") -> Iterator[sqlite3.Connection]:
         """A connection that commits each statement, closed at the end; errors named."""
         try:
-            connection = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
+            connection = sqlite3.connect(
+                self.path.absolute(), timeout=_PATIENCE_S, isolation_level=None
+            )
             with closing(connection) as database:
                 # A commit outlives a loss of power, the folder's entry for the journal too.
                 database.execute("pragma synchronous = extra")

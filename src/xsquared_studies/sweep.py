@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from xsquared.checks import check_integer, quoted
 from xsquared_studies.executors import Attempt, RunTrial, in_this_process, on_workers
-from xsquared_studies.store import Store
+from xsquared_studies.store import Store, StoreError
 from xsquared_studies.trial import Result, Scalar, Trial
 
 #: A value of one of a trial's networks: its name, and the column and number that tell which.
@@ -78,7 +78,7 @@ def run_sweep(
 
     Raises:
         ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
-        StoreError: results cannot be written; raised before the first trial starts.
+        StoreError: results cannot be written, raised before the first trial starts, or are gone.
         ConnectionError: no scheduler answers, or it stops answering.
         RuntimeError: as for :func:`xsquared_studies.executors.on_workers`.
     """
@@ -108,8 +108,10 @@ def run_sweep(
             ) as bar,
         ):
             _run(missing, store, jobs, scheduler, bar)
-    rows = [store.result(one.trial, one.identity) for one in asked]
-    return Report(tuple(row for row in rows if row is not None), resumed)
+    rows = [row for one in asked if (row := store.result(one.trial, one.identity))]
+    if lost := len(asked) - len(rows):
+        raise StoreError(f"{path} has lost {lost} of {len(asked)} results meanwhile: run it again")
+    return Report(tuple(rows), resumed)
 
 
 def _run(missing: list[Attempt], store: Store, jobs: int, scheduler: str, bar: tqdm) -> None:

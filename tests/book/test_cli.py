@@ -43,6 +43,10 @@ def test_what_a_book_has_not_is_said_and_shortened(
     assert len(error) < 600
 
 
+#: Options that an unknown variable of a shell would leave empty.
+TEXTS = ("target", "problem", "data", "y", "activation", "solver")
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -62,6 +66,7 @@ def test_what_a_book_has_not_is_said_and_shortened(
         ("sweep --split all", "'all' is not one of"),
         ("sweep --set 3", "expected name=value, got '3'"),
         ("sweep --data a.csv --problem sine", "expected one of --target, --problem and --data"),
+        *((f"sweep --{name}=", f"'--{name}': expected text, got none") for name in TEXTS),
     ],
 )
 def test_misuse_exits_with_2_and_a_short_line(given: str, named: str, capsys: Said) -> None:

@@ -40,7 +40,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "10_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "degree": 6, "radii": [2.0],
-        "draws": 500, "random_dimension": 3, "feature_counts": [32, 64], "seeds": 2,
+        "draws": 500, "random_dimension": 3, "feature_counts": [64, 128], "seeds": 2,
     },
     "11_learned_features": {
         "seeds": 2, "epochs": [3, 10, 30], "test_pairs": 50, "large_seeds": 2, "large_steps": 400,

@@ -57,7 +57,7 @@ def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() 
         (2, "errors", FORMATS, "expected a table's name as tab-something, got 'errors'"),
         (2, "tab-e", {}, "the numbers of 'error & \\$e_1\\$' have no format, got 0.001"),
         (2, "tab-e", {**FORMATS, "m": ".1f"}, "formats for m, which are neither columns"),
-        (0, "tab-e", FORMATS, "expected rows and one level of columns"),
+        (0, "tab-e", FORMATS, "expected rows, and columns of one level"),
         (2, "tab-e", {**FORMATS, "unit": ".1f", "n": "q"}, "expected a number's format, got 'q'"),
     ],
 )
@@ -66,6 +66,13 @@ def test_bad_tables_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Table(FRAME[:rows], "C.", name, formats)
+
+
+def test_columns_of_one_name_are_refused_and_what_is_missing_is_a_dash() -> None:
+    with pytest.raises(ValueError, match="columns of one level and different names"):
+        Table(FRAME[["unit", "n", "unit"]], "C.", "tab-e", ".1f")
+    missing = FRAME.assign(n=pd.array([1, None], dtype="Int64"))
+    assert Table(missing, "C.", "tab-e", FORMATS).rows[1][1:3] == ("–", "–")
 
 
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:

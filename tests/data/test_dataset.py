@@ -175,7 +175,10 @@ def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
     [
         ("a,y,y", r"mine.csv: expected every column once, got \['a', 'y', 'y'\]"),
         ("a,y", "expected rows as long as the header, got 2 names over 3 fields"),
-        ("1,2,3", "mine.csv: expected names in the header, got numbers"),
+        *(
+            (row, "mine.csv: expected names in the header, got numbers")
+            for row in ("1,2,3", "1,NA,inf")
+        ),
         (",".join(f"c{i}" for i in range(100_000)), "expected at most 10000 columns, got 100000"),
         ('a,b,y\n"', "cannot read .*mine.csv: "),
         ("", "cannot read .*mine.csv: "),

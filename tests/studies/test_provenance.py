@@ -219,6 +219,32 @@ def test_whatever_a_gate_computes_with_is_part_of_its_identity(
     assert record_sums(gate=Scaled(2.0).value) != record_sums(gate=Scaled(3.0).value)
 
 
+class Doubled:
+    def __call__(self, z: Tensor) -> Tensor:
+        return 2.0 * z
+
+
+class Trebled:
+    def __call__(self, z: Tensor) -> Tensor:
+        return 3.0 * z
+
+
+Trebled.__qualname__, Trebled.__name__ = Doubled.__qualname__, Doubled.__name__
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (lambda z: sum(2.0 * z for _ in (1,)), lambda z: sum(3.0 * z for _ in (1,))),
+        (lambda z: sum([2.0 * z for _ in (1,)]), lambda z: sum([3.0 * z for _ in (1,)])),
+        (Doubled(), Trebled()),
+    ],
+    ids=["generator", "comprehension", "call"],
+)
+def test_constants_of_comprehensions_and_calls_count(one: Callable, other: Callable) -> None:
+    assert record_sums(gate=one) != record_sums(gate=other)
+
+
 def test_a_module_of_ones_own_is_described_by_its_sources(write: Write) -> None:
     write("trainer", "from lab import helper\n\n\ndef run(z):\n    return helper.FACTOR * z\n")
     before = record_sums(gate=fresh())

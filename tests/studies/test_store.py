@@ -29,6 +29,7 @@ from tests.studies.trainers import (
     trials,
 )
 from xsquared_studies import Store, StoreError, fingerprint
+from xsquared_studies.store import _TABLE
 
 
 def stored(path: Path) -> list[int]:
@@ -104,6 +105,11 @@ def another_row(path: Path) -> None:
         database.execute("update results set row = '{}'")
 
 
+def no_row(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update results set row = null")
+
+
 def one_bit(path: Path) -> None:
     """A digit of an error becomes another one."""
     content = path.read_bytes()
@@ -118,6 +124,7 @@ def one_bit(path: Path) -> None:
         (half_a_file, "cannot read results from {}: database disk image is malformed"),
         (another_table, "cannot read results from {}: no such column: key"),
         (another_row, "{} holds what is no result: the row of trial"),
+        (no_row, "{} holds what is no result: "),
         (one_bit, "{} holds what is no result: the row of trial"),
     ],
 )
@@ -131,6 +138,21 @@ def test_a_damaged_file_is_named_and_left_alone(
         swept(trials(1), count_runs, path)
     assert RUNS == []
     assert path.read_bytes() == before
+
+
+def test_rows_that_vanish_during_the_sweep_are_missed(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(_TABLE)
+        swallow = "create trigger swallow before insert on results begin select raise(ignore); end"
+        database.execute(swallow)
+    with pytest.raises(StoreError, match=r"has lost 3 of 3 results meanwhile: run it again"):
+        swept(trials(3), count_runs, path)
+
+
+def test_no_name_means_a_store_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert len(swept(trials(3), count_runs, Path(":memory:")).results) == 3
+    assert len(stored(tmp_path / ":memory:")) == 3
 
 
 def test_rows_of_problems_unknown_today_stand_in_nobodys_way(path: Path) -> None:

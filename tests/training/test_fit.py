@@ -397,7 +397,7 @@ BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
     "varpro": {"max_iterations": (2.5,), "starts": (0,), "trial_iterations": (True,),
                "ridge": (math.nan,), "sharpest": (0.5,), "device": ("tpu",)},
     "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "exchanged": (2.0,),
-               "ridges": ((), (1e-3, 0.0)), "device": ("tpu",)},
+               "ridges": ((), (1e-3, 0.0), 1e-3), "device": ("tpu",)},
     "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
     "newton": {"max_iterations": (0,), "joint": ("no",)},
     "adamw": {"max_iterations": (2.5,), "learning_rate": (0,), "records": (0,)},

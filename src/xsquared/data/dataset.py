@@ -53,7 +53,8 @@ MARGIN = 0.1
 MOST_COLUMNS = 10_000
 #: A column whose deviation is below this multiple of its size is constant up to rounding.
 _ROUNDING = 1e-12
-_NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*")
+#: What no header has: a number, or a word for none. Rows without a header begin so.
+_NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*|[-+]?(inf|nan|na|null)", re.IGNORECASE)
 
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number
+from xsquared.checks import check_integer, check_number, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Gates, Trained
@@ -90,8 +90,8 @@ class Growth:
         check_integer("exchanges", self.exchanges, 0)
         for name in ("share", "exchanged"):
             check_number(name, getattr(self, name), above=0, most=1)
-        if not self.ridges:
-            raise ValueError("ridges: expected at least one, got none")
+        if not isinstance(self.ridges, list | tuple) or not self.ridges:
+            raise ValueError(f"ridges: expected a list of numbers, got {quoted(self.ridges)}")
         for ridge in self.ridges:
             check_number("ridges", ridge, above=0)
         check_device(self.device)
