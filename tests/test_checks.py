@@ -98,32 +98,6 @@ def test_arrays_become_float64(values: object) -> None:
     assert check_finite_array("x", found) is found
 
 
-MASKED = np.ma.masked_array([1.0, 2.0], mask=[True, False])
-NESTED: list = []
-NESTED.append(NESTED)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        *(([True, 2.0], "got bool"), ([torch.tensor(True), torch.tensor(2.0)], "got bool")),
-        *(([[np.array(True)], (2.0,)], "got bool"), ([pd.Series([True]), [2.0]], "got bool")),
-        *(([1j], "got complex128"), (["1"], "got <U1"), (None, "got object in None")),
-        *((np.array([1.0], dtype=object), "got object"), ([2**70], "got object")),
-        *(([[1.0], [1.0, 2.0]], "of one shape, got"), (NESTED, "of one shape, got")),
-        *((values, "got a masked array") for values in ([MASKED, MASKED], [[1.0, 2.0], MASKED])),
-        *((values, "got a masked array") for values in (MASKED, [1.0, np.ma.masked])),
-        ([torch.tensor(1.0, requires_grad=True), "a"], "expected finite real numbers"),
-        *(([1.0, math.nan], r"nan at index \(1,\)"), ([[-math.inf]], r"-inf at index \(0, 0\)")),
-        (np.array([np.finfo(np.longdouble).max]), r"got inf at index \(0,\)"),
-        *((3.0, r"expected 1 axes, got shape \(\)"), ([[1.0]], r"1 axes, got shape \(1, 1\)")),
-    ],
-)
-def test_other_arrays_are_refused(values: object, message: str) -> None:
-    with pytest.raises(ValueError, match=f"^x: .*{message}"):
-        check_finite_array("x", values, ndim=1)
-
-
 def test_sizes_are_refused_from_a_gibibyte_on() -> None:
     check_size("grid", MOST_NUMBERS)
     with pytest.raises(ValueError, match=r"^grid: expected at most 134217728 numbers, got 2 x 99"):

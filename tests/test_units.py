@@ -15,7 +15,6 @@ from torch.nn import functional as F  # noqa: N812
 from xsquared.geometry import knots
 from xsquared.units import (
     GATES,
-    PAPER_UNITS,
     UNITS,
     Gate,
     GatedNetwork,
@@ -55,24 +54,6 @@ def naive(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
             total += p["D"][k, i] * term
         out[row, k] = total
     return out
-
-
-def test_the_package_knows_these_units_and_gates() -> None:
-    assert set(GATES) == {"relu", "relu2", "relu3", "identity", "gelu", "silu"}
-    described = {name: (len(unit.factors), unit.activation) for name, unit in UNITS.items()}
-    assert described == {
-        "mlp": (0, "relu"),
-        "glu": (1, "relu"),
-        "gqu": (2, "relu"),
-        "relu2_mlp": (0, "relu2"),
-        "relu3_mlp": (0, "relu3"),
-        "bilinear": (1, "identity"),
-        "geglu": (1, "gelu"),
-        "swiglu": (1, "silu"),
-    }
-    assert set(PAPER_UNITS) <= set(UNITS)
-    assert all(name == unit.name for name, unit in UNITS.items())
-    assert all(name == gate.name for name, gate in GATES.items())
 
 
 def test_the_registry_is_read_only() -> None:

@@ -11,10 +11,8 @@ from xsquared.geometry import knots
 from xsquared.quadrature import NODES, between, gauss_legendre, pieces
 from xsquared.units import GatedNetwork, predict
 
-#: Errors on two sets of nodes that differ by less, as a share, are the same.
-_SAME = 1e-9
-#: Rounding of an error, as a share of the largest value.
-_ROUNDING = 1e-12
+#: Errors that differ by less are the same: as a share of them, and of the largest value.
+_SAME, _ROUNDING = 1e-9, 1e-12
 #: Pieces of the domain at the first check, those that may be cut at a time, and how often.
 _CHECKED, _MOST, _HALVINGS = 300, 2**14, 40
 #: A square integral diverges if the last cuts move it by more, as a share; rounding of large
@@ -35,11 +33,9 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     def squares(points: np.ndarray) -> np.ndarray:
         return (predict(network, points.ravel()) - target(points.ravel())) ** 2
 
-    def cut(
-        starts: np.ndarray, widths: np.ndarray, parts: int = 2
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def cut(starts: np.ndarray, widths: np.ndarray, parts: int = 2) -> list[np.ndarray]:
         starts = starts[:, None] + widths[:, None] * np.arange(parts) / parts
-        return starts.ravel(), np.repeat(widths / parts, parts)
+        return [starts.ravel(), np.repeat(widths / parts, parts)]
 
     def integrals(starts: np.ndarray, widths: np.ndarray) -> np.ndarray:
         xi, weights = gauss_legendre(NODES)
@@ -58,14 +54,14 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     for _ in range(_HALVINGS):
         if not 0 < len(before) <= _MOST:
             break
-        starts, widths = cut(*cells)
+        starts, widths = cut(cells[0], cells[1])
         after = integrals(starts, widths).reshape(-1, 2)
         error = math.sqrt(settled + after.sum())
         changes = after.sum(axis=1) - before
         moved = abs(float(changes.sum()))
         moves = np.abs(changes) > 2 * error * (_SAME * error + slack) / len(before)
         settled += float(after[~moves].sum())
-        cells = starts[np.repeat(moves, 2)], widths[np.repeat(moves, 2)]
+        cells = [starts[np.repeat(moves, 2)], widths[np.repeat(moves, 2)]]
         before = after[moves].ravel()
     return error if moved <= _KNOWN * error**2 else math.inf
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -420,25 +420,3 @@ def test_missing_devices_and_unknown_solvers_are_refused(monkeypatch: pytest.Mon
     for solver in ("varpro", "growth"):
         with pytest.raises(ValueError, match="torch sees no CUDA device"):
             solver_from(solver, {"device": "cuda"})
-
-
-def test_the_defaults_are_the_books() -> None:
-    """What the book's numbers were computed with: another default is another protocol."""
-    assert {name: asdict(solver()) for name, solver in SOLVERS.items()} == {  # type: ignore[call-overload]
-        "varpro": {
-            "max_iterations": 200, "starts": 3, "trial_iterations": 15, "ridge": 0.0,
-            "sharpest": None, "device": "cpu",
-        },
-        "growth": {
-            "candidates": 1024, "few": 64, "share": 0.2, "iterations": 15, "exchanges": 32,
-            "exchanged": 0.2, "max_iterations": 120,
-            "ridges": (1e-2, 1e-4, 1e-6, 1e-8, 1e-10), "device": "cpu",
-        },
-        "free_knots": {
-            "max_iterations": 300, "start": "density", "starts": 2, "moves": 4, "directions": 4,
-            "trial_iterations": 25,
-        },
-        "newton": {"max_iterations": 100, "joint": True},
-        "adamw": {"max_iterations": 5000, "learning_rate": 0.02, "records": 200},
-        "lbfgs": {"max_iterations": 2000, "pairs": 50, "inner": 20, "stall": 1e-7},
-    }  # fmt: skip
