@@ -25,9 +25,9 @@ from xsquared_studies.trial import Trial
 
 #: The problems of the gated-units paper's Figs. 6 and 7.
 SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
-#: No short sum of ridge functions, and inputs without effect: which inputs count?
+#: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle inputs.
 OTHERS = ("runge", "friedman1_10")
-#: Of data and starts: of the paper's problems; of the others, and where methods are compared.
+#: Seeds of data and starts: for the paper's problems; for others and for comparisons.
 SEEDS, FEWER_SEEDS = 10, 3
 
 
@@ -79,7 +79,7 @@ class Study:
         title: one line.
         protocols: what each protocol of its trials trains, and where it is judged.
         trials: all of them.
-        sample: those that every test run repeats: narrow, quick, and agreed upon by processors.
+        sample: what every test run repeats: narrow, quick, and the same on every processor.
         run: runs one of them.
 
     Raises:
@@ -105,10 +105,10 @@ def table1_trials(
     widths: Sequence[int] = WIDTHS,
     seeds: int = SEEDS,
 ) -> tuple[Trial, ...]:
-    """Every trial behind Table 1, seed after seed; of tables, the paper's rows as well.
+    """Every trial behind Table 1, seed after seed; of tables by the paper's split as well.
 
-    Of :data:`OTHERS`, if among the problems, held-out ones only. A GQU of 32 neurons has as many
-    parameters as a GLU of 46, and takes longer to train.
+    Of :data:`OTHERS`, if among the problems, held-out ones only. GQUs end at 32 neurons, with about
+    the parameters of a GLU of 46.
     """
     sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
     sizes["gqu"] = tuple(n for n in widths if n <= 32)
@@ -226,7 +226,7 @@ def _line() -> Study:
         "MLP, GLU and GQU of every width on the paper's target in one dimension",
         {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
         trials,
-        # Where wider fits from random gates end, processors don't agree upon.
+        # Wider fits from random gates end elsewhere on other processors.
         tuple(
             trial
             for trial in trials

@@ -7,15 +7,15 @@ function of the knots, whereas on a fixed grid it has a kink whenever a knot pas
 
 Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
 banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
-damped until its matrix is definite. The second derivatives are exact and cheap: at a fixed point, a
-piece's derivatives by its knots are polynomials of its own degree, so the moments of the error are
-all that they need of the target. An iteration costs time proportional to the number of cells.
+damped until its matrix is definite. The second derivatives are exact and cheap: at a fixed x, a
+piece's derivatives by its knots are polynomials of its own degree, so of the target they need the
+moments of the error only. An iteration costs time proportional to the number of cells.
 
 The directions in which gates open may be given. The spline less what all gates add to it is one
-polynomial, "behind all gates"; no neuron is left to carry it, so it has to be constant
-(:mod:`xsquared.training.directions`). That is a linear condition on the coefficients of a few
-cells, met by one Lagrange multiplier per power. The condition's second derivatives by knots and
-coefficients, times the multipliers, are added to Newton's matrix.
+polynomial, "behind all gates". With all gates at knots only a bias is left to carry it, so it has
+to be constant (:mod:`xsquared.training.directions`). That is a linear condition on the coefficients
+of a few cells, met by one Lagrange multiplier per power. The condition's second derivatives by
+knots and coefficients, times the multipliers, are added to Newton's matrix.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
@@ -50,12 +50,12 @@ from xsquared.splines.spaces import (
     unknowns_of,
 )
 
-#: Highest relative change of a cell's width in one step: knots never cross, nor merge in one step.
+#: Largest share of its width that a cell may lose in one step: knots never cross.
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump of the target cells would shrink
 #: until rounding stops them.
 _LEAST_WIDTH = 1e-10
-#: How the damping moves in a fit of knots.
+#: Damping of a fit: its start, the factor that lowers it, where a fit has stalled, its least.
 DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
 
 
@@ -82,7 +82,7 @@ class FreeKnotSpline:
         iterations: damped Newton steps, over all starts.
         status: ``"converged"``, or ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
-            left, under the condition above; None where the spline is free of it.
+            left, the polynomial behind all gates constant; None where nothing is asked of it.
     """
 
     knots: np.ndarray
@@ -149,9 +149,9 @@ class State:
         knots: (n + 1,).
         local: (n, m) coefficients in the cells' local bases.
         moments: (n, d + 1) integrals of the error times powers of xi over the cells.
-        jumps: (n - 1,) error times jump of the slope at inner knots; zero if slopes are continuous.
+        jumps: (n - 1,) error times jump of the slope at inner knots, a part of Newton's matrix.
         multipliers: (d,) of the condition, if there is one.
-        behind: (cells, d, d + 1) from a cell's polynomial to its signed share of the condition.
+        behind: (cells, d, d + 1) from a cell's local coefficients to its part of the condition.
         loss: mean square error.
     """
 
@@ -166,7 +166,7 @@ class State:
 
 @dataclass(frozen=True)
 class Model:
-    """The problem to project; with signs, cells' polynomials summed with them must be constant."""
+    """The problem to project; with signs, the signed sum of cells' polynomials is constant."""
 
     target: Target
     shape: Space
@@ -202,7 +202,7 @@ class Model:
         return State(t, local, moments, jumps, multipliers, behind, loss)
 
     def linearise(self, state: State) -> Callable[[float], State | None]:
-        """From a damping to the point projected after Newton's step, or None if that is refused."""
+        """A function from a damping to the state after Newton's step; to None if it is refused."""
         shape, t = self.shape, state.knots
         width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
         basis, derivatives, scale = local_derivatives(shape, width, state.local)
@@ -240,7 +240,7 @@ class Model:
         banded, total = assembled(hessian, gradient, block)
         places = np.arange(n + 1) * block
         inner = places[1:-1]
-        # Damping acts as if log widths were the variables, in shares of the largest diagonal entry:
+        # Damping is scaled as for log widths, in shares of the largest diagonal entry:
         # steps stay bounded also where the loss hardly depends on a knot.
         room = np.minimum(width[:-1], width[1:])
         size = np.max(np.abs(banded[0, inner]) * room**2) / room**2

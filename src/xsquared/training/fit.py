@@ -5,7 +5,7 @@ solver                  what it minimises         for
 ======================  ========================  ==================================================
 ``VariableProjection``  the training points'      any dimension, every unit of the standard formula
                         mean square error
-``Growth``              the same                  the least error in any dimension, at every width;
+``Growth``              the same                  least errors in any dimension, for all widths;
                                                   data with noise: chooses on validation points
 ``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
                         squared error
@@ -63,7 +63,7 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     """A solver by its name and settings, as a trial or the command line gives them.
 
     Raises:
-        ValueError: an unknown name or setting, or a value that the solver refuses.
+        ValueError, TypeError: an unknown name or setting, or a value that the solver refuses.
     """
     made = SOLVERS[check_choice("solver", name, SOLVERS)]
     if not isinstance(settings, Mapping | None):
@@ -87,12 +87,12 @@ def fit(
     """Train one network of one output.
 
     Args:
-        data: what to train on and to judge by.
+        data: training and test points.
         unit: the unit or its name.
         n_hidden: number of neurons, at least 1.
         solver: an instance, with its settings; ``VariableProjection()`` where None.
-        gates: ``"frozen"`` leaves the gates where they start.
-        activation: name of the gate; the unit's own where None.
+        gates: ``"trained"``, or ``"frozen"`` where they start.
+        activation: name of the gate, as ``"gelu"``; the unit's own where None.
         seed: of all randomness, at least 0.
 
     Returns:
@@ -180,7 +180,7 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
         blocks = 3 * columns * min(len(data.train), rows_at_once(columns))
         return blocks + 3 * (data.dim + 2) * len(data.train) + 4 * parameters**2
     if isinstance(solver, FreeKnots) and gates == "trained":
-        return 10_000 * n_hidden  # 20,000 cells take more than a gibibyte
+        return 10_000 * n_hidden  # 20,000 neurons take more than a gibibyte
     if isinstance(solver, AdamW | LBFGS):
         return columns * len(data.train) + 600 * parameters
     return columns * len(data.train) + 4 * parameters**2

@@ -2,10 +2,10 @@
 
 Of n neurons with p affine factors all n hinges may lie inside the domain: n + 1 cells, the most
 that n neurons can have. No neuron is then left for the polynomial behind all gates, which has to be
-constant; in which directions the gates open decides what that costs
-(:func:`xsquared.training.directions.best_directions`), in general next to nothing. The alternative
+constant. The directions of the gates decide how much error that adds, in general next to nothing
+(:func:`xsquared.training.directions.best_directions`). The alternative
 has n cells: one gate is open everywhere and carries the polynomial of one cell, the anchor, from
-which the other gates open away. A GQU needs an anchor whose cubic has real roots, or n - 1 cells.
+which the other gates open away. For a GQU its cubic needs real roots, else n - 1 cells are left.
 
 References:
     Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
@@ -45,7 +45,7 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _WORTH = 1e-6
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
-# In the study `ablation` none of the next eight, halved or zero, moves a median error by one per
+# In the study `ablation` none of the eight up to _RANDOM_STARTS, cut, moves a median by one per
 # cent. They rescue single cases, most of them of narrow networks, and keep the values with which
 # the rows of the other studies were made.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
@@ -55,13 +55,13 @@ _JITTER = 0.4
 _NARROW = 8
 #: Random knots from which a narrow network's directions are tried as well.
 _RANDOM_KNOTS = 16
-#: Fits of a narrow network are many: iterations that each of them gets,
+#: A narrow network has many fits: iterations of each in a first round,
 _FIRST_ITERATIONS = 8
 #: the number of best ones that then get ``trial_iterations``,
 _SCREENED = 16
 #: and the number of best ones of these that go on to the end.
 _AHEAD = 3
-#: The widest GQU for which networks whose slope jumps at the knots compete as well.
+#: GQUs up to this width try slopes that jump; wider ones where a unit of one factor less wins.
 _JUMPS = 3
 #: Random rows from which such networks start.
 _RANDOM_STARTS = 30
@@ -81,11 +81,11 @@ class FreeKnots:
 
     1. Knots start at equal shares of the integral of abs(f^(k))**(2/(2k + 1)), which is optimal as
        n grows (k the unit's order), and at jittered copies.
-    2. For given knots the best s is a banded linear problem; Levenberg-Marquardt steps move knots.
-    3. At each optimum the best directions of n gates are chosen, and the fit goes on under them.
+    2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
+    3. At each optimum, or the best if n > 8, gates' directions are chosen, and the fit goes on.
     4. The knot between the two cells of least error moves into the worst cell, while that pays.
-    5. Up to eight neurons: random knots too, gates away from an anchor, and for the GQU networks
-       whose slope jumps at the hinges.
+    5. Up to eight neurons: random knots and gates away from an anchor, too. GQUs where it may pay:
+       slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
 
     Attributes:
@@ -95,7 +95,7 @@ class FreeKnots:
             mean 4 and deviation 2.
         starts: local fits that are compared: the start itself, unless random, and jittered ones.
         moves: most knots moved (4.).
-        directions: choices of directions that are fitted (3.); with 0, an anchor alone.
+        directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
     """
 
@@ -193,7 +193,7 @@ class FreeKnots:
     def _with_directions(
         self, target: Target, unit: Unit, n_hidden: int, optima: list[FreeKnotSpline], seed: int
     ) -> tuple[list[FreeKnotSpline], int]:
-        """Fits of n + 1 cells on which n gates suffice, and the iterations of those given up."""
+        """Fits of n + 1 cells on which n gates suffice, and all short fits' iterations."""
         narrow = n_hidden <= _NARROW
         places = [(free.knots, self.directions) for free in optima[: None if narrow else 1]]
         if narrow:
@@ -229,10 +229,10 @@ class FreeKnots:
     def _with_free_roots(
         self, target: Target, unit: Unit, n_hidden: int, seed: int
     ) -> list[SplineNetwork]:
-        """Networks whose pieces meet as those of a unit with a factor less do, or not even so.
+        """Networks with jumps of the slope, as of a unit with a factor less, or with free roots.
 
-        That unit's, the last factor being one; with two factors also variable projection from it,
-        and from random rows where the network is narrow, on nodes that do not move.
+        First that unit's, the last factor set to one. With two factors also variable projection
+        from it, and from random rows where the network is narrow, on nodes that do not move.
         """
         fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
@@ -331,7 +331,7 @@ class SplineNetwork:
     Attributes:
         network: n neurons.
         spline: the fitted spline; None where the network was fitted itself.
-        iterations: Levenberg-Marquardt iterations of all candidates together.
+        iterations: damped Newton steps of all candidates together.
         rmse: of the network's forward pass over the domain.
         status: how the fit ended.
     """
@@ -365,7 +365,7 @@ def _with_an_idle_neuron(network: GatedNetwork) -> GatedNetwork:
 
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
-    """The best fits, of those with nearly the same error one."""
+    """The fits by error, one of each group with nearly the same."""
     made: list[FreeKnotSpline] = []
     for one in sorted(fits, key=lambda fit: fit.rmse):
         if not made or one.rmse > made[-1].rmse * (1 + _SAME):
