@@ -261,5 +261,6 @@ def same_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if np.any((drawn[0] == "") != (drawn[1] == "")):
         return False
     numbers = [np.where(cells == "", "0", cells).astype(float) for cells in drawn]
+    numbers = [np.where(np.isfinite(part), part, 0.0) for part in numbers]  # nan is no line
     near = 1e-9 * np.max(np.abs(numbers[0]), axis=0, initial=0)
     return bool(np.all(np.abs(numbers[1] - numbers[0]) <= _PARTED * np.abs(numbers[0]) + near))

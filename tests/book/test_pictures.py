@@ -180,6 +180,14 @@ def test_a_figure_is_the_same_but_for_rounding(pixels: bool) -> None:
     assert not pictures.same_figure({}, first)
 
 
+def test_a_gap_in_a_line_is_the_same_gap() -> None:
+    gaps = [{"metadata": {"plotted": pictures.packed(f"panel,line,x,y\n1,a,1,{y}\n1,a,2,5\n")}}
+            for y in ("nan", "1e-14", "4")]  # fmt: skip
+    assert pictures.same_numbers(gaps[0], gaps[0])
+    assert pictures.same_numbers(gaps[0], gaps[1])
+    assert not pictures.same_numbers(gaps[0], gaps[2])
+
+
 def test_outputs_without_a_figure_have_neither_picture_nor_numbers() -> None:
     assert pictures.picture_of({"name": "stdout"}) is None
     assert pictures.picture_of({"data": {"text/plain": "1"}}) is None
