@@ -42,11 +42,12 @@ _PARTS = (
 )
 # Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
 _MOST_CHARACTERS = 2000
-_MOST_DEPTH = 200
+_MOST_DEPTH = 50  # sympy recurses, and runs out of stack
 _MOST_EXPONENT = 10**6
 _MOST_BITS = 1100  # of a constant power: what float64 holds, and a little
 _MOST_OPERATIONS = 200_000  # of a derivative, extrapolated from the first
 _SOUND = "expected real constants that float64 holds and exponents of at most a million"
+_TOO_DEEP = f"expected an expression nested at most {_MOST_DEPTH} deep, got a deeper one"
 _GRAMMAR = "arithmetic (+ - * / **), finite numbers, variables and functions of one argument"
 # Where a target is probed for non-finite values: enough to meet a pole at a simple fraction of the
 # domain; no finite grid can promise more.
@@ -76,19 +77,21 @@ def parse(text: str) -> sp.Expr:
             warnings.simplefilter("ignore")  # of the tokeniser, about code that is no expression
             tree = ast.parse(text.strip(), mode="eval")
         _check_syntax(tree.body, text)
-        return parse_expr(
-            text.strip(),
-            local_dict={**_NAMES, **_BUILDERS},
-            global_dict={"__builtins__": {}},
-            transformations=(auto_number, rationalize),
-            evaluate=False,  # so that every operation becomes a call of _BUILDERS
+        return _shallow(
+            parse_expr(
+                text.strip(),
+                local_dict={**_NAMES, **_BUILDERS},
+                global_dict={"__builtins__": {}},
+                transformations=(auto_number, rationalize),
+                evaluate=False,  # so that every operation becomes a call of _BUILDERS
+            )
         )
     except SyntaxError as error:
         reason: object = error.msg
     except UnicodeEncodeError as error:
         reason = error.reason
     except (RecursionError, MemoryError):
-        reason = f"it is nested more than {_MOST_DEPTH} deep"
+        raise ValueError(_TOO_DEEP) from None
     except _UnsoundError:
         raise ValueError(f"{_SOUND}, got {quoted(text)}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError):  # of sympy: atan(tan(1e300))
@@ -96,10 +99,18 @@ def parse(text: str) -> sp.Expr:
     raise ValueError(f"cannot read the expression {quoted(text)}: {reason}")
 
 
-def _check_syntax(node: ast.AST, text: str, depth: int = 0) -> None:
+def _shallow(expression: sp.Expr) -> sp.Expr:
+    """The expression, if its depth leaves sympy stack enough."""
+    depth, level = 0, [expression]
+    while level := [part for parent in level for part in parent.args]:
+        depth += 1
+        if depth > _MOST_DEPTH:
+            raise ValueError(_TOO_DEEP)
+    return expression
+
+
+def _check_syntax(node: ast.AST, text: str) -> None:
     """Refuse a syntax tree with a node that is not of :data:`_SYNTAX`, or with an unknown name."""
-    if depth > _MOST_DEPTH:
-        raise RecursionError
     match node:
         case ast.Constant(value=int() | float() as value):
             good = not isinstance(value, bool) and abs(value) < math.inf
@@ -120,7 +131,7 @@ def _check_syntax(node: ast.AST, text: str, depth: int = 0) -> None:
         raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
     parts = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
     for part in parts if not isinstance(node, ast.Name) else ():
-        _check_syntax(part, text, depth + 1)
+        _check_syntax(part, text)
 
 
 def _guarded(make: Callable[..., sp.Expr]) -> Callable[..., sp.Expr]:
@@ -184,7 +195,7 @@ _BUILDERS = {
 
 def _from_sympy(expression: sp.Expr) -> sp.Expr:
     """The expression in this module's symbols; what no text could say is refused."""
-    for symbol in sorted(expression.free_symbols, key=str):
+    for symbol in sorted(_shallow(expression).free_symbols, key=str):
         check_choice("symbol", symbol.name, VARIABLE_NAMES)
     for part in sp.postorder_traversal(expression):
         if isinstance(part, sp.Expr) and not _sound(part):

@@ -277,6 +277,8 @@ def sweep(
     if sum(map(bool, (target, problem, data))) > 1:
         raise click.UsageError("expected one of --target, --problem and --data")
     _check_output(out, ("parquet", "csv"))
+    if data and out.exists() and out.samefile(data):
+        raise ValueError(f"cannot write {out}: it is the table to be read")
     table = str(Path(data).absolute()) if data else ""
     learned: dict[str, Any] = {"problem": problem or "", "data": table, "y": y or ""}
     on_line, interval = False, domain or (-1.0, 1.0)

@@ -195,6 +195,20 @@ def test_only_regular_files_are_written(command: list[str], tmp_path: Path, caps
     assert out.is_symlink()
 
 
+@pytest.mark.parametrize("name", ["mine.csv", "./other/../mine.csv", "link.csv", "hard.csv"])
+def test_no_sweep_writes_over_its_table(name: str, tmp_path: Path, capsys: Said) -> None:
+    data = tmp_path / "mine.csv"
+    (tmp_path / "other").mkdir()
+    data.write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(60)))
+    (tmp_path / "link.csv").symlink_to(data)
+    (tmp_path / "hard.csv").hardlink_to(data)
+    before = data.read_text()
+    for one, other in ((data, tmp_path / name), (tmp_path / name, data)):
+        assert main(sweep("--data", str(one), "--y", "b", "--out", str(other))) == 1
+        assert f"cannot write {other}: it is the table to be read" in capsys.readouterr().err
+    assert data.read_text() == before
+
+
 def test_a_picture_format_is_refused(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:
     """Before the work."""
     monkeypatch.setattr("xsquared_studies.speedrun.speedrun", None)

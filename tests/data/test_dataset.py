@@ -266,6 +266,14 @@ def test_an_index_with_a_name_is_a_column_of_either_file(
     assert {data.features for data in read} == {("age", "area"), ("area", "age")}
 
 
+def test_a_parquet_file_is_read_whatever_its_metadata_say(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    lying = pa.Table.from_pandas(frame).replace_schema_metadata({"pandas": "{no json"})
+    pq.write_table(lying, tmp_path / "mine.parquet")
+    assert same(from_file(tmp_path / "mine.parquet", "price"), from_frame(frame, "price"))
+
+
 def test_predictions_are_those_that_were_judged() -> None:
     """Heavy tails: a gated unit far from its points predicts anything."""
     draw = np.random.default_rng(1)

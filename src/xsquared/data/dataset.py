@@ -363,7 +363,7 @@ def from_file(
         else:
             with parquet.ParquetFile(path) as file:
                 _check_count(path.name, file.schema_arrow.names)
-                table = file.read().to_pandas(ignore_metadata=True)
+                table = file.read().replace_schema_metadata(None).to_pandas()
             frame = table.filter(regex="^(?!__index_level_)")  # an index without a name
     except OSError as error:
         raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
