@@ -23,7 +23,7 @@ from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
 from xsquared.splines.spaces import combination
-from xsquared.units import UNITS, GatedNetwork, Unit, predict
+from xsquared.units import UNITS, GatedNetwork, Unit, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 BUILDERS = [made.build for made in CONSTRUCTIONS.values()]
@@ -231,3 +231,28 @@ def test_a_constant_has_one_neuron_of_zeros() -> None:
     made = fewest_bilinear(np.diag([0.0, 0.0, 2.5]))
     assert made.n_hidden == 1
     assert (predict(made, np.ones((3, 2))) == 2.5).all()
+
+
+@pytest.mark.parametrize(
+    ("unit", "pieces", "got"),
+    [
+        ("relu2_mlp", [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]], "unit 'relu2_mlp' with gate 'relu2'"),
+        ("geglu", [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]], "unit 'geglu' with gate 'gelu'"),
+        ("mlp", [[0.0, 0.0, 1.0], [1.0, 2.0, 1.0]], r"pieces of shape \(2, 3\)"),
+        ("glu", [[0.0, 0.0, 1.0], [math.nan, 2.0, 1.0]], "do not meet at the knots"),
+    ],
+)
+def test_no_network_is_made_of_pieces_that_its_unit_lacks(
+    unit: str, pieces: list[list[float]], got: str
+) -> None:
+    with pytest.raises(ValueError, match=got):
+        network_from_pieces(unit, np.arange(3.0), np.array(pieces))
+
+
+def test_what_a_construction_is_not_for_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"networks of one unit, 'mlp', got {'glu'} too"):
+        ridge_sum([build("mlp", 1, 2), build("glu", 1, 2)], np.eye(2))
+    with pytest.raises(ValueError, match="expected a symmetric matrix"):
+        fewest_bilinear(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
+        interpolating_mlp(PAPER_TARGET, 0)

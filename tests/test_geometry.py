@@ -94,6 +94,8 @@ def test_cells_of_known_lines() -> None:
     weights = {"g": np.zeros(3), "D": np.ones((1, 3)), "d": np.zeros(1)}
     set_parameters(network, G=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], **weights)
     assert count_cells(network, BOX) == 4
+    set_parameters(network, G=[[1e-17, 0.0], [0.0, 1.0], [0.0, 0.0]], **weights)
+    assert count_cells(network, BOX) == 4, "lines know no length of their rows"
     set_parameters(network, G=[[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]], g=[0.0, 1.0, 0.0])
     assert count_cells(network, BOX) == 3
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xsquared.checks import check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.splines.spaces import combination, increments, shifted
 from xsquared.truncation import PIECES, leading_constant
@@ -123,15 +124,21 @@ def network_from_pieces(
             where that is all of it.
 
     Raises:
-        ValueError: pieces that are not as smooth at a knot as the unit needs.
+        ValueError: another gate than the ReLU, pieces of another degree than the unit's, or pieces
+            that are not as smooth at a knot as it needs.
     """
     record = find_unit(unit)
     p = len(record.factors)
     t, c = np.asarray(knots, dtype=float), np.asarray(pieces, dtype=float)
+    if record.gate.name != "relu" or c.shape != (len(t) - 1, p + 2):
+        raise ValueError(
+            f"expected a unit with a ReLU gate and pieces of shape {(len(t) - 1, p + 2)}, got unit "
+            f"{record.name!r} with gate {record.gate.name!r} and pieces of shape {c.shape}"
+        )
     changes = increments(t, c)
     # Rounding of a piece continued is as large as its terms, not as what they sum to.
     terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
-    if (np.abs(changes[:, : max(p, 1)]) > _JUMP * terms[: max(p, 1)]).any():
+    if not (np.abs(changes[:, : max(p, 1)]) <= _JUMP * terms[: max(p, 1)]).all():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
     opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, dtype=float)
     whole = combination(opened) @ shifted(c, t[0] - t[:-1])
@@ -174,8 +181,13 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
     Args:
         networks: of one input and one output and of one unit, at least one.
         directions: (networks, d) rows a.
+
+    Raises:
+        ValueError: networks of several units.
     """
     unit, along = networks[0].unit, np.asarray(directions)
+    if names := {n.unit.name for n in networks if n.unit != unit}:
+        raise ValueError(f"expected networks of one unit, {unit.name!r}, got {quoted(names)} too")
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
     made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
     values = {
@@ -206,7 +218,12 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
 
     Returns:
         A network of the unit ``bilinear``, with one neuron of zeros for a constant.
+
+    Raises:
+        ValueError: a matrix that is not symmetric.
     """
+    if not np.allclose(form, form.T):
+        raise ValueError(f"form: expected a symmetric matrix, got {quoted(form.tolist())}")
     linear, constant = form[:-1, -1], form[-1, -1]
     values, vectors = np.linalg.eigh(form[:-1, :-1])
     kept = np.abs(values) > _ROUNDING * np.abs(values).max()
@@ -231,6 +248,7 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
     """The ends of the cells, (n_cells + 1,), and their width."""
     a, b = interval_of(target)
+    check_integer("n_cells", n_cells, 1)
     return np.linspace(a, b, n_cells + 1), (b - a) / n_cells
 
 

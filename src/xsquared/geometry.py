@@ -108,9 +108,11 @@ def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[flo
     crossings = 0
     for one, other in itertools.combinations(hinges, 2):
         rows = [one.neuron, other.neuron]
-        if np.linalg.matrix_rank(weights[rows]) < 2:
+        lengths = np.linalg.norm(weights[rows], axis=1)  # of which the lines know nothing
+        normals = weights[rows] / lengths[:, None]
+        if np.linalg.matrix_rank(normals) < 2:
             continue
-        x, y = np.linalg.solve(weights[rows], -biases[rows])
+        x, y = np.linalg.solve(normals, -biases[rows] / lengths)
         crossings += int(box[0][0] < x < box[0][1] and box[1][0] < y < box[1][1])
     return 1 + len(hinges) + crossings
 

@@ -368,7 +368,7 @@ def _check_output(path: Path, formats: Collection[str]) -> None:
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror}") from error
     if not existed:
-        path.unlink()
+        path.resolve().unlink()  # what a link points to
 
 
 def _brief(message: str) -> str:
@@ -389,9 +389,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         told = context.command_path if context else "xsquared"
         print(f"{told}: error: {_brief(error.format_message())}", file=sys.stderr)
         return 2
+    except (KeyboardInterrupt, click.Abort):  # a RuntimeError
+        print("xsquared: interrupted", file=sys.stderr)
+        return 130
     except (RuntimeError, ValueError, OSError) as error:
         print(f"xsquared: {_brief(str(error))}", file=sys.stderr)
         return 1
-    except (KeyboardInterrupt, click.Abort):
-        print("xsquared: interrupted", file=sys.stderr)
-        return 130

@@ -92,9 +92,10 @@ class Comparison:
         body = [table.html() for table in self.tables()]
         body += [f"<p>{html.escape(line)}</p>" for line in self.lines()]
         for name, pair in self.others["figures"].items():
-            body.append(f"<h2>{name}, recorded and yours</h2>")
+            shown = html.escape(name)
+            body.append(f"<h2>{shown}, recorded and yours</h2>")
             files = [(kind, b64encode(file).decode()) for kind, file in filter(None, pair)]
-            body += [f'<img alt="{name}" src="data:{kind};base64,{file}">' for kind, file in files]
+            body += [f'<img alt="{shown}" src="data:{kind};base64,{file}">' for kind, file in files]
         title, style = f"Yours beside {html.escape(self.baseline)}", "img { width: 45vw }"
         head = f'<meta charset="utf-8"><title>{title}</title><style>{style}</style>'
         return f'<!doctype html><html lang="en">{head}<h1>{title}</h1>{"".join(body)}</html>'
@@ -122,21 +123,26 @@ def compare(
     made = Comparison(f"{revision} ({commit})", [], [], {}, _environment(project, commit))
     for name in only or there:
         place = f"./{Project.chapters.as_posix()}/{name}.ipynb"
-        then = _contents(git(project.root, "show", f"{commit}:{place}"), name)
-        now = _contents((folder / f"{name}.ipynb").read_text(encoding="utf-8"), name)
-        for key, old, new in _pairs(then["parameters"], now["parameters"]):
-            row = {"chapter": name, "parameter": key, "recorded": old, "yours": new}
-            made.parameters.append(row | {"changed": not _same(old, new)})
-        for key, old, new in _pairs(then["claims"], now["claims"]):
-            made.claims.append({"chapter": name} | _claim(key, old or {}, new or {}))
-        for kind in ("tables", "numbers", "figures"):
-            pairs = {
-                key: (old, new) for key, old, new in _pairs(then[kind], now[kind]) if old != new
-            }
-            made.others.setdefault(kind, {}).update(pairs)
+        try:
+            then = _contents(git(project.root, "show", f"{commit}:{place}"), name)
+            _add(made, name, then, _contents((folder / f"{name}.ipynb").read_text("utf-8"), name))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise BookError(f"{name}: expected an executed chapter: {error!r}") from error
     project.runs.mkdir(parents=True, exist_ok=True)
     (project.runs / "compare.html").write_text(made.page(), encoding="utf-8")
     return made
+
+
+def _add(made: Comparison, name: str, then: dict[str, Any], now: dict[str, Any]) -> None:
+    """To a comparison, what a chapter held then and holds now."""
+    for key, old, new in _pairs(then["parameters"], now["parameters"]):
+        row = {"chapter": name, "parameter": key, "recorded": old, "yours": new}
+        made.parameters.append(row | {"changed": not _same(old, new)})
+    for key, old, new in _pairs(then["claims"], now["claims"]):
+        made.claims.append({"chapter": name} | _claim(key, old or {}, new or {}))
+    for kind in ("tables", "numbers", "figures"):
+        pairs = {key: (old, new) for key, old, new in _pairs(then[kind], now[kind]) if old != new}
+        made.others.setdefault(kind, {}).update(pairs)
 
 
 def _pairs(then: dict[str, Any], now: dict[str, Any]) -> list[tuple[str, Any, Any]]:

@@ -197,18 +197,24 @@ def _client(jobs: int, address: str) -> Iterator[Client]:
 
     if not address:
         # Dask's own has workers give back all memory that they free: trials took 1.6 times as long.
-        with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
-            local = LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                memory_limit=0,
-                # Without one, its web server would take port 8787 of every interface: of another
-                # sweep.
-                dashboard_address="127.0.0.1:0",
-                host="127.0.0.1",
-                silence_logs=logging.CRITICAL,
-                scheduler_kwargs={"allowed_failures": 1},
-            )
+        try:
+            with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
+                local = LocalCluster(
+                    n_workers=jobs,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    # Without one, its web server would take port 8787 of every interface: of
+                    # another sweep.
+                    dashboard_address="127.0.0.1:0",
+                    host="127.0.0.1",
+                    silence_logs=logging.CRITICAL,
+                    scheduler_kwargs={"allowed_failures": 1},
+                )
+        except RuntimeError as error:
+            raise RuntimeError(
+                f"no worker could start ({error}): a script's sweep belongs below "
+                "`if __name__ == '__main__':`, as each worker imports the script"
+            ) from error
         with local, Client(local, set_as_default=False) as client:
             yield client
             # One that died is being started again, and Dask cannot end what has not begun.

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 
+from xsquared.checks import quoted
 from xsquared_studies.trial import FAILED, LOST, Result, Trial
 
 #: Space kept for a row, and for the journal of a transaction: several times what they take.
@@ -108,8 +109,11 @@ class Store:
         if not self.path.exists():
             return []
         with self._open("cannot read results from") as database:
-            if not database.execute("pragma table_info(results)").fetchall():
+            tables = [name for (name,) in database.execute("select name from sqlite_master")]
+            if not tables:
                 return []
+            if "results" not in tables:
+                raise StoreError(f"{self.path} holds no results but {quoted(tables)}")
             found = f"select * from results where {condition} order by rowid"
             try:
                 return [_checked(*row) for row in database.execute(found, values)]

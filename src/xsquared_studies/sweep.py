@@ -194,10 +194,10 @@ def write_table(frame: pd.DataFrame, path: Path | str, **form: str) -> None:
         path: ending in ``.parquet`` or ``.csv``.
         form: of a csv's numbers, as pandas calls it.
     """
-    path = Path(path).resolve()  # where a link points
+    suffix, path = Path(path).suffix, Path(path).resolve()  # where a link points
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
-        if path.suffix == ".csv":
+        if suffix == ".csv":
             frame.to_csv(unfinished, index=False, lineterminator="\n", **form)
         else:
             frame.to_parquet(unfinished, engine="pyarrow", index=False)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -207,6 +208,29 @@ def test_no_sweep_writes_over_its_table(name: str, tmp_path: Path, capsys: Said)
         assert main(sweep("--data", str(one), "--y", "b", "--out", str(other))) == 1
         assert f"cannot write {other}: it is the table to be read" in capsys.readouterr().err
     assert data.read_text() == before
+
+
+def test_a_link_to_nothing_stays_and_its_name_says_the_format(tmp_path: Path) -> None:
+    out, real = tmp_path / "rows.csv", tmp_path / "real.txt"
+    out.symlink_to(real)
+    assert main(sweep("--target", "no", "--out", str(out))) == 1
+    assert out.is_symlink()
+    assert not real.exists()
+    assert main(sweep("--target", "x**4", "--out", str(out))) == 0
+    assert out.is_symlink()
+    assert len(pd.read_csv(real)) == 8
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, click.Abort])
+def test_an_interrupt_is_said(
+    raised: type[BaseException], capsys: Said, monkeypatch: Patch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("xsquared_book.cli.commands.main", interrupted)
+    assert main(["sweep"]) == 130
+    assert capsys.readouterr().err == "xsquared: interrupted\n"
 
 
 def test_a_picture_format_is_refused(tmp_path: Path, capsys: Said, monkeypatch: Patch) -> None:

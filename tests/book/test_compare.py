@@ -193,3 +193,27 @@ def test_a_run_with_parameters_ends_with_what_it_changed(recorded: Project, caps
         if words != SAME and n == "7":
             (recorded.runs / "01_good.ipynb").rename(recorded.chapters / "01_good.ipynb")
             commit(recorded)
+
+
+def test_names_of_a_run_are_text_on_the_page(recorded: Project) -> None:
+    write(recorded.runs, shown="b")
+    run = recorded.runs / f"{NAME}.ipynb"
+    run.write_text(run.read_text().replace("fig-one", "<script>alert(1)</script>"))
+    assert "<script" not in compare(recorded).page()
+
+
+@pytest.mark.parametrize(
+    ("found", "put"),
+    [
+        ('"name": "fig-one"', '"other": 1'),
+        ('"name": "tab-one"', '"other": 1'),
+        ("{", "["),
+        ("{", ""),
+    ],
+)
+def test_a_damaged_run_is_named(found: str, put: str, recorded: Project) -> None:
+    write(recorded.runs)
+    run = recorded.runs / f"{NAME}.ipynb"
+    run.write_text(run.read_text().replace(found, put, 1) if put else "null")
+    with pytest.raises(BookError, match=f"^{NAME}: expected an executed chapter"):
+        compare(recorded)

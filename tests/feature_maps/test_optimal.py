@@ -143,6 +143,12 @@ def test_large_dimensions_do_not_overflow() -> None:
     assert features_needed(4096, 0.1) > 10**12
 
 
+@pytest.mark.parametrize("error", [2.0, -0.5, 0.0, 1e-9, math.nan])
+def test_an_error_that_no_count_of_features_means(error: float) -> None:
+    with pytest.raises(ValueError, match=r"^error: expected a finite number"):
+        features_needed(2, error)
+
+
 def test_features_needed_is_the_number_at_which_the_error_is_reached() -> None:
     for error in (0.3, 0.1, 0.03):
         m = features_needed(4, error)

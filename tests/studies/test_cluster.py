@@ -258,3 +258,12 @@ def test_without_dask_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):
         swept(trials(2), measure, path, scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_script_without_a_guard_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr("distributed.LocalCluster", refuses)
+    with pytest.raises(RuntimeError, match=r"no worker could start .* belongs below `if __name__"):
+        swept(trials(1), measure, tmp_path / "a.sqlite", jobs=2)

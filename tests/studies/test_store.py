@@ -298,3 +298,12 @@ def test_a_row_that_cannot_be_written_leaves_the_store_as_it_was(small_disk: Pat
     filler.unlink()
     list(map(store.append, rows))
     assert len(stored(store.path)) == 100
+
+
+def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("create table mine (a int)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"holds no results but \['mine'\]"):
+        Store(path)
+    assert path.read_bytes() == before

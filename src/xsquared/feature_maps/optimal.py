@@ -25,6 +25,7 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
 
+from xsquared.checks import check_number
 from xsquared.feature_maps.series import gelu_even
 from xsquared.quadrature import on_cells
 
@@ -219,8 +220,9 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
     """The fewest features with which some map has this root mean square error, relative to GELU's.
 
     Raises:
-        ValueError: an error that 4000 degrees do not reach.
+        ValueError: an error that is not from 1e-7 to 1, or that 4000 degrees do not reach.
     """
+    check_number("error", error, least=1e-7, most=1.0)
     missing, count = 1 - error**2, 0
     for level in spectrum(d, scale, left_over=error**2 / 10).levels:
         if level.share >= missing:
