@@ -64,9 +64,10 @@ class Recorder:
         properties: dict[str, Any] = {str(k): v for k, v in report.user_properties}
         if (key := properties.get("proves")) is None:
             return
-        row = proofs.setdefault(key, {"tests": {}, "checks": 0, "as_printed": None})
+        row = proofs.setdefault(key, {"tests": {}, "checks": 0, "as_printed": None, "links": []})
         row["tests"][report.nodeid] = report.outcome
         row["checks"] += properties.get("checks", 1)
+        row["links"] += properties.get("links", [])
         if "as_printed" in properties:
             row["as_printed"] = properties["as_printed"]
 

@@ -319,6 +319,10 @@ class GatedNetwork(nn.Module):
         self.D = normal(n_out, n_hidden)
         self.d = normal(n_out)
 
+    def extra_repr(self) -> str:
+        """What ``print`` shows of the module."""
+        return f"{self.unit.name}, {self.n_hidden} neurons, {self.n_in} inputs"
+
     @property
     def n_in(self) -> int:
         """Input dimension."""

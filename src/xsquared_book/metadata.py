@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -104,9 +105,8 @@ def add_metadata(
         return
     said, base = citation(Project(Path(app.srcdir).parent)), app.config.html_baseurl
     authors = [author["name"] for author in said["authors"]]
-    title = (
-        html.unescape(context.get("title", "")) if page != app.config.root_doc else said["title"]
-    )
+    title = html.unescape(re.sub("<[^>]+>", "", context.get("title", "")))
+    title = said["title"] if page == app.config.root_doc else title
     told = description(document)
     names = {
         "description": told,

@@ -57,10 +57,12 @@ class PageTables:
             made = nodes.row()
             for head, cell, number in zip(table["columns"], cells, table["numeric"], strict=True):
                 if claims and head == "Entry" != cell:
-                    cell = f"{{ref}}`{cell} <claim-{cell}>`"
+                    cell = f"{{ref}}`details <claim-{cell}>`"
                 kind = "number" if number else _MARKS.get(cell[:1], "")
                 kind = kind or ("unbroken" if _NUMBERS.fullmatch(cell) else "")
-                entry = nodes.entry(classes=[kind] if kind else [])
+                # On a phone a claim is a card, whose style sheet names what a number is.
+                column = f"of-{head.lower()}" if claims and cell != "–" else ""
+                entry = nodes.entry(classes=[*filter(None, (kind, column))])
                 made += entry
                 entry += parsed(nodes.paragraph(), cell)
             return made

@@ -41,7 +41,8 @@ class Parameter:
     def fitting(self, value: Any) -> Any:
         """A reader's value, as papermill can pass it on: tuples become lists.
 
-        An ``expression`` is no polynomial of degree 3 or less, as units contain those.
+        A tuple keeps its length. An ``expression`` is no polynomial of degree 3 or less, as units
+        contain those.
         """
         expected = parameter_value(self.default)
         plain = _as_lists(value)
@@ -49,6 +50,8 @@ class Parameter:
             wanted = _words(expected)
         elif not all(self.low <= number <= self.high for number in _numbers(plain)):
             wanted = f"{_words(expected)} from {self.low:g} to {self.high:g}"
+        elif self.default.startswith("(") and len(plain) != len(expected):
+            wanted = f"{len(expected)} entries"
         elif self.name.endswith("expression") and not _fourth_derivative(plain):
             wanted = "an expression in x that is no polynomial of degree 3 or less"
         else:
@@ -132,7 +135,8 @@ def _fourth_derivative(text: str) -> Any:
         expression = parse(text)
     except ValueError as error:
         raise BookError(f"parameter expression: {error}") from error
-    return sum(expression.diff(variable, 4) for variable in expression.free_symbols)
+    variables = [*expression.free_symbols]
+    return [one.name for one in variables] == ["x"] and expression.diff(*variables, 4)
 
 
 def _fits(value: Any, expected: Any) -> bool:

@@ -25,6 +25,7 @@ class Proof:
         checks: how many statements they prove.
         passed: whether all of them passed.
         as_printed: whether the paper's printed form holds; None where the question has no sense.
+        links: of the derivation: in a sentence, as sympy has it, and the residual.
     """
 
     key: str
@@ -32,6 +33,7 @@ class Proof:
     checks: int
     passed: bool
     as_printed: bool | None
+    links: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def test_name(self) -> str:
@@ -42,6 +44,12 @@ class Proof:
             for place, _, case in places
         }
         return ", ".join(sorted(names))
+
+    @property
+    def command(self) -> str:
+        """What repeats them from the checkout."""
+        files = " ".join(sorted({test.partition("::")[0] for test in self.tests}))
+        return f"pytest {files} -k {self.key}" if self.links else f"pytest {files}"
 
     @property
     def counted(self) -> str:
@@ -78,6 +86,7 @@ def read_proofs(path: Path) -> dict[str, Proof]:
             row["checks"],
             {*row["tests"].values()} <= {"passed"},
             row["as_printed"],
+            tuple((says, sides, residual) for says, sides, residual in row["links"]),
         )
         for key, row in record.items()
     }

@@ -1,7 +1,6 @@
 """Sphinx directives and roles that print what test runs and chapters found.
 
-- ``{proof}`key```: the paper's number, whether the equation holds as printed, and which test says
-  so.
+- ``{proof}`key```: a mark with the paper's number, which opens what the test showed.
 - ``{cell}`tab-name:row,column```: a cell of a chapter's table, as the table shows it.
 - ``{verdict-summary}``, ``{failures}``, ``{verdict-filter}``, ``{verdicts} PAPER``,
   ``{protocols}``: the claims ledger with the chapters' verdicts; ``{coverage} PAPER``: what of the
@@ -19,6 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
 from xsquared_book.page_tables import NameHiddenCode, table_cell
-from xsquared_book.papers import gated_units, gelu_linearization, ours_splines
+from xsquared_book.papers import gated_units, gelu_linearization, ours_splines, ours_units
 from xsquared_book.papers.errata import errata
 from xsquared_book.project import BookError, Project
 from xsquared_book.proofs import Proof, read_proofs
@@ -83,6 +83,34 @@ class CellRole(FoundRole):
         return nodes.inline("", table_cell(project, self.text), classes=["pasted-text"])
 
 
+#: Longer statements of sympy are counted, not shown.
+_SHOWN = 300
+
+
+def proof_html(proof: Proof, place: str, said: str, label: str) -> str:
+    """A mark that opens: a button, and what the tests showed in a popover without a script.
+
+    Args:
+        proof: what the test run says.
+        place: the popover's id.
+        said: what the mark says in words.
+        label: the mark.
+    """
+    links = "".join(
+        f"<span class='xs-link'>{escape(says)}"
+        + (f": <code>{escape(sides)}</code>" if len(sides) <= _SHOWN else "")
+        + f", residual {escape(residual)}</span>"
+        for says, sides, residual in proof.links
+    )
+    name = escape(f"{said}: what was shown")
+    return (
+        f'<button type="button" class="xs-tick" popovertarget="{place}" aria-label="{name}">'
+        f'{escape(label)}</button><span popover class="xs-shown" id="{place}" role="dialog" '
+        f'aria-label="{name}"><strong>{escape(said)}</strong> ({proof.counted}){links}'
+        f"<span class='xs-link'>To repeat it: <code>{escape(proof.command)}</code></span></span>"
+    )
+
+
 class ProofRole(FoundRole):
     """``{proof}`key```: see the module's docstring."""
 
@@ -91,12 +119,15 @@ class ProofRole(FoundRole):
         proofs = read_proofs(project.proofs)
         proof = proofs[check_choice("proof", self.text, sorted(proofs))]
         words, kind = mark(proof, self.text in {slip.key for slip in errata()})
-        papers = (source.paper for source in (gated_units, gelu_linearization, ours_splines))
+        papers = (
+            source.paper for source in (gated_units, gelu_linearization, ours_splines, ours_units)
+        )
         number = next((p.numbers[self.text] for p in papers if self.text in p.numbers), "")
+        said = f"Eq. {number} {words}" if number[:1].isdigit() else words
+        label = f"{words[0]} Eq. {number}" if number[:1].isdigit() else words[0]
+        place = f"proof-{self.env.new_serialno('proof')}"
         node = nodes.inline(classes=["proof", f"proof-{kind}"])
-        node += nodes.Text(f"Eq. {number} {words} · " if number[:1].isdigit() else f"{words} · ")
-        node += nodes.literal("", proof.test_name)
-        node += nodes.Text(f" ({proof.counted})")
+        node += nodes.raw("", proof_html(proof, place, said, label), format="html")
         return node
 
 

@@ -16,6 +16,7 @@ from xsquared_book.claim_graph import Node, as_table, draw
 from xsquared_book.papers.claims import WORDS, Sort
 from xsquared_book.papers.coverage import places
 from xsquared_book.papers.errata import errata
+from xsquared_book.papers.history import pasts
 from xsquared_book.papers.ledger import (
     PAPERS,
     Claim,
@@ -117,7 +118,7 @@ def filter_form(project: Project) -> str:
     outcomes = ("holds", "fails", *filter(seen.__contains__, Sort))
     chapters = sorted({entry.claim.chapter[:2] for entry in entries})
     offered = {
-        "paper": {"": "both"} | PAPERS,
+        "paper": {"": "any"} | PAPERS,
         "outcome": {"": "any"} | {_slug(outcome): outcome for outcome in outcomes},
         "chapter": {"": "all"} | {f"chapter-{number}": number for number in chapters},
     }
@@ -192,6 +193,7 @@ def _written(entry: Entry) -> str:
         "Protocol": f"`{claim.protocol}`: {protocols()[claim.protocol]}",
         "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
         "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
+        "Since": str(pasts().get(claim.id, "")),
         "Why it fails": claim.refuted.strip(),
         "Rests on": _linked(claim.uses),
     }
@@ -242,8 +244,14 @@ def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
 
 def full_table(project: Project, paper: str) -> str:
     """Markdown: every claim of one paper by chapter, each with an anchor ``claim-ID``."""
-    blocks = []
     found = {entry.claim.id: entry for entry in _of_paper(project, paper)}
+    later = [pasts()[key].later for key in found if key in pasts()]
+    blocks = [
+        "What came when, by the repository's history, stands with each claim. After the first "
+        f"number came the thresholds of {sum('thresholds' in past for past in later)} of "
+        f"{len(found)} claims, and the names of {sum('protocol' in past for past in later)} "
+        "protocols, by the rules above; the first edition's protocols had no names."
+    ]
     for chapter, entries in groupby(found.values(), lambda entry: entry.claim.chapter):
         blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
         blocks += filter(None, [_drawn(project, chapter, found)])

@@ -24,7 +24,7 @@ from xsquared.checks import check_choice
 from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import write_origin
 from xsquared_studies.store import StoreError
-from xsquared_studies.sweep import Report, run_sweep, to_frame
+from xsquared_studies.sweep import Report, run_sweep, to_frame, write_table
 from xsquared_studies.trial import COMPLETED, Result, Trial
 
 _LOG = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     made = _origin(study, report) | {"rows": len(frame)}
     # Six digits are what one machine reproduces.
     table = _folder() / f"{study.name}.csv"
-    frame.to_csv(table, index=False, float_format="%.6g", lineterminator="\n")
+    write_table(frame, table, float_format="%.6g")
     write_origin(table.with_suffix(".toml"), made)
     return report, moved
 

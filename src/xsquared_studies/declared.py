@@ -14,6 +14,7 @@ from xsquared.data.problems import find_problem
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
 from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
+from xsquared_studies.airfoil import AIRFOIL_PROTOCOLS, airfoil_trials, run_airfoil
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
@@ -22,6 +23,8 @@ from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
+from xsquared_studies.which_unit import COMPARED, SMOOTH_GATES, run_which, which_trials
+from xsquared_studies.which_unit import PROTOCOLS as WHICH_PROTOCOLS
 
 #: The problems of the gated-units paper's Figs. 6 and 7.
 SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
@@ -137,15 +140,24 @@ def curve_trials(seeds: int = FEWER_SEEDS) -> tuple[Trial, ...]:
 
 def smooth_trials(
     gates: Sequence[str] = ("relu", "gelu", "silu"),
-    widths: Sequence[int] = (1, 2, 4, 8, 16, 32, 64),
-    seeds: int = SEEDS,
+    widths: Sequence[int] = (1, 2, 4, 8, 16),
+    seeds: int = FEWER_SEEDS,
 ) -> tuple[Trial, ...]:
-    """GLUs with several gates on a smooth target of the plane and on one with a kink."""
+    """GLUs with several gates on a smooth target of the plane and on one with a kink.
+
+    8,000 points and a ridge of 1e-14: with 2,000 and growth's own, these limit smooth gates.
+    """
     trials = [
         trial
         for gate in gates
         for trial in scaling_trials(
-            ("sine", "kink"), widths, seeds, units=("glu",), activation=gate
+            ("sine", "kink"),
+            widths,
+            seeds,
+            units=("glu",),
+            activation=gate,
+            points=8000,
+            ridge=1e-14,
         )
     ]
     return tuple(sorted(trials, key=lambda trial: trial.seed))
@@ -254,10 +266,22 @@ def _smooth_gates() -> Study:
     return Study(
         "smooth_gates",
         "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
-        {"held-out": _grown()["held-out"]},
+        {"held-out": f"{_grown()['held-out']}; 8,000 points, and a ridge of 1e-14"},
         (*narrow, *smooth_trials()),
         tuple(trial for trial in narrow if trial.seed == 0),
         run_scaling,
+    )
+
+
+def _airfoil() -> Study:
+    narrow = airfoil_trials(widths=(2,), seeds=1)
+    return Study(
+        "airfoil",
+        "MLP, GLU and GQU on the airfoils, held out by row and by sweep",
+        AIRFOIL_PROTOCOLS,
+        (*narrow, *airfoil_trials()),
+        tuple(trial for trial in narrow if trial.unit == "glu"),
+        run_airfoil,
     )
 
 
@@ -338,6 +362,26 @@ def _ablation() -> Study:
     )
 
 
+def _which_unit() -> Study:
+    narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
+    few, one = {1: FEWER_SEEDS}, {1: 1, 2: 1}
+    kinds, sizes = ("smooth", "kinked"), {1: (50, 85, 142)}
+    unbounded = which_trials(SMOOTH_GATES, kinds, sizes, few, "unbounded")
+    others = [
+        trial
+        for protocol in ("adamw", "lbfgs")
+        for trial in which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, one, protocol)
+    ]
+    return Study(
+        "which_unit",
+        "Ten units on five kinds of target at equal numbers of parameters",
+        WHICH_PROTOCOLS,
+        (*narrow, *which_trials(), *unbounded, *others),
+        narrow,
+        run_which,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -361,9 +405,11 @@ STUDIES: Mapping[str, Study] = _Studies(
     _line,
     _table1,
     _smooth_gates,
+    _airfoil,
     _smooth_line,
     _learned_maps,
     _quality,
     _optimal_knots,
     _ablation,
+    _which_unit,
 )

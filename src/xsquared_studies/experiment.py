@@ -21,7 +21,7 @@ def dataset(trial: Trial) -> Dataset:
             return sampled(trial.target, trial.points or 10_000)
         return from_target(trial.target, trial.seed, trial.split, trial.points)
     if file_sum(trial.data) != trial.sha256:
-        raise RuntimeError(f"{trial.data} has changed since the sweep began")
+        raise OSError(f"{trial.data} has changed since the sweep began")
     return from_file(trial.data, trial.y, trial.seed, trial.split, trial.points)
 
 

@@ -47,6 +47,8 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 #: Whose functions and classes their names describe, as sources and versions are summed anyway.
 _COMPUTE = {"xsquared", "xsquared_studies", "numpy", "scipy", "torch", *sys.stdlib_module_names}
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+#: By what a function reaches values whose names its code does not show.
+_HIDING = {"globals", "vars", "eval", "exec", "__import__", "open"}
 
 
 @cache
@@ -107,7 +109,8 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
 
     Bytecode rather than source, which a notebook's worker process does not have; with the values of
     the names that it uses. What belongs to packages is described by its name alone, as their
-    versions are summed anyway.
+    versions are summed anyway: what is set in them while they run (``sys.modules``, ``os.environ``)
+    is not seen.
     """
     if id(thing) in above:
         return "above"
@@ -126,9 +129,8 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
             return f"set{sorted(_described(part, above) for part in thing)}"
         case ModuleType() if _is_summed(thing.__name__):
             return thing.__name__
-        case ModuleType():
-            paths = _reached(thing.__name__, thing.__name__.partition(".")[0]).values()
-            return "\0".join(_code(path.read_text(encoding="utf-8")) for path in paths)
+        case ModuleType() if paths := _reached(thing.__name__, thing.__name__.partition(".")[0]):
+            return "\0".join(_code(path.read_text(encoding="utf-8")) for path in paths.values())
         case type() | FunctionType() | BuiltinFunctionType() | np.ufunc() if _is_summed(
             str(getattr(thing, "__module__", ""))
         ) and isinstance(getattr(thing, "__self__", None), ModuleType | None):
@@ -151,7 +153,7 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
                 for name, value in vars(thing).items()
                 if name[:2] != "__" or isinstance(value, FunctionType)
             }
-            parts = (thing.__bases__, own)
+            parts = (type(thing), thing.__bases__, own)
         case dict():
             parts = [*thing.items()]
         case torch.nn.Module() if not isinstance(thing, torch.jit.ScriptModule):
@@ -161,11 +163,15 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
         case _ if hasattr(thing, "__dict__") and not _is_summed(type(thing).__module__):
             parts = (type(thing), vars(thing))
         case _:
-            raise ValueError(
-                f"results cannot be stored for what computes with {quoted(thing)}: nothing tells "
-                "it from another of its type; write it as a function of numbers and arrays"
-            )
+            raise _unknown(thing)
     return f"{type(thing).__name__}{_described(parts, (*above, id(thing)))}"
+
+
+def _unknown(thing: object) -> ValueError:
+    return ValueError(
+        f"results cannot be stored for what computes with {quoted(thing)}: nothing tells it from "
+        "another of its kind; write it as a function of numbers and arrays"
+    )
 
 
 def _is_summed(module: str) -> bool:
@@ -174,8 +180,16 @@ def _is_summed(module: str) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
-    """The global names that code uses, in functions inside it as well."""
-    loaded = {s.argval for s in dis.get_instructions(code) if s.opname in _GLOBAL}
+    """The global names that code uses, in functions inside it as well.
+
+    Raises:
+        ValueError: names behind which there may be anything.
+    """
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    loaded = {name for does, name in steps if does in _GLOBAL}
+    imported = {name for does, name in steps if does == "IMPORT_NAME" and not _is_summed(name)}
+    for name in sorted(loaded & _HIDING | imported):
+        raise _unknown(name)
     inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
     return loaded.union(*map(_names, inside))
 

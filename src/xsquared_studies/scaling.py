@@ -90,6 +90,8 @@ def scaling_trials(
     protocol: str = "held-out",
     units: Sequence[str] = PAPER_UNITS,
     activation: str = "",
+    points: int | None = None,
+    ridge: float | None = None,
 ) -> list[Trial]:
     """Trials of a protocol, seed after seed.
 
@@ -100,8 +102,12 @@ def scaling_trials(
         protocol: a name of :data:`SCALING_PROTOCOLS`.
         units: their names.
         activation: the gate's name; the units' own where empty.
+        points: training points; 2,000, or all rows of the airfoils, where None.
+        ridge: of training, after growth's own for points not seen; growth's where None.
     """
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
+    if ridge is not None:
+        settings = (*settings, ("ridges", (*Growth().ridges[:-1], ridge)))
     return [
         Trial(
             unit,
@@ -112,7 +118,7 @@ def scaling_trials(
             settings=(*settings, ("widths", tuple(widths))),
             gates=gates,
             split=split,
-            points=DEFAULT_POINTS if name == "housing" else None,
+            points=DEFAULT_POINTS if name == "housing" and points is None else points,
             seed=seed,
             protocol=protocol,
         )
@@ -122,8 +128,12 @@ def scaling_trials(
     ]
 
 
-def run_scaling(trial: Trial) -> dict[str, Scalar]:
+def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Scalar]:
     """Train one network for each of the trial's widths.
+
+    Args:
+        trial: of :func:`scaling_trials`.
+        data: other points than the trial names.
 
     Returns:
         For each width what a trial of that network alone would, by names as ``test_rmse[n=4]``; and
@@ -132,7 +142,7 @@ def run_scaling(trial: Trial) -> dict[str, Scalar]:
     """
     settings = dict(trial.settings)
     sizes: Any = settings.pop("widths")
-    data, solver = dataset(trial), solver_from(trial.solver, settings)
+    data, solver = data or dataset(trial), solver_from(trial.solver, settings)
     if isinstance(solver, Growth):
         made = grow(data, trial.record, sizes, solver=solver, gates=trial.gates, seed=trial.seed)
     else:

@@ -182,17 +182,23 @@ def _networks(result: Result) -> list[dict[str, object]]:
 
 
 def export(results: Iterable[Result], path: Path | str) -> None:
-    """Write results as a table; who reads it sees the old one or the new one, whole.
+    """Write results as a table, ``.parquet`` or ``.csv``."""
+    write_table(to_frame(results), path)
+
+
+def write_table(frame: pd.DataFrame, path: Path | str, **form: str) -> None:
+    """Write a table; who reads it sees the old one or the new one, whole.
 
     Args:
-        results: the rows.
+        frame: the rows.
         path: ending in ``.parquet`` or ``.csv``.
+        form: of a csv's numbers, as pandas calls it.
     """
-    path, frame = Path(path).resolve(), to_frame(results)  # where a link points
+    path = Path(path).resolve()  # where a link points
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         if path.suffix == ".csv":
-            frame.to_csv(unfinished, index=False, lineterminator="\n")
+            frame.to_csv(unfinished, index=False, lineterminator="\n", **form)
         else:
             frame.to_parquet(unfinished, engine="pyarrow", index=False)
         unfinished.replace(path)

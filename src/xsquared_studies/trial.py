@@ -207,8 +207,8 @@ class Result:
 
 
 def printable(text: str) -> str:
-    """A text that any file can hold: of a name that is no UTF-8, its bytes as escapes."""
-    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    """A text that any file can hold: what is no UTF-8, as in a file's name, as escapes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def file_sum(path: Path | str) -> str:

@@ -169,7 +169,7 @@ def test_bad_values_one_line(
     ("name", "y", "expected"),
     [
         ("mine.csv", "nope", "mine.csv: expected a column 'nope', got ['a', 'b']"),
-        ("mine.txt", "b", "expected a file .csv or .parquet, got mine.txt"),
+        ("mine.txt", "b", "expected a file .csv or .parquet, got 'mine.txt'"),
         ("endless.csv", "b", "endless.csv: it is no file"),
     ],
 )

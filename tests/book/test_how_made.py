@@ -110,7 +110,8 @@ class TestInTheBrowser:
 
     def test_a_note_opens_by_keys_and_leads_to_its_cell(self, reader: Reader) -> None:
         page = reader.open("chapters/08_real_data.html", 390, "dark")
-        note = page.locator("details.xs-made", has_text="How Table 8.3 was made")
+        number = page.locator("#tab-table1 .caption-number").inner_text().strip()
+        note = page.locator("details.xs-made", has_text=f"How {number} was made")
         assert not note.locator("ul").is_visible()
         note.locator("summary").focus()
         page.keyboard.press("Enter")

@@ -51,6 +51,10 @@ CASES: dict[str, dict[str, Any]] = {
         "local_widths": [5, 11], "law_widths": [10, 20, 40], "most_pieces": 6,
         "rough_widths": [4, 6], "smooth_widths": [4, 8],
     },
+    "13_which_unit": {
+        "units": ["mlp", "glu", "glu:relu2"], "kinds": ["kinked"], "inputs": [1], "seeds": 2,
+        "spline_sizes": [106, 211], "jobs": 1,
+    },
 }  # fmt: skip
 
 

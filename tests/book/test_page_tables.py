@@ -72,7 +72,7 @@ def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
     assert re.search(r'caption-text">Errors, of (<span class="unbroken">)?<span class="math', page)
     assert "<p>0.125</p>" in page
     assert 'shows, <span class="pasted-text">0.250</span>.' in page, "a cell in prose"
-    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">gu-fig1-piecewise' in page
+    assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">details' in page
 
 
 def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:

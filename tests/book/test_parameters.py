@@ -66,6 +66,7 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
         ([], "[4, 8]", "a list, each entry a whole number"),
         ("sine", "['sine']", "a list, each entry text"),
         ({1, 2}, "[4, 8]", "a list, each entry a whole number"),
+        ([4, 5, 6], "(4, 8)", "2 entries"),
     ],
 )
 def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
@@ -78,6 +79,8 @@ def test_values_of_another_kind_are_refused(value: object, default: str, expecte
     [
         ("x", "expected an expression in x that is no polynomial of degree 3 or less"),
         ("(x + 1)**3 - 2*x", "expected an expression in x that is no polynomial of degree 3"),
+        ("y**5", "expected an expression in x that is no polynomial of degree 3"),
+        ("x**5*y", "expected an expression in x that is no polynomial of degree 3"),
         ("2", "expected an expression in x that is no polynomial of degree 3"),
         ("gamma(x)", "unknown function 'gamma'; known are"),
     ],

@@ -75,7 +75,9 @@ def test_no_proofs_at_all_stops_the_book(proving_project: Project) -> None:
 def test_one_failed_test_fails_the_proof(tmp_path: Path) -> None:
     path = tmp_path / "proofs.json"
     row = {"tests": {"tests/test_a.py::x[1]": "passed", "tests/test_a.py::x[2]": "failed"}}
-    path.write_text(json.dumps({"k": row | {"checks": 2, "as_printed": True}}))
-    assert read_proofs(path)["k"] == Proof("k", tuple(row["tests"]), 2, False, True)
+    told = {"checks": 2, "as_printed": True, "links": [["a", "b = b", "0"]]}
+    path.write_text(json.dumps({"k": row | told}))
+    links = (("a", "b = b", "0"),)
+    assert read_proofs(path)["k"] == Proof("k", tuple(row["tests"]), 2, False, True, links)
     with pytest.raises(BookError, match="xsquared book"):
         read_proofs(tmp_path / "none.json")

@@ -2,6 +2,7 @@
 and open to everyone, in both themes, at a desk and on a phone."""
 
 import functools
+import html
 import re
 import time
 import tomllib
@@ -314,6 +315,7 @@ def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
     assert 20 < len(tags["description"]) <= 202
     assert tags["og:description"] == tags["description"]
     assert tags["og:title"] == tags["citation_title"]
+    assert "<" not in html.unescape(tags["og:title"])
     assert tags["citation_author"]
     assert '<link rel="icon"' in text
     assert ('rel="canonical"' in text) == ("og:url" in tags)
@@ -322,5 +324,11 @@ def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
 def test_marks_stand_beside_the_equations(site: Path) -> None:
     text = (site / "chapters" / "02_truncation_errors.html").read_text()
     assert text.count('class="proof proof-') >= 10
+    opened = re.findall(r'popovertarget="([^"]+)"', text)
+    shown = re.findall(r'<span popover class="xs-shown" id="([^"]+)"', text)
+    assert len(set(opened)) == len(opened) >= 10
+    assert opened == shown
+    assert "residual 0" in text
+    assert "pytest tests/papers/test_proofs.py -k gu-eq9" in text
     assert "holds as printed" in text
     assert "not as printed" in text

@@ -60,15 +60,16 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
         ("gl-c", "○", "open"),
     ]
     assert verdicts.summary_table(small_project).splitlines() == [
-        "| Verdict | Gated units | GELU layers as feature maps |",
-        "| --- | ---: | ---: |",
-        "| holds, no alternative | 1 | 0 |",
-        "| fails by its own protocol, holds by another | 1 | 0 |",
-        "| open | 0 | 1 |",
-        "| claims | 2 | 1 |",
+        "| Verdict | Gated units | GELU layers as feature maps | This book |",
+        "| --- | ---: | ---: | ---: |",
+        "| holds, no alternative | 1 | 0 | 0 |",
+        "| fails by its own protocol, holds by another | 1 | 0 | 0 |",
+        "| open | 0 | 1 | 0 |",
+        "| claims | 2 | 1 | 0 |",
     ]
     page = verdicts.full_table(small_project, "gated-units")
-    assert page.startswith("### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n")
+    assert page.startswith("What came when")
+    assert "### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n" in page
     assert "```{dropdown} ✘ the first.\n" in page
     for written in (
         ":class-container: xs-claim xs-fails xs-verdict gated-units "
@@ -91,7 +92,8 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert not re.search("GELU|gu-b", failures)
     offered = re.findall('value="([^"]*)"', verdicts.filter_form(small_project))
     assert offered == [
-        *("", "gated-units", "gelu-linearization", "", "holds", "fails", "holds-no-alternative"),
+        *("", "gated-units", "gelu-linearization", "ours", ""),
+        *("holds", "fails", "holds-no-alternative"),
         *("fails-by-its-own-protocol-holds-by-another", "open", "", "chapter-01", "chapter-09"),
     ]
     later = verdicts.full_table(small_project, "gelu-linearization")

@@ -180,8 +180,8 @@ def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
             for row in ("1,2,3", "1,NA,inf")
         ),
         (",".join(f"c{i}" for i in range(100_000)), "expected at most 10000 columns, got 100000"),
-        ('a,b,y\n"', "cannot read .*mine.csv: "),
-        ("", "cannot read .*mine.csv: "),
+        ('a,b,y\n"', "cannot read .*mine.csv': "),
+        ("", "cannot read .*mine.csv': "),
     ],
 )
 def test_headers_that_shift_or_leak_are_refused(tmp_path: Path, header: str, message: str) -> None:
@@ -242,11 +242,28 @@ def test_columns_may_be_called_by_numbers(frame: pd.DataFrame) -> None:
 
 
 def test_only_csv_and_parquet_are_read(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected a file \.csv or \.parquet, got mine\.xlsx"):
+    with pytest.raises(ValueError, match=r"expected a file \.csv or \.parquet, got 'mine\.xlsx'"):
         from_file(tmp_path / "mine.xlsx", "price")
-    for suffix in ("csv", "parquet"):
-        with pytest.raises(OSError, match=f"cannot read .*absent.{suffix}: "):
-            from_file(tmp_path / f"absent.{suffix}", "price")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["absent", "s3://bucket/mine", "a\0b", "\ud800", "two\nlines"])
+def test_what_is_no_file_of_this_machine_is_one_line(name: str, suffix: str) -> None:
+    with pytest.raises(OSError, match=f"^cannot read '.*{suffix}': there is no such file$"):
+        from_file(f"{name}.{suffix}", "price")
+    with pytest.raises(OSError, match=f"^cannot read 'a+[.]{{3}}a+.{suffix}': File name too long$"):
+        from_file(f"{5000 * 'a'}.{suffix}", "price")
+
+
+def test_an_index_with_a_name_is_a_column_of_either_file(
+    frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    indexed = frame.set_index("age")
+    indexed.to_csv(tmp_path / "mine.csv")
+    indexed.to_parquet(tmp_path / "mine.parquet")
+    frame[::-1].to_parquet(tmp_path / "reversed.parquet")  # with an index that has none
+    read = [from_file(path, "price") for path in sorted(tmp_path.iterdir())]
+    assert {data.features for data in read} == {("age", "area"), ("area", "age")}
 
 
 def test_predictions_are_those_that_were_judged() -> None:
@@ -309,6 +326,19 @@ def test_held_out_rows_are_disjoint_and_complete(rows: int, seed: int) -> None:
     data = from_arrays(x, np.arange(rows), seed)
     found = [np.rint(raw(data, part)[1]) for part in PARTS]
     np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(rows))
+
+
+def test_rows_of_a_group_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.integers(0, 30, 200)
+    x, y = rng.normal(size=(200, 2)), np.arange(200.0)
+    data = from_arrays(x, y, 1, groups=groups)
+    parts = [groups[np.rint(raw(data, part)[1]).astype(int)] for part in PARTS]
+    assert sum(map(len, parts)) == 200
+    assert [len(set(part)) for part in parts] == [19, 5, 6]
+    assert len(set(np.concatenate([np.unique(part) for part in parts]))) == 30
+    with pytest.raises(ValueError, match=r"expected a group for each of 200 rows, got \(9,\)"):
+        from_arrays(x, y, groups=groups[:9])
 
 
 def test_arrays_are_read_only_copies_of_what_they_are_made_of() -> None:

@@ -183,9 +183,10 @@ door(
 door(
     "from_arrays",
     xsquared.from_arrays,
-    {**ROWS, **SPLIT},
+    {**ROWS, **SPLIT, "groups": None},
     x=(*ARRAYS, [], [[1.0]], np.ones((40, 2)), np.arange(40.0), np.ones((40, 0)), ROWS["x"][:3]),
     y=(*ARRAYS, [], [1.0], np.ones(40), np.ones((40, 1)), np.arange(39.0)),
+    groups=([1], np.ones(39), np.ones((40, 2))),
     **BAD_SPLIT,
 )
 door(

@@ -120,11 +120,11 @@ def test_a_chapters_claims_are_one_table_and_one_list_of_records() -> None:
     settled = settle(measured | {"gu-eq13-printed": None})
     table = settled.table()
     assert table.name == "tab-claims-02"
-    assert " ".join(table.columns) == "Claim Verdict Agree Required Measured Note Entry"
+    assert " ".join(table.columns) == "Claim Verdict Measured Required Otherwise Entry"
     assert [row[1:] for row in table.rows] == [
-        ("✔ holds", "–", "0.09128709292 ± 1e-12", "0.0912871", "–", "gu-eq9-constant"),
-        ("✘ fails", "0 of 2", "at most 1.001", "8.000", "at the middle", "gu-eq12-minimises"),
-        ("○ open", "–", "–", "–", "not measured with these parameters", "gu-eq13-printed"),
+        ("✔ holds", "0.0912871", "0.09128709292 ± 1e-12", "–", "gu-eq9-constant"),
+        ("✘ fails (0 of 2)", "8.000", "at most 1.001", "at the middle", "gu-eq12-minimises"),
+        ("○ open", "–", "–", "not measured with these parameters", "gu-eq13-printed"),
     ]
     bundle = settled._repr_mimebundle_()
     assert bundle["text/plain"] == str(table)
@@ -134,7 +134,7 @@ def test_a_chapters_claims_are_one_table_and_one_list_of_records() -> None:
 def test_the_table_names_what_flips_a_verdict_and_what_is_unexpected() -> None:
     found = {"root-mean-square": 0.52, "largest-error": 1.2}
     (row,) = settle({"gl-acceptable-on-3": found}).table().rows
-    assert row[1:6] == ("✘ fails", "1 of 2", "at most 1", "1.200", "root-mean-square 0.5200")
+    assert row[1:5] == ("✘ fails (1 of 2)", "1.200", "at most 1", "root-mean-square 0.5200")
     (row,) = settle({"gu-eq9-constant": 1.0}).table().rows
     assert "unexpected: the ledger gives no reason for a failure" in row
 

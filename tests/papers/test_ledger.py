@@ -86,7 +86,7 @@ def test_what_does_not_load(text: str, message: str) -> None:
 @pytest.mark.parametrize("claim", ledger().values(), ids=lambda c: c.id)
 def test_entries_are_complete(claim: Claim) -> None:
     assert claim.chapter in CHAPTERS
-    prefix = {"gated-units": "gu", "gelu-linearization": "gl"}[claim.paper]
+    prefix = {"gated-units": "gu", "gelu-linearization": "gl", "ours": "xs"}[claim.paper]
     assert re.fullmatch(rf"{prefix}-[a-z0-9-]+", claim.id)
     assert all(said.endswith(".") for said in (claim.statement, claim.estimand, claim.why))
     assert claim.where

@@ -111,6 +111,21 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: Stud
     assert Path("results/small.csv").read_bytes() == text
 
 
+def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
+    small: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(_: pd.DataFrame, path: Path, **__: object) -> None:
+        path.write_text("half a li")
+        raise KeyboardInterrupt
+
+    run(small)
+    before = Path("results/small.csv").read_bytes()
+    monkeypatch.setattr(pd.DataFrame, "to_csv", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run(small)
+    assert Path("results/small.csv").read_bytes() == before
+
+
 def test_only_changed_sources_make_the_commit_dirty(small: Study) -> None:
     def told() -> str:
         run(small)

@@ -75,8 +75,10 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     made, expected = dataset(mine), from_frame(pd.read_csv(path), "c")
     np.testing.assert_array_equal(made.train.x, expected.train.x)
     path.write_text(path.read_text() + "1,2,3\n")
-    with pytest.raises(RuntimeError, match=r"mine\.csv has changed since the sweep began"):
+    with pytest.raises(OSError, match=r"mine\.csv has changed since the sweep began"):
         dataset(mine)
+    # It may be changed back, so that the next sweep tries again.
+    assert attempt(Attempt.of(run_trial, mine)).status == "lost"
 
 
 def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
@@ -86,7 +88,15 @@ def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
     store = tmp_path / "rows.sqlite"
     (row,) = run_sweep([replace(mine, solver="lbfgs")], run_trial, store, progress=False).results
     export(Store(store).results(row.fingerprint), tmp_path / "rows.csv")
-    assert pd.read_csv(tmp_path / "rows.csv")["problem"].tolist() == [r"mine\xff.csv"]
+    assert pd.read_csv(tmp_path / "rows.csv")["problem"].tolist() == [r"mine\udcff.csv"]
+
+
+def test_a_message_that_is_no_text_keeps_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("\ud800")
+
+    monkeypatch.setattr(experiment, "fit", fail)
+    assert attempt(Attempt.of(run_trial, trial())).message == r"ValueError: \ud800"
 
 
 def test_what_is_wrong_for_some_units_only_stops_no_sweep() -> None:

@@ -10,6 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -243,6 +244,45 @@ Trebled.__qualname__, Trebled.__name__ = Doubled.__qualname__, Doubled.__name__
 )
 def test_constants_of_comprehensions_and_calls_count(one: Callable, other: Callable) -> None:
     assert record_sums(gate=one) != record_sums(gate=other)
+
+
+class Kind(type):
+    """A class of classes, with a constant."""
+
+    factor = 2.0
+
+    def times(cls, z: Tensor) -> Tensor:
+        return cls.factor * z
+
+
+class Made(metaclass=Kind):
+    """A class whose constants are its own class's."""
+
+
+def test_constants_of_a_metaclass_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = record_sums(gate=lambda z: Made.times(z))
+    monkeypatch.setattr(Kind, "factor", 3.0)
+    assert record_sums(gate=lambda z: Made.times(z)) != before
+
+
+def test_names_that_hide_what_computes_are_refused() -> None:
+    def importing(z: Tensor) -> Tensor:
+        from tests.studies.trainers import SOURCES
+
+        return z * len(SOURCES)
+
+    made = ModuleType("made")  # without a source
+    vars(made)["factor"] = 2.0
+    for gate in (
+        importing,
+        lambda z: made.factor * z,
+        lambda z: globals()["SCALE"] * z,
+        lambda z: (lambda: eval("SCALE"))() * z,
+    ):
+        with pytest.raises(
+            ValueError, match=r"results cannot be stored .* '?(tests|<module 'made'>|glob|eval)"
+        ):
+            record_sums(gate=gate)
 
 
 def test_a_module_of_ones_own_is_described_by_its_sources(write: Write) -> None:

@@ -276,6 +276,14 @@ def test_a_disk_that_fills_up_during_the_sweep_loses_no_trial(small_disk: Path) 
     assert len(stored(path)) == 20
 
 
+def test_room_is_kept_on_the_disk_of_the_store_not_on_that_of_a_link(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link.sqlite").symlink_to(small_disk / "rows.sqlite")
+    with pytest.raises(StoreError, match="No space left on device; no trial was started"):
+        swept(trials(100), count_runs, tmp_path / "link.sqlite")
+
+
 def test_a_row_that_cannot_be_written_leaves_the_store_as_it_was(small_disk: Path) -> None:
     store = Store(small_disk / "rows.sqlite")
     rows = [replace(result(trial), message="a" * 700) for trial in trials(100)]

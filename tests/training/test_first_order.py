@@ -116,3 +116,12 @@ def test_lbfgs_records_between_its_inner_iterations() -> None:
     # A decrease that is asked for and does not come ends the run.
     run = run_of("lbfgs", network_of("glu"), every, 100, inner=5, stall=0.999999)
     assert (run.status, run.iterations) == ("converged", 5)
+
+
+@pytest.mark.parametrize("steps", [3, 25, 40])
+def test_lbfgs_takes_no_more_iterations_than_it_may(steps: int) -> None:
+    network, other = network_of("glu"), network_of("glu")
+    run = run_of("lbfgs", network, [*dict(network.named_parameters())], steps)
+    assert (run.iterations, len(run.history)) == (steps, 1 + -(-steps // 20))
+    run_of("lbfgs", other, [*dict(other.named_parameters())], 20)
+    assert (loss_of(network) < loss_of(other)) == (steps > 20)

@@ -234,6 +234,15 @@ def test_failures_are_results(error: Exception) -> None:
     assert all(map(math.isnan, (made.train_rmse, made.test_rmse, made.gradient_norm)))
     assert made.wall_s >= 0
     assert (made.solver, made.seed) == (solver, 4)
+    assert str(made).startswith("no network, failed after 0 iterations")
+
+
+def test_print_says_what_was_trained_how_well_and_how_it_ended() -> None:
+    made = fit(PLANE, "glu", 2, solver=FEW["varpro"])
+    assert str(made).startswith(
+        f"glu, 2 neurons, 2 inputs: root mean square error {made.train_rmse:.3g} on"
+    )
+    assert f"{made.test_rmse:.3g} on the test points; {made.status.word} after" in str(made)
 
 
 @pytest.mark.parametrize("error", [KeyError("a bug"), ValueError("a bug"), TypeError("a bug")])
@@ -420,3 +429,13 @@ def test_missing_devices_and_unknown_solvers_are_refused(monkeypatch: pytest.Mon
     for solver in ("varpro", "growth"):
         with pytest.raises(ValueError, match="torch sees no CUDA device"):
             solver_from(solver, {"device": "cuda"})
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("solver", [VariableProjection(max_iterations=2), AdamW(max_iterations=2)])
+def test_training_needs_no_gradients_of_its_caller(mode: Callable, solver: Solver) -> None:
+    data = sampled(PAPER_TARGET, 50)
+    with mode():
+        inside = fit(data, "glu", 2, solver=solver)
+        assert not torch.is_grad_enabled()
+    assert inside.train_rmse == fit(data, "glu", 2, solver=solver).train_rmse

@@ -245,6 +245,7 @@ def from_arrays(
     points: int | None = None,
     name: str = "table",
     features: Sequence[str | int] = (),
+    groups: ArrayLike | None = None,
 ) -> Dataset:
     """A table of one's own, split as the shipped ones are.
 
@@ -256,6 +257,8 @@ def from_arrays(
         points: training points; all that there are where None.
         name: of the data.
         features: names of the columns, where they have names.
+        groups: (rows,) labels. A held-out split shuffles and cuts the groups, so that rows of one
+            group stay together. Each row is its own where None.
 
     Raises:
         ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
@@ -267,11 +270,17 @@ def from_arrays(
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
     rows, held, kept = len(y), 0, 0
+    label = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+    if label.shape != (rows,):
+        raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
     if split == "held-out":
-        order = np.random.default_rng(seed).permutation(rows)
+        count = int(label.max()) + 1
+        place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
+        order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
-        held = round(HELD_OUT * rows)
-        kept = round(HELD_OUT * (rows - held))
+        tested = round(HELD_OUT * count)
+        held = int(np.sum(place < tested))
+        kept = int(np.sum(place < tested + round(HELD_OUT * (count - tested)))) - held
     available = rows - held - kept
     count = available if points is None else points
     _check_points(name, count, x.shape[1])
@@ -296,7 +305,7 @@ def from_frame(
 ) -> Dataset:
     """A frame: column y to predict, all others as features; else as :func:`from_arrays`.
 
-    Frames of other libraries, polars or pyarrow, come by the dataframe interchange protocol.
+    Frames of polars or pyarrow come by the dataframe interchange protocol. An index is no column.
 
     Raises:
         TypeError: no frame.
@@ -324,26 +333,24 @@ def from_file(
     split: Split = "held-out",
     points: int | None = None,
 ) -> Dataset:
-    """A csv or parquet file with named columns; else as :func:`from_frame`.
+    """A csv or parquet file with named columns, an index among them; else as :func:`from_frame`.
 
     Raises:
         OSError: the file cannot be read.
         ValueError: neither csv nor parquet, or rows longer than the header of a csv.
     """
     import pandas as pd  # a second that only tables of one's own need
-    import pyarrow as pa
-    import pyarrow.parquet
+    from pyarrow import ArrowException, parquet
 
     if not isinstance(path, str | Path):
         raise TypeError(f"expected the path of a file, got {quoted(path)}")
-    path = Path(path)
-    readers = {".csv": pd.read_csv, ".parquet": pd.read_parquet}
-    if path.suffix not in readers:
-        raise ValueError(f"expected a file {' or '.join(readers)}, got {path.name}")
-    if path.exists() and not path.is_file():  # a device or a pipe may have no end
-        raise OSError(f"cannot read {path}: it is no file")
+    path, shown = Path(path), quoted(str(path))
+    if path.suffix not in (".csv", ".parquet"):
+        raise ValueError(f"expected a file .csv or .parquet, got {quoted(path.name)}")
     parsing = csv.Error, UnicodeError, pd.errors.EmptyDataError, pd.errors.ParserError
     try:
+        if not path.is_file():  # a device or a pipe may have no end
+            raise OSError("there is no such file")
         if path.suffix == ".csv":
             with path.open(encoding="utf-8-sig", newline="") as file:
                 lines = filter(None, csv.reader(file))  # as pandas, which skips empty ones
@@ -352,13 +359,16 @@ def from_file(
             if len(first) > len(header):
                 found = f"{len(header)} names over {len(first)} fields"
                 raise ValueError(f"{path.name}: expected rows as long as the header, got {found}")
+            frame = pd.read_csv(path)
         else:
-            _check_count(path.name, pa.parquet.read_schema(path).names)
-        frame = readers[path.suffix](path)
+            with parquet.ParquetFile(path) as file:
+                _check_count(path.name, file.schema_arrow.names)
+                table = file.read().to_pandas(ignore_metadata=True)
+            frame = table.filter(regex="^(?!__index_level_)")  # an index without a name
     except OSError as error:
-        raise OSError(f"cannot read {path}: {error.strerror or error}") from error
-    except (*parsing, pa.lib.ArrowException) as error:
-        raise ValueError(f"cannot read {path}: {quoted(str(error))}") from error
+        raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
+    except (*parsing, ArrowException) as error:
+        raise ValueError(f"cannot read {shown}: {quoted(str(error))}") from error
     return from_frame(frame, y, seed, split, points, path.name)
 
 

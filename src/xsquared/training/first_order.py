@@ -25,8 +25,7 @@ class FirstOrder(ABC):
     """What AdamW and L-BFGS share."""
 
     name: ClassVar[str]
-    # A relative decrease of the loss between records that counts as none.
-    stall: float
+    stall: float  # a relative decrease of the loss between records that counts as none
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
@@ -126,9 +125,10 @@ class LBFGS(FirstOrder):
             loss.backward()
             return loss
 
-        for step in range(self.inner, self.max_iterations + self.inner, self.inner):
+        for begun in range(0, self.max_iterations, self.inner):
+            optimizer.param_groups[0]["max_iter"] = min(self.inner, self.max_iterations - begun)
             optimizer.step(closure)
-            yield step
+            yield min(begun + self.inner, self.max_iterations)
 
 
 def trained(

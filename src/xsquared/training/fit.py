@@ -186,6 +186,7 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     return columns * len(data.train) + 4 * parameters**2
 
 
+@torch.inference_mode(False)  # with gradients, wherever it is called
 def _run(
     data: Dataset, train: Callable[[], Iterable[Trained]], solver: Solver, seed: int
 ) -> list[Fit]:
@@ -199,8 +200,7 @@ def _run(
                 left.append((trained, wall))
     except (FloatingPointError, *_FAILURES) as error:
         word = "diverged" if isinstance(error, FloatingPointError) else "failed"
-        wall = time.perf_counter() - start
-        failed = [Fit(STATUSES[word], wall, solver, seed, detail=str(error))]
+        failed = [Fit(STATUSES[word], time.perf_counter() - start, solver, seed, detail=str(error))]
     return [_judged(data, trained, wall, solver, seed) for trained, wall in left] + failed
 
 

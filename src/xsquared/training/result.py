@@ -132,3 +132,12 @@ class Fit:
     iterations: int = 0
     history: np.ndarray = field(default_factory=_no_history)
     gradient_norm: float = math.nan
+
+    def __str__(self) -> str:
+        ended = f"{self.status.word} after {self.iterations} iterations, {self.wall_s:.1f} s"
+        if self.network is None:
+            return f"no network, {ended}: {self.detail}"
+        return (
+            f"{self.network.extra_repr()}: root mean square error {self.train_rmse:.3g} on the "
+            f"training points, {self.test_rmse:.3g} on the test points; {ended}"
+        )

@@ -226,19 +226,19 @@ class Settled:
         rows = []
         for key, verdict in self.verdicts.items():
             claim = claims[key]
-            row = {"Claim": claim.statement, "Verdict": "○ open", "Agree": None}
-            row |= {"Required": claim.required or None, "Measured": None, "Otherwise": None}
-            row |= {"Note": "not measured with these parameters", "Entry": key}
+            row = {"Claim": claim.statement, "Verdict": "○ open", "Measured": None}
+            row |= {"Required": claim.required or None}
+            row |= {"Otherwise": "not measured with these parameters", "Entry": key}
             if verdict is not None:
                 unexpected = f"unexpected: {verdict.unexpected}" if verdict.unexpected else ""
                 flips = [f"{name} {verdict.measured_text(name)}" for name in verdict.flips]
+                told = filter(None, (", ".join(flips), verdict.note, unexpected))
                 agree = sum(verdict.outcomes.values()), len(verdict.outcomes)
+                counted = f" ({agree[0]} of {agree[1]})" if agree[1] > 1 else ""
                 row |= {
-                    "Verdict": verdict.word,
-                    "Agree": f"{agree[0]} of {agree[1]}" if agree[1] > 1 else None,
+                    "Verdict": verdict.word + counted,
                     "Measured": verdict.measured_text() or None,
-                    "Otherwise": ", ".join(flips) or None,
-                    "Note": "; ".join(filter(None, (verdict.note, unexpected))) or None,
+                    "Otherwise": "; ".join(told) or None,
                 }
             rows.append(row)
         chapter = claims[next(iter(self.verdicts))].chapter

@@ -47,4 +47,4 @@ def places() -> tuple[Place, ...]:
     """Every place, in the papers' order."""
     text = (files("xsquared_book.papers") / "coverage.toml").read_text(encoding="utf-8")
     table: dict[str, list[dict[str, Any]]] = tomllib.loads(text)
-    return tuple(Place(paper, **row) for paper in PAPERS for row in table[paper])
+    return tuple(Place(paper, **row) for paper in PAPERS for row in table.get(paper, ()))

@@ -21,8 +21,12 @@ from xsquared.checks import quoted
 from xsquared_book.papers import gated_units, gelu_linearization
 from xsquared_book.papers.errata import errata
 
-#: The two papers: their short names, and their titles in tables.
-PAPERS = {"gated-units": "Gated units", "gelu-linearization": "GELU layers as feature maps"}
+#: Who claims: the two papers and this book; short names, and their titles in tables.
+PAPERS = {
+    "gated-units": "Gated units",
+    "gelu-linearization": "GELU layers as feature maps",
+    "ours": "This book",
+}
 #: What a claim can be.
 KINDS = ("identity", "value", "comparison", "trend")
 

@@ -1,7 +1,7 @@
-"""Our own theory of order and constants in one dimension, as links that sympy checks.
+"""Our own theory of order and constants, as links that sympy checks.
 
-What the chapter on order and constants states of every function rests on these identities, and on
-the smoothness and the limits that the chapter spells out.
+What the chapters on higher dimensions and on order and constants state of every function rests on
+these identities, and on the smoothness and the limits that the chapters spell out.
 """
 
 from __future__ import annotations
@@ -136,3 +136,40 @@ def _shares() -> Links:
         yield (f"fluctuation-{k}", "m cells stretched by e/m each: the second derivative of the "
                "error, at e = 0", sp.diff(m * (1 + e / m) ** (2 * k + 1), e, 2).subs(e, 0),
                2 * k * (2 * k + 1) / m)
+
+
+@paper.equation("xs-any-dimension", "ours", "order k in any dimension, and no more")
+def _any_dimension() -> Links:
+    """Pieces along a line, equal pieces, shares of waves, and a radial target's profile."""
+    t, a, w, n, total, amount = sp.symbols("t a w n S A", positive=True)
+    for k in (2, 3, 4):
+        start, along = sp.symbols("p:3", real=True), sp.symbols("v:3", real=True)
+        factors = [sp.symbols(f"c{i}_:4", real=True) for i in range(k - 1)]
+        neuron = sp.prod([offset + sum(c * (p + t * v) for c, p, v in zip(
+            weights, start, along, strict=True)) for *weights, offset in factors])
+        yield (f"line-{k}", "an open gate times its affine factors, on a line in space: the k-th "
+               "derivative", sp.diff(neuron, t, k), sp.Integer(0))
+        power = 2 * k + 1
+        yield (f"tangent-{k}", "the power 2k + 1 lies above its tangent at a: the difference is a "
+               "square times a positive sum", w**power - power * a ** (power - 1) * w
+               + (power - 1) * a**power, (w - a) ** 2 * sum(
+                   j * a ** (j - 1) * w ** (power - 1 - j) for j in range(1, power)))
+        yield (f"equal-{k}", "n + 1 pieces at that tangent: the sum over equal pieces",
+               (n + 1) * (w / (n + 1)) ** power, w**power / (n + 1) ** (2 * k))
+        share = n * amount ** sp.Rational(1, k + 1) / total
+        yield (f"wave-{k}", "a wave's error at its share of neurons", amount * share**-k,
+               amount ** sp.Rational(1, k + 1) * (total / n) ** k)
+        yield (f"left-out-{k}", "the same bounds a wave at a share of one neuron, A itself",
+               (amount ** sp.Rational(1, k + 1) * (total / n) ** k).subs(
+                   n, total / amount ** sp.Rational(1, k + 1)), amount)
+    j = sp.Symbol("j", integer=True, positive=True)
+    primitive = sp.asinh(_s) / sp.sqrt(1 + _s**2)
+    yield ("profile", "the radial profile is a derivative", sp.diff(primitive, _s),
+           1 / (1 + _s**2) - _s * sp.asinh(_s) / (1 + _s**2) ** sp.Rational(3, 2))
+    yield ("recursion", "which obeys (1 + s^2) G' + s G = 1, so that the series of G' has "
+           "(2j - 1) a_j = -2j a_(j-1)",
+           (1 + _s**2) * sp.diff(primitive, _s) + _s * primitive, sp.Integer(1))
+    yield ("mean", "and the means of even powers of the cosine, (2j - 1)/2j from one to the next, "
+           "turn it into that of 1/(1 + s^2)",
+           -2 * j / (2 * j - 1) * sp.gammasimp(sp.binomial(2 * j, j).rewrite(sp.gamma) / 4**j
+           / (sp.binomial(2 * j - 2, j - 1).rewrite(sp.gamma) / 4 ** (j - 1))), sp.Integer(-1))

@@ -1,0 +1,83 @@
+"""The airfoils split by row or by sweep, with the frequency or its logarithm.
+
+The rows of Airfoil Self-Noise are 106 sweeps: rows in a row that differ in the frequency, and in
+the sound level measured there. A row held out lies between others of its sweep; a sweep held out
+lies between others of other angles, chords, speeds and layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from xsquared.data.dataset import Dataset, from_arrays
+from xsquared.data.tables import read
+from xsquared.units import PAPER_UNITS
+from xsquared_studies.scaling import run_scaling
+from xsquared_studies.trial import Scalar, Trial
+
+#: By the protocol's name: whether sweeps are held out, and whether the frequency is a logarithm.
+SPLITS = MappingProxyType(
+    {
+        "row": (False, False),
+        "row-log": (False, True),
+        "sweep": (True, False),
+        "sweep-log": (True, True),
+    }
+)
+_HELD_OUT = (
+    "a fifth of the {} held out, and a fifth of the rest for validation; grown as in table1; "
+    "test_rmse is that of the network chosen on validation rows"
+)
+#: What each protocol trains.
+AIRFOIL_PROTOCOLS = {
+    name: _HELD_OUT.format("sweeps" if by_sweep else "rows")
+    + "; the frequency as its logarithm" * logarithm
+    for name, (by_sweep, logarithm) in SPLITS.items()
+    if name != "row"
+}
+
+
+def sweeps() -> np.ndarray:
+    """(rows,) Number of each row's sweep."""
+    fixed = read("airfoil")[:, 1:-1]
+    return np.cumsum(np.r_[False, (fixed[1:] != fixed[:-1]).any(axis=1)])
+
+
+def airfoil(protocol: str, seed: int) -> Dataset:
+    """The airfoils as a protocol of :data:`SPLITS` has them."""
+    by_sweep, logarithm = SPLITS[protocol]
+    x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
+    if logarithm:
+        x[:, 0] = np.log(x[:, 0])
+    return from_arrays(x, y, seed, name="airfoil", groups=sweeps() if by_sweep else None)
+
+
+def airfoil_trials(
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5
+) -> tuple[Trial, ...]:
+    """MLPs, GLUs and GQUs of all widths, seed after seed.
+
+    Those held out by row with the frequency as it is stand in the study ``table1``.
+    """
+    return tuple(
+        Trial(
+            unit,
+            max(widths),
+            "airfoil",
+            solver="growth",
+            settings=(("widths", tuple(widths)),),
+            seed=seed,
+            protocol=protocol,
+        )
+        for seed in range(seeds)
+        for protocol in AIRFOIL_PROTOCOLS
+        for unit in PAPER_UNITS
+    )
+
+
+def run_airfoil(trial: Trial) -> dict[str, Scalar]:
+    """One network for each width: :func:`~xsquared_studies.scaling.run_scaling`, other rows."""
+    return run_scaling(trial, airfoil(trial.protocol, trial.seed))
