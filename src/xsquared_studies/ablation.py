@@ -137,7 +137,7 @@ def _parts() -> Iterator[Part]:
         yield Part("newton", name, change, {name if of_its_own else constant: value})
     grown = Growth()
     for name, change, value in (
-        ("candidates", "halved", 512),
+        ("candidates", "halved", 256),
         ("few", "none", grown.candidates),
         ("share", "halved", 0.1),
         ("share", "all at once", 1.0),

@@ -106,7 +106,8 @@ def test_what_a_neuron_is_worth_is_the_loss_without_it(unit: Unit) -> None:
 @settings(max_examples=40)
 def test_candidates_cut_the_data(unit: Unit, dim: int, seed: int) -> None:
     x = np.random.default_rng(seed).standard_normal((11, dim))
-    pool = candidates(unit, x, 90, np.random.default_rng(seed))
+    draw = np.random.default_rng(seed)
+    pool = candidates(unit, x, 90, torch.zeros(0, dim + 1), draw)
     z = np.column_stack([x, np.ones(11)]) @ pool.gate.numpy().T
     assert ((z > 0).any(axis=0) & (z < 0).any(axis=0)).all()
     lengths = torch.linalg.vector_norm(pool.gate[:, :-1], dim=1)
@@ -122,3 +123,19 @@ def test_candidates_cut_the_data(unit: Unit, dim: int, seed: int) -> None:
         along = (factor == pool.gate).all(dim=1)
         assert unit.gate.degree is None or along.any()
         assert not (along | (factor == constant).all(dim=1)).all()
+
+
+@bent_record
+def test_half_of_the_candidates_are_parallel_to_gates_in_use(unit: Unit) -> None:
+    """And half of these a little turned; each of them cuts the data elsewhere."""
+    x = np.random.default_rng(1).standard_normal((50, 3))
+    used = 3 * rows(unit, torch.from_numpy(x), 1, 2).gate
+    along = torch.nn.functional.normalize(used[:, :-1])
+    pool = candidates(unit, x, 400, used, np.random.default_rng(3))
+    z = np.column_stack([x, np.ones(50)]) @ pool.gate.numpy().T
+    assert ((z > 0).any(axis=0) & (z < 0).any(axis=0)).all()
+    cosines = (torch.nn.functional.normalize(pool.gate[:, :-1]) @ along.T)[:, 0]
+    parallel, near = cosines > 1 - 1e-12, cosines > 0.99
+    assert parallel.sum() == 100
+    assert 195 <= near.sum() <= 210
+    assert len(pool.gate[parallel, -1].unique()) > 90

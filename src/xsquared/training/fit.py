@@ -169,8 +169,11 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
 
     For each point a forward and a backward pass, and besides L-BFGS's fifty pairs of parameter
     vectors or Newton's matrices. Projection holds three copies of each point, and its matrices for
-    as many points as :func:`~xsquared.training.variable_projection.rows_at_once` has it.
+    as many points as :func:`~xsquared.training.variable_projection.rows_at_once` has it. Growth
+    goes half as many neurons beyond the width.
     """
+    if isinstance(solver, Growth):
+        n_hidden += -(-n_hidden // 2)
     parameters = unit.parameter_count(data.dim, n_hidden)
     if gates == "frozen":
         parameters -= (data.dim + 1) * n_hidden

@@ -24,16 +24,29 @@ from xsquared.units import Unit
 _ROUNDING = 1e-12
 #: Numbers that the products of columns in use and of what stands behind neurons may be, at once.
 _AT_ONCE = 2**25
+#: Deviation of each coordinate of a direction in use, of unit length, where it is turned.
+_TURNED = 0.02
 
 
-def candidates(unit: Unit, x: np.ndarray, count: int, draw: np.random.Generator) -> Rows:
+def candidates(
+    unit: Unit, x: np.ndarray, count: int, used: Tensor, draw: np.random.Generator
+) -> Rows:
     """Neurons whose gates and factors cut the data (N, d).
 
-    A factor is drawn for itself, is the gate's own row, so that the neuron has one more continuous
-    derivative, or is constant, so that the neuron is one of a unit with a factor less. Gates that
-    are no powers have a width of their own; it is drawn over a factor of 16.
+    Half of them are parallel to one of the gates in use (n, d + 1), if there are any, and every
+    other of these nearly: a ridge function needs many hinges in a direction that chance would have
+    to meet again and again.
+
+    A factor is drawn like its gate, is the gate's own row, so that the neuron has one more
+    continuous derivative, or is constant, so that the neuron is one of a unit with a factor less.
+    Gates that are no powers have a width of their own; it is drawn over a factor of 16.
     """
-    rows = rows_on_data(unit, x, count, draw)
+    half = count // 2 if len(used) else 0
+    along = torch.nn.functional.normalize(used[:, :-1].cpu()).numpy()
+    along = along[draw.integers(max(len(used), 1), size=half)]
+    along[::2] += _TURNED * draw.standard_normal(along[::2].shape)
+    rows = rows_on_data(unit, x, count - half, draw)
+    rows = rows.joined(rows_on_data(unit, x, half, draw, along))
     gate, constant = rows.gate, torch.zeros_like(rows.gate)
     constant[:, -1] = 1.0
     factors = []

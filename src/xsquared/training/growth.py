@@ -54,7 +54,8 @@ class Growth:
     1. A share of the neurons there is inserted (:mod:`xsquared.training.greedy`).
     2. All gates and factors move together, by steps of variable projection.
     3. At the width asked for, the neurons that matter least, or any, are exchanged for new ones
-       as long as that lowers the error.
+       as long as that lowers the error. Then half as many again are inserted, and a share at a
+       time of those that matter least is taken out, with steps between: the better network stays.
     4. Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
@@ -65,8 +66,9 @@ class Growth:
         iterations: of a refinement on the way and after an exchange.
         exchanges: over the width, and at least 2, these are the attempts in a row to exchange
             neurons that must fail, lowering the error by less than 2 per cent, before no more are
-            made: narrow networks have bad minima and are cheap. None where 0, or with frozen gates.
-        exchanged: share of the neurons that an attempt exchanges.
+            made: narrow networks have bad minima and are cheap. Where 0, or with frozen gates,
+            none is made, and no neurons beyond the width are inserted.
+        exchanged: share of the neurons that an attempt exchanges, or that is taken out at a time.
         max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
         ridges: multiples of the linear weights' sum of squares added to the mean square error. The
             last is that of training; on validation points any of them may be the best.
@@ -74,14 +76,14 @@ class Growth:
     """
 
     name: ClassVar[str] = "growth"
-    candidates: int = 1024
+    candidates: int = 512
     few: int = 64
     share: float = 0.2
     iterations: int = 15
     exchanges: int = 32
     exchanged: float = 0.2
     max_iterations: int = 120
-    ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-10)
+    ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-13)
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -123,11 +125,15 @@ class Growth:
                 rows = task.inserted(fit.rows, count, self.candidates)
                 made.append(task.refined(rows, self.iterations)[0])
                 fit = made[-1]
-            failed, most = 0, max(self.exchanges // width, 2) if task.trains else 0
-            while failed < min(most, self.exchanges):
+            most = min(max(self.exchanges // width, 2), self.exchanges) if task.trains else 0
+            failed = 0
+            while failed < most:
                 rows = task.exchanged(fit.rows, at_random=failed > 2 and failed % 2 == 1)
                 made.append(task.refined(rows, self.iterations)[0])
                 failed = 0 if made[-1].rmse < (1 - MOVED) * fit.rmse else failed + 1
+                fit = min(fit, made[-1], key=_error)
+            if most:
+                made.append(task.overgrown(fit.rows))
                 fit = min(fit, made[-1], key=_error)
             end, converged = task.refined(fit.rows, self.max_iterations)
             total += sum(fit.iterations for fit in (*made, end))
@@ -220,17 +226,32 @@ class _Task:
     def inserted(self, rows: Rows, count: int, drawn: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         drawn, ridge = max(drawn, count), self.solver.ridges[-1]
-        pool = candidates(self.unit, self.data.train.x, drawn, self.draw).to(self.solver.device)
+        pool = candidates(self.unit, self.data.train.x, drawn, rows.gate, self.draw)
+        pool = pool.to(self.solver.device)
         chosen = insertions(self.unit, *self.seen(rows), rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
+    def reduced(self, rows: Rows, count: int, at_random: bool = False) -> Rows:
+        """The rows without those that matter least, or without any."""
+        order = torch.from_numpy(self.draw.permutation(len(rows.gate)))
+        if not at_random:
+            ridge = self.solver.ridges[-1]
+            order = removal_losses(self.unit, *self.seen(rows), rows, ridge).argsort()
+        return rows.taken(order[count:].sort().values)
+
     def exchanged(self, rows: Rows, at_random: bool) -> Rows:
         """The rows with some exchanged: those that matter least, or any."""
-        n, ridge = len(rows.gate), self.solver.ridges[-1]
-        count = max(round(self.solver.exchanged * n), 1)
-        order = torch.from_numpy(self.draw.permutation(n))
-        if not at_random:
-            order = removal_losses(self.unit, *self.seen(rows), rows, ridge).argsort()
-        kept = order[count:].sort().values
+        count = max(round(self.solver.exchanged * len(rows.gate)), 1)
         drawn = self.solver.few if at_random else self.solver.candidates
-        return self.inserted(rows.taken(kept), count, drawn)
+        return self.inserted(self.reduced(rows, count, at_random), count, drawn)
+
+    def overgrown(self, rows: Rows) -> ProjectedFit:
+        """Half as many neurons again, then as many as before: a fit with all its iterations."""
+        n, solver = len(rows.gate), self.solver
+        fit, _ = self.refined(self.inserted(rows, -(-n // 2), solver.candidates), solver.iterations)
+        total = fit.iterations
+        while (have := len(fit.rows.gate)) > n:
+            count = min(max(round(solver.exchanged * have), 1), have - n)
+            fit, _ = self.refined(self.reduced(fit.rows, count), solver.iterations)
+            total += fit.iterations
+        return replace(fit, iterations=total)

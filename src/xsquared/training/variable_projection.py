@@ -253,18 +253,24 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     return network
 
 
-def rows_on_data(unit: Unit, x: np.ndarray, n: int, generator: np.random.Generator) -> Rows:
+def rows_on_data(
+    unit: Unit,
+    x: np.ndarray,
+    n: int,
+    generator: np.random.Generator,
+    along: np.ndarray | None = None,
+) -> Rows:
     """Random gates whose hinges pass between training points, so that none starts dead.
 
-    A row's direction is uniform on the sphere; its hinge cuts the segment between two points drawn
-    from the data, in its middle half. Through a point itself, rounding would decide whether the
-    gate is open there, and the runs of two machines would part at the first step. Factors but
-    the first are drawn in the same way. Points x are (N, d).
+    A row's direction is uniform on the sphere, or that of ``along`` (n, d); its hinge cuts the
+    segment between two points drawn from the data, in its middle half. Through a point itself,
+    rounding would decide whether the gate is open there, and the runs of two machines would part at
+    the first step. Factors but the first are drawn in the same way. Points x are (N, d).
     """
 
     def draw() -> Tensor:
-        direction = generator.standard_normal((n, x.shape[1]))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        direction = generator.standard_normal((n, x.shape[1])) if along is None else along
+        direction = direction / np.linalg.norm(direction, axis=1, keepdims=True)
         one = generator.integers(len(x), size=n)
         other = (one + generator.integers(1, max(len(x), 2), size=n)) % len(x)
         places = x[one] + generator.uniform(0.25, 0.75, (n, 1)) * (x[other] - x[one])
