@@ -106,7 +106,7 @@ def test_sizes_are_refused_from_a_gibibyte_on() -> None:
 
 def test_a_fit_is_refused_by_its_arrays_together() -> None:
     check_fit_size("varpro", 3, 50, MOST_OF_A_FIT)
-    named = r"^the arrays of varpro for 3 neurons on 50 points: expected at most 201326592 numbers"
+    named = r"^the arrays of varpro for 3 neurons on 50 points: expected at most 268435456 numbers"
     with pytest.raises(ValueError, match=named):
         check_fit_size("varpro", 3, 50, MOST_OF_A_FIT + 1)
 

@@ -17,8 +17,8 @@ import numpy as np
 MOST = 2**31 - 1
 #: Numbers that one array may hold: 1 GiB of float64.
 MOST_NUMBERS = 2**27
-#: Numbers that all arrays of one fit may hold together: 1.5 GiB.
-MOST_OF_A_FIT = 3 * 2**26
+#: Numbers that all arrays of one fit may hold together: 2 GiB.
+MOST_OF_A_FIT = 2**28
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
