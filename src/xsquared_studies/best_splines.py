@@ -46,7 +46,8 @@ def cells_apart(f: Target, order: int, n_cells: int) -> float:
 @cache
 def random_targets(count: int = 10) -> tuple[tuple[str, ...], int]:
     """Sums of three sines with zeros that lie apart, and how many had to be drawn."""
-    draw, found, drawn = np.random.default_rng(0), [], 0
+    draw, drawn = np.random.default_rng(0), 0
+    found: list[str] = []
     while len(found) < count:
         drawn += 1
         terms = draw.uniform((0.5, 1.0, 0.0), (1.5, 6.0, 6.28), (3, 3))

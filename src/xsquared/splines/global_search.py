@@ -1,4 +1,4 @@
-"""The least error of splines with free knots by dynamic programming, from the target's values alone.
+"""Least errors of splines with free knots by dynamic programming, from values alone.
 
 A cell's squared error is a quadratic form of what its two ends fix: the error and its first r
 derivatives there. The form follows from the target's Legendre coefficients on the cell. So the best
