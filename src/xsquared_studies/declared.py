@@ -20,9 +20,10 @@ from xsquared_studies.best_splines import (
     LAW_TARGETS,
     WIDE,
     best_trials,
-    beyond,
+    jump_trials,
     random_targets,
     run_search,
+    zero_trials,
 )
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
@@ -370,7 +371,8 @@ def _best_splines() -> Study:
             *narrow,
             *best_trials(LAW_TARGETS, CELLS),
             *best_trials(random_targets()[0], (WIDE,)),
-            *best_trials(beyond(), (WIDE,), ("mlp",)),
+            *zero_trials(),
+            *jump_trials(),
         ),
         narrow,
         run_search,
