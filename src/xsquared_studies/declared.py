@@ -20,10 +20,9 @@ from xsquared_studies.best_splines import (
     LAW_TARGETS,
     WIDE,
     best_trials,
-    jump_trials,
+    beyond,
     random_targets,
     run_search,
-    zero_trials,
 )
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
@@ -371,8 +370,7 @@ def _best_splines() -> Study:
             *narrow,
             *best_trials(LAW_TARGETS, CELLS),
             *best_trials(random_targets()[0], (WIDE,)),
-            *zero_trials(),
-            *jump_trials(),
+            *best_trials(beyond(), (WIDE,), ("mlp",)),
         ),
         narrow,
         run_search,

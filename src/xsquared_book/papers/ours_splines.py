@@ -7,6 +7,7 @@ these identities, and on the smoothness and the limits that the chapters spell o
 from __future__ import annotations
 
 import sympy as sp
+from sympy.polys.matrices import DomainMatrix
 
 from xsquared.splines.constants import equal_cells_constant, error_constant, monospline, x
 from xsquared.truncation import (
@@ -143,7 +144,7 @@ def _free_cell(k: int) -> tuple[sp.Expr, sp.Expr, list[sp.Symbol]]:
 
 #: The potential: a form of a knot's state, cut off at 2 and -2; and the multipliers, by widths.
 _POTENTIALS = {
-    2: (lambda v: sp.Integer(0), [(0, None, 0)]),
+    2: (lambda v: 0 * v[0], [(0, None, 0)]),
     3: (lambda v: 84 * v[0], [(0, "1/5", 1), ("1/5", None, 0)]),
     4: (lambda v: (80 + 16000 * (v[0] + sp.Rational(1, 720))) * v[1],
         [(0, "2/5", 1), ("2/5", "11/20", "1/2"), ("11/20", None, 0)]),
@@ -180,10 +181,12 @@ def _free_cells() -> Links:
                     continue
                 form = sp.Poly(loss + (1 - share) * gain - 2 * share * cut * (k > 2), *states)
                 hom = form.homogenize(_s)
-                matrix = sp.hessian(hom.as_expr(), (*states, _s))
+                matrix = DomainMatrix.from_Matrix(sp.hessian(hom.as_expr(), (*states, _s)))
+                matrix = matrix.convert_to(sp.QQ[h])
                 touches = name == "both" and hi is None
                 for size in range(1, len(states) + 2):
-                    minor = sp.Poly(matrix[:size, :size].det(method="berkowitz"), h)
+                    last = matrix[:size, :size].charpoly()[-1]
+                    minor = sp.Poly((-1) ** size * sp.QQ[h].to_sympy(last), h)
                     if touches and size == len(states) + 1:
                         once, rest = sp.div(minor, sp.Poly((h - 1) ** 2, h))
                         yield (f"touches-{k}", "the least value has a double zero at h = 1",
@@ -194,8 +197,8 @@ def _free_cells() -> Links:
                     start, stop = sp.Rational(lo), None if hi is None else sp.Rational(hi)
                     wrong = minor.count_roots(start, stop) + int(bool(minor.eval(stop or 2) <= 0))
                     yield (f"positive-{k}-{sp.Rational(lo).q}-{name}-{size}",
-                           f"h from {lo} to {hi or 'infinity'}, {name} of the two potentials uncut: "
-                           f"leading minor {size} of the form is positive, without a zero",
+                           f"h from {lo} to {hi or 'infinity'}, {name} of two potentials uncut: "
+                           f"leading minor {size} is positive, without a zero",
                            sp.Integer(wrong), 0)
 
 
