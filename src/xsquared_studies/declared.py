@@ -15,6 +15,15 @@ from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
 from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
 from xsquared_studies.airfoil import AIRFOIL_PROTOCOLS, airfoil_trials, run_airfoil
+from xsquared_studies.best_splines import (
+    CELLS,
+    LAW_TARGETS,
+    WIDE,
+    best_trials,
+    beyond,
+    random_targets,
+    run_search,
+)
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
@@ -348,6 +357,26 @@ def _optimal_knots() -> Study:
     )
 
 
+def _best_splines() -> Study:
+    narrow = best_trials(LAW_TARGETS[1:2], (4,))
+    return Study(
+        "best_splines",
+        "Least errors of splines with free knots, by dynamic programming",
+        {
+            "search": "the best spline of n cells for the unit's order and continuity, by "
+            "dynamic programming over places of the knots, from the target's values"
+        },
+        (
+            *narrow,
+            *best_trials(LAW_TARGETS, CELLS),
+            *best_trials(random_targets()[0], (WIDE,)),
+            *best_trials(beyond(), (WIDE,), ("mlp",)),
+        ),
+        narrow,
+        run_search,
+    )
+
+
 def _ablation() -> Study:
     trials = ablation_trials(QUALITY_TARGETS[::10])
     return Study(
@@ -410,6 +439,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _learned_maps,
     _quality,
     _optimal_knots,
+    _best_splines,
     _ablation,
     _which_unit,
 )

@@ -48,7 +48,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "12_order_and_constants": {
         "factor_counts": [0, 2], "order_widths": [16, 24], "constant_cells": 32,
-        "local_widths": [5, 11], "law_widths": [10, 20, 40], "most_pieces": 6,
+        "local_widths": [5, 11], "law_cells": 160, "most_pieces": 6,
         "rough_widths": [4, 6], "smooth_widths": [4, 8],
     },
     "13_which_unit": {

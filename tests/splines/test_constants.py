@@ -11,8 +11,10 @@ from xsquared.splines.constants import (
     equal_cells_constant,
     error_constant,
     least_squares_spline_rmse,
+    lines_at_jump,
 )
 from xsquared.splines.free_knots import fit_free_knots
+from xsquared.splines.global_search import global_search
 from xsquared.units import space
 
 x = sp.Symbol("x")
@@ -61,3 +63,12 @@ def test_monosplines_constant_is_that_of_fitted_splines(order: int, continuity: 
     constant = float(equal_cells_constant(order, continuity))
     # The ends' freedom is an effect of relative size 1/n: extrapolated away.
     assert 2 * ratio[1] - ratio[0] == pytest.approx(constant, rel=0.01)
+
+
+@pytest.mark.parametrize("ratio", [1, 8])
+def test_lines_at_a_jump_are_the_best_on_their_cells(ratio: int) -> None:
+    """Against a search from values alone, at few cells; without a jump cells are equal."""
+    off = "(x - 0.1234)"
+    f = target(f"x**2/2 + {(ratio - 1) / 4}*({off}**2 + {off}*abs{off})")
+    _, found = global_search(f, 2, 6, 0)
+    assert lines_at_jump(ratio, 0.1234, 6) == pytest.approx(found, rel=2e-4)

@@ -2,7 +2,9 @@
 
 Between the zeros of f^(k), optimal cells have equal shares of the integral of abs(f^(k))^s with
 s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` bounds from
-below what any pieces reach that need not meet, whatever their breaks.
+below what any pieces reach that need not meet, whatever their breaks. Its integrals are quadrature
+in floating point, whose errors are not enclosed: where a target oscillates within a cell of the
+grid, as ``sin(2000*x)`` does, the result can exceed the least error and is no bound.
 """
 
 from __future__ import annotations

@@ -107,3 +107,28 @@ def least_squares_spline_rmse(
     if not math.isfinite(square):
         raise FloatingPointError(f"the least-squares spline on {n_cells} cells is not finite")
     return math.sqrt(square)
+
+
+def lines_at_jump(ratio: float, place: float, n_cells: int) -> float:
+    """Least RMSE of lines on [-1, 1], for f'' = 1 left of a place and the ratio right of it.
+
+    On either side cells are equal, and each line may meet its neighbour at no cost. All that is
+    left to choose is how many are on the left, and the cell across the jump.
+
+    Args:
+        ratio: above 0.
+        place: of the jump, several cells from both ends.
+        n_cells: at least 3.
+    """
+    share = np.linspace(0.002, 1.5, 300) * (1 + place + ratio**0.4 * (1 - place)) / n_cells
+    s, t = np.meshgrid(share, share / ratio**0.4)
+    # Integrals of f, of x f about the middle and of f^2 over [-s, t], the jump at 0.
+    first = (s**3 + ratio * t**3) / 6
+    second = (ratio * t**4 - s**4) / 8 - (t - s) / 2 * first
+    across = (s**5 + ratio**2 * t**5) / 20 - first**2 / (s + t) - 12 * second**2 / (s + t) ** 3
+    left, right = (1 + place - s) ** 5, ratio**2 * (1 - place - t) ** 5
+    least = min(
+        float((across + (left / n**4 + right / (n_cells - 1 - n) ** 4) / 720).min())
+        for n in range(1, n_cells - 1)
+    )
+    return math.sqrt(least / 2)

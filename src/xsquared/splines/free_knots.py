@@ -80,7 +80,8 @@ class FreeKnotSpline:
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
         rmse: root mean square error over the interval, by quadrature.
         iterations: damped Newton steps, over all starts.
-        status: ``"converged"``, or ``"iterations"`` where the limit came first.
+        status: ``"converged"``, to a local minimum that need not be the least error, or
+            ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
             left, the polynomial behind all gates constant; None where nothing is asked of it.
     """

@@ -7,6 +7,7 @@ these identities, and on the smoothness and the limits that the chapters spell o
 from __future__ import annotations
 
 import sympy as sp
+from sympy.polys.matrices import DomainMatrix
 
 from xsquared.splines.constants import equal_cells_constant, error_constant, monospline, x
 from xsquared.truncation import (
@@ -123,19 +124,103 @@ def _legendre_bound() -> Links:
                error_constant(k, "discontinuous") ** 2 * h ** (2 * k + 1))
 
 
+def _free_cell(k: int) -> tuple[sp.Expr, sp.Expr, list[sp.Symbol]]:
+    """The error on a cell of width h for f^(k) = 1, in z from -1 to 1, its square, the states."""
+    shared = {2: 1, 3: 1, 4: 2}[k]
+    v, w = (sp.symbols(f"{side}:{shared}", real=True) for side in "vw")
+    top = sp.factorial(k) * h**k / sp.factorial(2 * k)
+    ends = [(h / 2) ** j * (w[j] + sign * v[j]) / 2 for j in range(shared) for sign in (1, -1)]
+    if k == 2:
+        parts = [ends[0] - top, ends[1], top]
+    elif k == 3:
+        parts = [ends[0] / 6, ends[1] - top, 5 * ends[0] / 6, top]
+    else:
+        bend, tilt = (ends[3] - 10 * top) / 3, (ends[2] - ends[1]) / 5
+        parts = [ends[0] - bend - top, ends[1] - tilt, bend, tilt, top]
+    error = sum(a * sp.legendre(j, _s) for j, a in enumerate(parts))
+    square = h * sum(a**2 / (2 * j + 1) for j, a in enumerate(parts))
+    return error, square, [*v, *w]
+
+
+#: The potential: a form of a knot's state, cut off at 2 and -2; and the multipliers, by widths.
+_POTENTIALS = {
+    2: (lambda v: 0 * v[0], [(0, None, 0)]),
+    3: (lambda v: 84 * v[0], [(0, "1/5", 1), ("1/5", None, 0)]),
+    4: (lambda v: (80 + 16000 * (v[0] + sp.Rational(1, 720))) * v[1],
+        [(0, "2/5", 1), ("2/5", "11/20", "1/2"), ("11/20", None, 0)]),
+}
+
+
+@paper.equation("xs-free-cells", "ours", "no chain of free cells does better than equal ones")
+def _free_cells() -> Links:
+    """For f^(k) = 1, with a potential: tangent less squared error is never positive.
+
+    A form in (1, states) is positive where all leading minors of its matrix are, states first.
+    They are polynomials in the width h. Sturm's theorem counts their zeros in exact arithmetic.
+    """
+    c, cut = {2: 720, 3: 30240, 4: 1209600}, 2
+    for k, (potential, ranges) in _POTENTIALS.items():
+        error, square, states = _free_cell(k)
+        half = len(states) // 2
+        yield (f"error-{k}", f"order {k}: the k-th derivative of a cell's error is 1",
+               sp.diff(error, _s, k) * (2 / h) ** k, sp.Integer(1))
+        yield (f"ends-{k}", "at both ends the error and its derivatives are the given states",
+               sum((sp.diff(error, _s, j).subs(_s, end) * (2 / h) ** j - states[i * half + j]) ** 2
+                   for i, end in enumerate((-1, 1)) for j in range(half)), 0)
+        yield (f"square-{k}", "and its squared error is this form",
+               sp.integrate(sp.expand(error**2), (_s, -1, 1)) * h / 2, square)
+        if k == 3:
+            yield ("bubble-3", "least, as it is orthogonal to the piece that vanishes at both ends",
+                   sp.integrate(sp.expand(error * (1 - _s**2)), (_s, -1, 1)), 0)
+        loss = 2 * k - (2 * k + 1) * h + c[k] * square
+        out, into = -potential(states[:half]), potential(states[half:])
+        for lo, hi, part in ranges:
+            share = sp.Rational(part)
+            for name, gain in (("both", out + into), ("one", cut + out), ("none", 2 * cut)):
+                if k == 2 and name != "both":
+                    continue
+                form = sp.Poly(loss + (1 - share) * gain - 2 * share * cut * (k > 2), *states)
+                hom = form.homogenize(_s)
+                matrix = DomainMatrix.from_Matrix(sp.hessian(hom.as_expr(), (*states, _s)))
+                matrix = matrix.convert_to(sp.QQ[h])
+                touches = name == "both" and hi is None
+                for size in range(1, len(states) + 2):
+                    last = matrix[:size, :size].charpoly()[-1]
+                    minor = sp.Poly((-1) ** size * sp.QQ[h].to_sympy(last), h)
+                    if touches and size == len(states) + 1:
+                        once, rest = sp.div(minor, sp.Poly((h - 1) ** 2, h))
+                        yield (f"touches-{k}", "the least value has a double zero at h = 1",
+                               rest.as_expr(), 0)
+                        minor = once
+                    while minor.eval(0) == 0:
+                        minor = minor.quo(sp.Poly(h, h))
+                    start, stop = sp.Rational(lo), None if hi is None else sp.Rational(hi)
+                    wrong = minor.count_roots(start, stop) + int(bool(minor.eval(stop or 2) <= 0))
+                    yield (f"positive-{k}-{sp.Rational(lo).q}-{name}-{size}",
+                           f"h from {lo} to {hi or 'infinity'}, {name} of two potentials uncut: "
+                           f"leading minor {size} is positive, without a zero",
+                           sp.Integer(wrong), 0)
+
+
 @paper.equation("xs-offsets", "ours", "offsets of zeros and ends add")
 def _shares() -> Links:
-    """Optimal shares of cells, and why offsets add."""
-    first, second, n, offset, m, e = sp.symbols("G1 G2 n K m e", positive=True)
-    whole = first + second
+    """The tangent's identity, from which the law follows, and the scales of a local model."""
+    mass, n, offset, u, m, e = sp.symbols("G n K u m e", positive=True)
     for k in (2, 3, 4):
-        shared = sum(mass ** (2 * k + 1) * (mass * (n + offset) / whole) ** (-2 * k)
-                     for mass in (first, second))
-        yield (f"add-{k}", "segments that share n + K in proportion to their masses have the error "
-               "of one", shared, whole ** (2 * k + 1) * (n + offset) ** (-2 * k))
+        power = 2 * k + 1
+        share = mass / (n + offset)
+        yield (f"law-{k}", "at the tangent in G/(n + K) a gain of 2 k K turns n cells into n + K",
+               share**power * (power * mass / share - 2 * k * n - 2 * k * offset),
+               mass**power * (n + offset) ** (-2 * k))
+        yield (f"tangent-{k}", "a power lies above its tangent: the difference is a square times a "
+               "positive sum", u**power - power * u + 2 * k,
+               (u - 1) ** 2 * sum(j * u ** (power - 1 - j) for j in range(1, power)))
         yield (f"fluctuation-{k}", "m cells stretched by e/m each: the second derivative of the "
-               "error, at e = 0", sp.diff(m * (1 + e / m) ** (2 * k + 1), e, 2).subs(e, 0),
-               2 * k * (2 * k + 1) / m)
+               "error, at e = 0", sp.diff(m * (1 + e / m) ** power, e, 2).subs(e, 0),
+               2 * k * power / m)
+        exponent = sp.Rational(2, power)
+        yield (f"scale-{k}", "where f^(k) is A, cells are as wide as A^-s and errors as large as "
+               "A^(1 - k s) = A^(s/2)", 1 - k * exponent, exponent / 2)
 
 
 @paper.equation("xs-any-dimension", "ours", "order k in any dimension, and no more")

@@ -1,0 +1,48 @@
+"""The search that knows only values: cells against fits, knots against a search of all choices."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from xsquared.functions import target
+from xsquared.splines.constants import least_squares_spline_rmse
+from xsquared.splines.global_search import _best_chain, global_search
+
+F = target("sin(4*x)")
+
+
+@pytest.mark.parametrize(("order", "continuity"), [(2, -1), (2, 0), (3, 0), (4, 0), (4, 1)])
+@pytest.mark.parametrize("n", [1, 5, 20])
+def test_a_given_chain_has_the_error_of_the_fitted_spline(
+    order: int, continuity: int, n: int
+) -> None:
+    places = [np.array([t]) for t in np.linspace(-1, 1, n + 1)]
+    _, square = _best_chain(F, order, continuity + 1, places, None)
+    fitted = least_squares_spline_rmse(F, order, n, continuity)
+    assert np.sqrt(square / 2) == pytest.approx(fitted, rel=1e-8)
+
+
+def test_pieces_that_need_not_meet_are_the_best_of_all_on_the_grid() -> None:
+    grid = np.linspace(-1, 1, 12)
+    places = [grid[:1], grid[1:-1], grid[1:-1], grid[1:-1], grid[-1:]]
+    knots, square = _best_chain(F, 3, 0, places, None)
+
+    def error(inner: tuple[float, ...]) -> float:
+        chain = [np.array([t]) for t in (-1.0, *inner, 1.0)]
+        return _best_chain(F, 3, 0, chain, None)[1]
+
+    choices = {inner: error(inner) for inner in combinations(grid[1:-1], 3)}
+    assert tuple(knots[1:-1]) == min(choices, key=choices.__getitem__)
+    assert square == pytest.approx(min(choices.values()), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "continuity", "n", "best"),
+    [("sin(4*x)", 2, 0, 10, 1.0404150e-2), ("sin(4*x)", 4, 1, 40, 5.9057e-7)],
+)  # fmt: skip
+def test_known_optima(text: str, order: int, continuity: int, n: int, best: float) -> None:
+    knots, error = global_search(target(text), order, n, continuity)
+    assert error == pytest.approx(best, rel=1e-4)
+    assert (np.diff(knots) > 0).all()
+    assert len(knots) == n + 1
