@@ -27,7 +27,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.checks import check_choice
-from xsquared_book import downloads, explore, metadata, search, verdicts
+from xsquared_book import choose, downloads, explore, metadata, search, verdicts
 from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
@@ -173,6 +173,7 @@ WRITERS: dict[str, Callable[..., str]] = {
     "chapter-times": write_times,
     "rooms": write_rooms,
     "explorable": explore.write_explorable,
+    "unit-chooser": choose.write_chooser,
     "how-to-cite": metadata.how_to_cite,
 }
 

@@ -1,6 +1,5 @@
 """The decision table of the chapter on the choice of a unit follows its rows."""
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from scipy.special import stdtrit
 
 from xsquared_book.project import Project, read_source
 from xsquared_studies import rows
-from xsquared_studies.which_unit import SIZES
+from xsquared_studies.which_unit import SIZES, told
 
 Recommend = Callable[[pd.DataFrame], pd.DataFrame]
 
@@ -29,11 +28,9 @@ def recommend() -> Recommend:
 
 def measured() -> pd.DataFrame:
     """The committed rows of the smooth target of one input, with ReLU gates."""
-    table = rows("which_unit")
-    told = pd.json_normalize(table["settings"].map(json.loads).tolist())
-    table = table.drop(columns="settings").join(told).assign(name=table["unit"], case="smooth")
-    smooth = (table["kind"] == "smooth") & (table["inputs"] == 1) & (table["gate"] != "silu")
-    known = table["name"].isin(["mlp", "glu", "relu2_mlp"]) & (table["gate"] != "gelu")
+    table = told(rows("which_unit")).assign(case="smooth")
+    smooth = (table["kind"] == "smooth") & (table["inputs"] == 1)
+    known = table["name"].isin(["mlp", "glu", "relu2_mlp"])
     return table[smooth & known & (table["protocol"] == "bounded") & (table["size"] > 11)]
 
 
