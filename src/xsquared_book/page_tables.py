@@ -18,6 +18,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.papers.ledger import protocols
 from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _MARKS = {"✔": "holds", "✘": "fails"}
 #: A cell of numbers only, such as an interval, which no line break may part.
 _NUMBERS = re.compile(r"[\d.,()\[\]–±+e -]+")
+#: A protocol's name before what was measured by it.
+_NAMES = re.compile(rf"\b({'|'.join(sorted(protocols(), key=len, reverse=True))})(?= \S)")
 
 
 class PageTables:
@@ -58,6 +61,8 @@ class PageTables:
             for head, cell, number in zip(table["columns"], cells, table["numeric"], strict=True):
                 if claims and head == "Entry" != cell:
                     cell = f"{{ref}}`details <claim-{cell}>`"
+                if claims and head == "Otherwise":
+                    cell = _NAMES.sub(lambda name: f"{protocols()[name[1]].says}:", cell)
                 kind = "number" if number else _MARKS.get(cell[:1], "")
                 kind = kind or ("unbroken" if _NUMBERS.fullmatch(cell) else "")
                 # On a phone a claim is a card, whose style sheet names what a number is.

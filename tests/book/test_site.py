@@ -12,9 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from bs4 import BeautifulSoup
 
 from tests.site_in_browser import HERE, IN_BROWSER, PROJECT, Reader
 from xsquared_book.api_pages import rooms
+from xsquared_book.papers.ledger import protocols
 
 CHAPTERS = [f"chapters/{source.stem}" for source in PROJECT.sources()]
 PAGES = [path.stem for path in sorted(PROJECT.book.glob("*.md"))]
@@ -319,6 +321,16 @@ def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
     assert tags["citation_author"]
     assert '<link rel="icon"' in text
     assert ('rel="canonical"' in text) == ("og:url" in tags)
+
+
+@pytest.mark.parametrize("name", ["verdicts", *CHAPTERS])
+def test_no_reader_meets_a_protocols_key(site: Path, name: str) -> None:
+    text = (site / f"{name}.html").read_text()
+    told = " ".join(re.findall(r'<table[^>]* id="tab-claims.*?</table>', text, re.S))
+    told = BeautifulSoup(told if name in CHAPTERS else text, "html.parser").get_text()
+    words = set(re.findall(r"[\w-]+", told))
+    assert words
+    assert not words & {key for key in protocols() if re.search(r"-.*-|\d", key)}
 
 
 def test_marks_stand_beside_the_equations(site: Path) -> None:
