@@ -34,6 +34,22 @@ _NUMBERS = re.compile(r"[\d.,()\[\]–±+e -]+")
 _NAMES = re.compile(rf"\b({'|'.join(sorted(protocols(), key=len, reverse=True))})(?= \S)")
 
 
+#: Letters that a row has room for, its cells' margins among them.
+_ROOM = 86
+
+
+def width_of(table: dict[str, Any]) -> int:
+    """Letters that the longest parts of a table's columns take side by side."""
+    return sum(
+        2
+        + max(
+            len(cell if _NUMBERS.fullmatch(cell) else max(cell.split(), key=len, default=""))
+            for cell in column
+        )
+        for column in zip(table["columns"], *table["rows"], strict=True)
+    )
+
+
 class PageTables:
     """A myst-nb plugin: :data:`~xsquared_book.tables.TABLE_MIME` as a docutils table."""
 
@@ -72,7 +88,8 @@ class PageTables:
                 entry += parsed(nodes.paragraph(), cell)
             return made
 
-        node = nodes.table(classes=["xs-table"], names=[table["name"]])
+        dense = ["xs-dense"] if not claims and width_of(table) > _ROOM else []
+        node = nodes.table(classes=["xs-table", *dense], names=[table["name"]])
         myst.document.note_explicit_target(node, node)
         lines = io.StringIO()
         csv.writer(lines, lineterminator="\n").writerows([table["columns"], *table["rows"]])
