@@ -14,7 +14,7 @@ function prepare(entries) {
     add(entry.text, 1);
     add(entry.title, 4);
     add(entry.name, 2);
-    add(entry.words, 12);
+    add(entry.words ?? "", 12);
     entry.length = entry.text.length / 6;
   }
   return entries;

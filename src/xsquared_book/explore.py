@@ -21,6 +21,7 @@ import sympy as sp
 from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.splines.bounds import segments
 from xsquared.splines.constants import equal_cells_constant
+from xsquared.splines.free_knots import FreeKnotSpline
 from xsquared.units import PAPER_UNITS, find_unit
 from xsquared_book.pictures import as_svg
 from xsquared_book.plotting import LOOK, draw_knots, line_look, use_style
@@ -72,11 +73,16 @@ def page_data() -> dict[str, Any]:
     return {"targets": targets, "units": degrees, "splines": splines, "step": STEP, "first": FIRST}
 
 
+def best_spline(name: str, unit: str, cells: int) -> FreeKnotSpline:
+    """The spline of the best knots found for so many cells."""
+    return spline(TARGETS[name], unit, read_optima().loc[(name, unit, cells), "places"])
+
+
 def still_figure() -> str:
     """What the page shows first as a picture, SVG: a fit to the optimum's knots, and all optima."""
     name, unit, cells = FIRST
     made, rows = TARGETS[name], read_optima().loc[name, unit]
-    best, (order, constant) = spline(made, unit, rows["places"][cells]), law(name, unit)
+    best, (order, constant) = best_spline(*FIRST), law(name, unit)
     with plt.rc_context():
         use_style()
         fig, (left, right) = plt.subplots(1, 2, figsize=(7, 3.4))

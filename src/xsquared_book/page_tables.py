@@ -18,6 +18,7 @@ from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from xsquared_book.papers import VERDICT_MIME
+from xsquared_book.papers.ledger import protocols
 from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
@@ -29,6 +30,24 @@ if TYPE_CHECKING:
 _MARKS = {"✔": "holds", "✘": "fails"}
 #: A cell of numbers only, such as an interval, which no line break may part.
 _NUMBERS = re.compile(r"[\d.,()\[\]–±+e -]+")
+#: A protocol's name before what was measured by it.
+_NAMES = re.compile(rf"\b({'|'.join(sorted(protocols(), key=len, reverse=True))})(?= \S)")
+
+
+#: Letters that a row has room for, its cells' margins among them.
+_ROOM = 86
+
+
+def width_of(table: dict[str, Any]) -> int:
+    """Letters that the longest parts of a table's columns take side by side."""
+    return sum(
+        2
+        + max(
+            len(cell if _NUMBERS.fullmatch(cell) else max(cell.split(), key=len, default=""))
+            for cell in column
+        )
+        for column in zip(table["columns"], *table["rows"], strict=True)
+    )
 
 
 class PageTables:
@@ -58,6 +77,8 @@ class PageTables:
             for head, cell, number in zip(table["columns"], cells, table["numeric"], strict=True):
                 if claims and head == "Entry" != cell:
                     cell = f"{{ref}}`details <claim-{cell}>`"
+                if claims and head == "Otherwise":
+                    cell = _NAMES.sub(lambda name: f"{protocols()[name[1]].says}:", cell)
                 kind = "number" if number else _MARKS.get(cell[:1], "")
                 kind = kind or ("unbroken" if _NUMBERS.fullmatch(cell) else "")
                 # On a phone a claim is a card, whose style sheet names what a number is.
@@ -67,7 +88,8 @@ class PageTables:
                 entry += parsed(nodes.paragraph(), cell)
             return made
 
-        node = nodes.table(classes=["xs-table"], names=[table["name"]])
+        dense = ["xs-dense"] if not claims and width_of(table) > _ROOM else []
+        node = nodes.table(classes=["xs-table", *dense], names=[table["name"]])
         myst.document.note_explicit_target(node, node)
         lines = io.StringIO()
         csv.writer(lines, lineterminator="\n").writerows([table["columns"], *table["rows"]])

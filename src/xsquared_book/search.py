@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -54,12 +56,8 @@ def plain(node: nodes.Node) -> str:
     return joint.join(plain(child) for child in node.children if not isinstance(child, _UNREAD))
 
 
-def entries(document: nodes.document, page: str, words: str = "") -> Iterator[dict[str, str]]:
-    """The page's sections, and what its modules define, each with its place, title and text.
-
-    Args:
-        words: what else the page is looked for by.
-    """
+def entries(document: nodes.document, page: str) -> Iterator[dict[str, str]]:
+    """The page's sections, and what its modules define, each with its place, title and text."""
     name = ""
     for node in document.findall(lambda n: isinstance(n, nodes.section | addnodes.desc)):
         if isinstance(node, nodes.section):
@@ -74,26 +72,38 @@ def entries(document: nodes.document, page: str, words: str = "") -> Iterator[di
                 "title": title,
                 "name": name or title,
                 "text": " ".join(plain(node).split()),
-                "words": words,
             }
-        name, words = name or title, ""
+        name = name or title
 
 
 def collect(app: Sphinx, document: nodes.document, page: str) -> None:
     """Keep a page's entries until all pages are read."""
-    words = " ".join(
-        m["content"] for m in document.findall(nodes.meta) if m.get("name") == "keywords"
-    )
     found: dict[str, Any] = app.__dict__.setdefault("xsquared_entries", {})
-    found[page] = list(entries(document, page, words))
+    found[page] = list(entries(document, page))
+
+
+def add_keywords(found: list[dict[str, str]], keywords: dict[str, str]) -> None:
+    """Give each entry what else it is looked for by.
+
+    Args:
+        keywords: by page, ``"errata"``, or section, ``"errata#gated-units"``.
+    """
+    left = dict(keywords)
+    for entry in found:
+        place = "#".join(filter(None, (entry["page"], entry["id"])))
+        entry["words"] = left.pop(place, "")
+    if left:
+        raise ExtensionError(f"keywords.toml: no section {', '.join(left)}")
 
 
 def write_index(app: Sphinx, failure: Exception | None) -> None:
     """Write what was collected, as a script: a page opened from a disk may not fetch."""
     if failure is None:
-        found = [
-            entry for page in app.__dict__.get("xsquared_entries", {}).values() for entry in page
-        ]
+        pages = app.__dict__.get("xsquared_entries", {}).values()
+        found = [entry for page in pages for entry in page]
+        keywords = Path(app.srcdir, "keywords.toml")
+        if keywords.is_file():
+            add_keywords(found, tomllib.loads(keywords.read_text(encoding="utf-8")))
         text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
         Path(app.outdir, "searchentries.js").write_text(
             f"window.entries={text};\n", encoding="utf-8"

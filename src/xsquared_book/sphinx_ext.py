@@ -2,9 +2,11 @@
 
 - ``{proof}`key```: a mark with the paper's number, which opens what the test showed.
 - ``{cell}`tab-name:row,column```: a cell of a chapter's table, as the table shows it.
-- ``{verdict-summary}``, ``{failures}``, ``{verdict-filter}``, ``{verdicts} PAPER``,
-  ``{protocols}``: the claims ledger with the chapters' verdicts; ``{coverage} PAPER``: what of the
-  paper it covers.
+- ``{plain}`tab-name:row,column```: the same, its numbers written out, as 5,700 for 5.7e+03.
+- ``{idea}``: the front page's picture.
+- ``{verdict-summary}``, ``{verdict-bar}``, ``{failures}``, ``{verdict-filter}``,
+  ``{verdicts} PAPER``, ``{protocols}``: the claims ledger with the chapters' verdicts;
+  ``{coverage} PAPER``: what of the paper it covers.
 - ``{errata} PAPER``: every slip with its right form and proof.
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
@@ -17,7 +19,9 @@ Nothing here is typed into a page, so nothing on a page can disagree with the ru
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from decimal import Decimal
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +31,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.checks import check_choice
-from xsquared_book import choose, downloads, explore, metadata, search, verdicts
+from xsquared_book import choose, downloads, explore, front, metadata, search, verdicts
 from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
@@ -81,6 +85,16 @@ class CellRole(FoundRole):
     def found(self, project: Project) -> nodes.Node:
         """The cell's text."""
         return nodes.inline("", table_cell(project, self.text), classes=["pasted-text"])
+
+
+class PlainRole(CellRole):
+    """``{plain}`tab-name:row,column```: see the module's docstring."""
+
+    def found(self, project: Project) -> nodes.Node:
+        """The cell's text with numbers written out."""
+        text = table_cell(project, self.text)
+        text = re.sub(r"\d[.\d]*e[+-]\d+", lambda number: f"{Decimal(number[0]):,f}", text)
+        return nodes.inline("", text, classes=["pasted-text"])
 
 
 #: Longer statements of sympy are counted, not shown.
@@ -164,6 +178,8 @@ def write_times(project: Project) -> str:
 #: What each directive writes, in Markdown, from the project and the directive's arguments.
 WRITERS: dict[str, Callable[..., str]] = {
     "verdict-summary": verdicts.summary_table,
+    "verdict-bar": verdicts.verdict_bar,
+    "idea": front.write_idea,
     "failures": verdicts.failure_list,
     "verdict-filter": verdicts.filter_form,
     "verdicts": verdicts.full_table,
@@ -203,6 +219,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("proof", ProofRole())
     app.add_role("cell", CellRole())
+    app.add_role("plain", PlainRole())
     for name in WRITERS:
         app.add_directive(name, Written)
     app.add_post_transform(HowMade)

@@ -30,6 +30,14 @@ from xsquared_book.project import BookError, Project, records
 from xsquared_book.proofs import read_proofs
 from xsquared_book.search import readable
 
+#: What became of claims, in four words, by kinds of verdicts.
+GROUPS = {
+    "held": (Sort.AGREED, Sort.UNTRIED),
+    "split": (Sort.CONTESTED, Sort.ALONE, Sort.RESCUED),
+    "failed": (Sort.REFUTED, Sort.FAILED),
+    "not judged": (Sort.UNJUDGED, Sort.OPEN),
+}
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -51,6 +59,26 @@ class Entry:
     def mark(self) -> str:
         """A tick, a cross or a circle."""
         return WORDS[self.sort.holds][0]
+
+    @property
+    def group(self) -> str:
+        """One of :data:`GROUPS`."""
+        return next(group for group, sorts in GROUPS.items() if self.sort in sorts)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words, with how many ways of testing agree."""
+        if self.sort is Sort.OPEN:
+            return "Open."
+        if self.sort is Sort.UNJUDGED:
+            return f"Cannot be judged: {self.claim.unjudged.strip()}"
+        held, ways = sum(self.record["outcomes"].values()), len(self.record["outcomes"])
+        word = "Holds" if self.sort.holds else "Fails"
+        if self.group != "split":
+            return word + (f" in all {ways} ways tried." if ways > 1 else ".")
+        other = ways - held if self.sort.holds else held
+        turned = "fails" if self.sort.holds else "holds"
+        return f"{word} as its source tests it; {turned} in {other} of {ways - 1} other ways."
 
 
 def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:
@@ -83,27 +111,66 @@ def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]
     ]
 
 
-def _of_paper(project: Project, paper: str) -> list[Entry]:
+def _all(project: Project) -> list[Entry]:
+    """Every claim, by paper."""
     broken: frozenset[str] = frozenset()
     if project.proofs.is_file():
         broken = frozenset(
             k for k, proof in read_proofs(project.proofs).items() if not proof.passed
         )
-    return [entry for entry in collect(project.chapters, broken) if entry.claim.paper == paper]
+    found = collect(project.chapters, broken)
+    return sorted(found, key=lambda entry: list(PAPERS).index(entry.claim.paper))
+
+
+def _of_paper(project: Project, paper: str) -> list[Entry]:
+    return [entry for entry in _all(project) if entry.claim.paper == paper]
 
 
 def summary_table(project: Project) -> str:
-    """A Markdown table: how many claims of each paper have each kind of verdict."""
+    """A Markdown table: how many claims of each paper held, are split, failed, were not judged."""
     entries = {paper: _of_paper(project, paper) for paper in PAPERS}
-    counts = {paper: Counter(entry.sort for entry in entries[paper]) for paper in PAPERS}
-    rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
-    shown = {str(sort): [counts[paper][sort] for paper in PAPERS] for sort in Sort}
+    says = {"held": "held in every way tried", "failed": "failed in every way tried"}
+    says["split"] = "split: it depends on the way"
+    shown = {
+        says.get(group, group): [
+            sum(entry.group == group for entry in entries[paper]) for paper in PAPERS
+        ]
+        for group in GROUPS
+    }
     shown["claims"] = [len(entries[paper]) for paper in PAPERS]
     shown["of those that hold, via an amended form"] = [
         sum(bool(entry.rests) for entry in entries[paper]) for paper in PAPERS
     ]
+    rows = [f"| Verdict | {' | '.join(PAPERS.values())} |", "| --- |" + " ---: |" * len(PAPERS)]
     rows += [f"| {word} | {' | '.join(map(str, row))} |" for word, row in shown.items() if any(row)]
     return "\n".join(rows)
+
+
+def verdict_bar(project: Project) -> str:
+    """Raw HTML: one bar of all claims, and its legend, whose links show the claims."""
+    entries = _all(project)
+    counts = Counter(entry.group for entry in entries)
+    own = Counter(entry.sort.holds for entry in entries if entry.group == "split")
+    says = {
+        "held": "in every way that we tried",
+        "split": f"{own[True]} hold as their source tests them and fail in another reasonable way, "
+        f"{own[False]} the other way round",
+        "failed": "in every way that we tried",
+        "not judged": "their source names no measure, or leaves open what decides",
+    }
+    bar, legend = "", ""
+    for group in GROUPS:
+        if count := counts[group]:
+            kind = _slug(group)
+            bar += f'<span class="xs-{kind}" style="flex-grow:{count}"></span>'
+            asked = f"verdicts.html?outcome={kind}#filter"
+            legend += (
+                f'<li class="xs-{kind}"><a href="{asked}">{count} {group}</a>: {says[group]}.</li>'
+            )
+    return (
+        f'```{{raw}} html\n<div class="xs-bar" aria-hidden="true">{bar}</div>\n'
+        f'<ul class="xs-legend">{legend}</ul>\n```'
+    )
 
 
 def _slug(words: str) -> str:
@@ -113,13 +180,14 @@ def _slug(words: str) -> str:
 
 def filter_form(project: Project) -> str:
     """Raw HTML: what to choose claims by; ``verdicts.js`` shows those that are asked for."""
-    entries = [entry for paper in PAPERS for entry in _of_paper(project, paper)]
-    seen = {entry.sort for entry in entries}
-    outcomes = ("holds", "fails", *filter(seen.__contains__, Sort))
+    entries = _all(project)
+    seen = {entry.group for entry in entries}
+    outcomes = {_slug(group): group for group in GROUPS if group in seen}
+    outcomes |= {"xs-holds": "holds as its source tests it", "xs-fails": "fails so"}
     chapters = sorted({entry.claim.chapter[:2] for entry in entries})
     offered = {
         "paper": {"": "any"} | PAPERS,
-        "outcome": {"": "any"} | {_slug(outcome): outcome for outcome in outcomes},
+        "outcome": {"": "any"} | outcomes,
         "chapter": {"": "all"} | {f"chapter-{number}": number for number in chapters},
     }
     labels = []
@@ -135,34 +203,18 @@ def filter_form(project: Project) -> str:
 
 
 def failure_list(project: Project) -> str:
-    """Markdown: every claim that fails, by paper, linked to its verdict, with its number."""
-    failing: dict[bool, dict[str, list[str]]] = {True: {}, False: {}}
-    for entry in (entry for paper in PAPERS for entry in _of_paper(project, paper)):
-        if entry.sort.holds is not False:
-            continue
-        claim, record = entry.claim, entry.record
-        told = f"- [{claim.statement}](#claim-{claim.id})"
-        if claim.required:
-            told += f" Measured {record['measured']}, required {claim.required}."
-        flipped = any(record["outcomes"].values())
-        failing[flipped].setdefault(claim.paper, []).append(told)
-
-    def listed(flipped: bool) -> str:
-        parts = []
-        for paper, told in failing[flipped].items():
-            every = sum(len(some.get(paper, ())) for some in failing.values())
-            asked = f"verdicts.html?paper={paper}&amp;outcome=fails#filter"
-            parts += [
-                f'*{PAPERS[paper]}*, {len(told)} (<a href="{asked}">all {every} that fail</a>):'
-            ]
-            parts += ["\n".join(told)]
-        return "\n\n".join(parts)
-
-    counts = [sum(map(len, failing[flipped].values())) for flipped in (False, True)]
+    """Markdown: every claim that fails in every way, with quantity, measured and required."""
+    failing = [entry for entry in _all(project) if entry.group == "failed"]
+    told = []
+    for claim, record in ((entry.claim, entry.record) for entry in failing):
+        why = f"{claim.estimand} Measured {record['measured']}, required {claim.required}."
+        if not claim.required:
+            why = claim.refuted.strip()
+        told.append(f"- [{claim.statement}](#claim-{claim.id}) {why}")
+    body = "\n".join(told)
     return (
-        f"**{counts[0]} claims fail by every protocol that was tried.**\n\n{listed(False)}\n\n"
-        f"````{{dropdown}} {counts[1]} more fail by their own protocol and hold by another\n"
-        f":class-container: xs-claim xs-fails\n\n{listed(True)}\n````"
+        f"````{{dropdown}} The {len(failing)} that failed in every way\n"
+        f":class-container: xs-claim xs-fails\n\n{body}\n````"
     )
 
 
@@ -178,32 +230,34 @@ def _linked(keys: Collection[str]) -> str:
 def _written(entry: Entry) -> str:
     """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
     claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
-    sentence = record.get("sentence") or (
-        f"cannot be judged, because {claim.unjudged.strip()}" if claim.unjudged else "open"
-    )
+    ways = protocols()
     settled = f"settled in {{ref}}`chapter {number} <tab-claims-{number}>`"
-    found = [
-        f"{'✔' if record['outcomes'][name] else '✘'} `{name}` {record['found'][name]}"
-        for name in (claim.protocol, *claim.alternatives)
-        if name in record.get("found", ())
-    ]
+
+    def found(name: str) -> str:
+        mark = "✔" if record["outcomes"][name] else "✘"
+        return f"{mark} {ways[name].says}: {record['found'][name]}"
+
+    others = [found(name) for name in claim.alternatives if name in record.get("found", ())]
+    measured = f"{record['measured']}; required {claim.required}" if record else ""
     told = {
-        "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
-        "Estimand": claim.estimand,
-        "Protocol": f"`{claim.protocol}`: {protocols()[claim.protocol]}",
-        "Required": f"{claim.required}. {claim.why}" if claim.required else claim.why,
-        "Found": "; ".join(found) + (f" ({record['note']})" if record.get("note") else ""),
-        "Since": str(pasts().get(claim.id, "")),
+        "Quantity": claim.estimand,
+        "Measured": measured if claim.required else "",
         "Why it fails": claim.refuted.strip(),
+        "Why this threshold": claim.why,
+        "Tested by": f"{ways[claim.protocol].says} ({ways[claim.protocol]})",
+        "Tested otherwise": "; ".join(others),
+        "Note": record.get("note", ""),
+        "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
+        "Since": str(pasts().get(claim.id, "")),
         "Rests on": _linked(claim.uses),
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
-    stands = f", {entry.rests}" if entry.rests else ""
+    stands = f" ({entry.rests})" if entry.rests else ""
     judged = {True: "xs-holds ", False: "xs-fails ", None: ""}[entry.sort.holds]
     look = f":class-container: xs-claim {judged}xs-verdict {claim.paper} "
-    look += f"{_slug(entry.sort)} chapter-{number}"
+    look += f"{_slug(entry.group)} chapter-{number}"
     # The anchor stands inside: a browser that follows a link to it opens what holds it.
-    head = f"(claim-{claim.id})=\n**{sentence}**{stands}"
+    head = f"(claim-{claim.id})=\n**{entry.sentence}**{stands}"
     return f"```{{dropdown}} {entry.mark} {claim.statement}\n{look}\n\n{head}\n\n{body}\n```"
 
 
@@ -260,8 +314,8 @@ def full_table(project: Project, paper: str) -> str:
 
 
 def protocol_list(_project: Project) -> str:
-    """Markdown: every protocol by its name."""
-    return "\n".join(f"- `{name}`: {protocol}" for name, protocol in protocols().items())
+    """Markdown: every protocol."""
+    return "\n".join(f"- *{protocol.says}*: {protocol}" for protocol in protocols().values())
 
 
 def coverage_table(_project: Project, paper: str) -> str:

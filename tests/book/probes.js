@@ -55,6 +55,12 @@ window.probe = {
       caption.getBoundingClientRect().right > caption.closest("div").getBoundingClientRect().right + 1,
     )).map((element) => element.outerHTML.slice(0, 60)),
 
+  // Tables and code in sight that are wider than their boxes.
+  cut: () =>
+    probe.all(".bd-article :is(.pst-scrollable-table-container, .cell_output, pre)")
+      .filter((box) => box.checkVisibility() && box.clientWidth && box.scrollWidth > box.clientWidth + 1)
+      .map((box) => box.innerText.slice(0, 60)),
+
   // Lines that begin with the punctuation of the formula or link on the line above.
   orphans: () =>
     probe.all(".bd-article :is(mjx-container, a, code)").filter((element) => {

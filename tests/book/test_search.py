@@ -4,8 +4,9 @@ import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
 from sphinx import addnodes
+from sphinx.errors import ExtensionError
 
-from xsquared_book.search import entries, readable
+from xsquared_book.search import add_keywords, entries, readable
 
 
 @pytest.mark.parametrize(
@@ -34,12 +35,19 @@ def test_sections_hold_their_own_text_without_code() -> None:
     text = "Page\n====\n\nFirst words.\n\nPart\n----\n\nOf :math:`x^2`::\n\n    code\n\nMore."
     settings = {"doctitle_xform": False}
     document = publish_doctree(text, settings_overrides=settings)
-    page, part = entries(document, "chapters/page", "key")
+    page, part = entries(document, "chapters/page")
     assert page == {
         "page": "chapters/page", "id": "", "title": "Page", "name": "Page", "text": "First words.",
-        "words": "key",
     }  # fmt: skip
     assert part["id"] == "part"
-    assert (part["title"], part["name"], part["words"]) == ("Part", "Page", "")
+    assert (part["title"], part["name"]) == ("Part", "Page")
     assert part["text"] == "Of x^2: More."
     assert isinstance(document, nodes.document)
+
+
+def test_keywords_are_those_of_a_page_or_section_that_is_there() -> None:
+    found = [{"page": "errata", "id": ""}, {"page": "errata", "id": "signs"}]
+    add_keywords(found, {"errata#signs": "minus"})
+    assert [entry["words"] for entry in found] == ["", "minus"]
+    with pytest.raises(ExtensionError, match="no section errata#sums"):
+        add_keywords(found, {"errata#sums": "plus"})

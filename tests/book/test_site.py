@@ -12,9 +12,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from bs4 import BeautifulSoup
 
 from tests.site_in_browser import HERE, IN_BROWSER, PROJECT, Reader
 from xsquared_book.api_pages import rooms
+from xsquared_book.papers.ledger import protocols
 
 CHAPTERS = [f"chapters/{source.stem}" for source in PROJECT.sources()]
 PAGES = [path.stem for path in sorted(PROJECT.book.glob("*.md"))]
@@ -30,9 +32,10 @@ LOOKS = [("light", 1280, RULES), ("dark", 390, RULES)]
 OTHERS = [("light", 390, COLOURS), ("dark", 1280, COLOURS)]
 #: What a page's width decides, in one question.
 LAYOUT = (
-    "({ clipped: probe.clipped(), orphans: probe.orphans(), "
+    "({ clipped: probe.clipped(), orphans: probe.orphans(), cut: probe.cut(), "
     "across: document.documentElement.scrollWidth })"
 )
+QUERIES = tomllib.loads((HERE / "queries.toml").read_text())
 EXCEPTIONS = tomllib.loads((HERE / "axe" / "exceptions.toml").read_text()).get("exception", [])
 
 pytestmark = IN_BROWSER
@@ -102,6 +105,7 @@ def test_page_is_light_and_steady_and_shows_all_on_both_widths(visit: Visit, nam
     assert weight["bytes"] < (1_000_000 if sets else 500_000 if name == "search" else 450_000)
     assert weight["blocking"] < 200_000, "a second at 1.6 Mbit/s"
     assert max(found["shift"], found["shift on a phone"]) < 0.1
+    assert found[1280]["cut"] == [], "tables and code that go on to the right on a desk"
     for width in (1280, 390):
         assert found[width]["across"] <= width
         assert found[width]["clipped"] == []
@@ -270,6 +274,17 @@ def test_search_leads_to_the_right_page(reader: Reader, query: str, page: str) -
     assert reader.complaints == []
 
 
+def test_nine_in_ten_queries_of_readers_have_the_right_section_first(reader: Reader) -> None:
+    missed = {}
+    for query, place in QUERIES.items():
+        page = reader.open(f"search.html?q={quote(query)}")
+        links = page.locator("#search-results li:first-child a:first-child")
+        first = links.evaluate_all("all => all.map(a => a.getAttribute('href'))")
+        if not first or not first[0].replace(".html", "").startswith(place):
+            missed[query] = first
+    assert len(missed) <= len(QUERIES) / 10, missed
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_search_results_are_open_to_everyone(reader: Reader, theme: str) -> None:
     reader.open("search.html?q=tolerance", theme=theme)
@@ -320,6 +335,16 @@ def test_page_says_what_it_is_to_machines(site: Path, name: str) -> None:
     assert tags["citation_author"]
     assert '<link rel="icon"' in text
     assert ('rel="canonical"' in text) == ("og:url" in tags)
+
+
+@pytest.mark.parametrize("name", ["verdicts", *CHAPTERS])
+def test_no_reader_meets_a_protocols_key(site: Path, name: str) -> None:
+    text = (site / f"{name}.html").read_text()
+    told = " ".join(re.findall(r'<table[^>]* id="tab-claims.*?</table>', text, re.S))
+    told = BeautifulSoup(told if name in CHAPTERS else text, "html.parser").get_text()
+    words = set(re.findall(r"[\w-]+", told))
+    assert words
+    assert not words & {key for key in protocols() if re.search(r"-.*-|\d", key)}
 
 
 def test_marks_stand_beside_the_equations(site: Path) -> None:

@@ -28,7 +28,9 @@ CLAIMS = {
         "true or false.",
     ),
 }  # fmt: skip
-PROTOCOLS = {name: Protocol(name, points="all") for name in ("own", "other", "third")}
+PROTOCOLS = {
+    name: Protocol(name, f"the {name} way", points="all") for name in ("own", "other", "third")
+}
 
 
 @pytest.fixture
@@ -62,43 +64,58 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert verdicts.summary_table(small_project).splitlines() == [
         "| Verdict | Gated units | GELU layers as feature maps | This book |",
         "| --- | ---: | ---: | ---: |",
-        "| holds, no alternative | 1 | 0 | 0 |",
-        "| fails by its own protocol, holds by another | 1 | 0 | 0 |",
-        "| open | 0 | 1 | 0 |",
+        "| held in every way tried | 1 | 0 | 0 |",
+        "| split: it depends on the way | 1 | 0 | 0 |",
+        "| not judged | 0 | 1 | 0 |",
         "| claims | 2 | 1 | 0 |",
     ]
+    bar = verdicts.verdict_bar(small_project)
+    assert re.findall(r'class="xs-([\w-]+)" style="flex-grow:(\d)"', bar) == [
+        ("held", "1"),
+        ("split", "1"),
+        ("not-judged", "1"),
+    ]
+    assert '<a href="verdicts.html?outcome=split#filter">1 split</a>: 0 hold' in bar
     page = verdicts.full_table(small_project, "gated-units")
     assert page.startswith("What came when")
     assert "### Chapter 01\n\nSettled in {doc}`chapters/01_good`.\n\n" in page
     assert "```{dropdown} ✘ the first.\n" in page
     for written in (
-        ":class-container: xs-claim xs-fails xs-verdict gated-units "
-        "fails-by-its-own-protocol-holds-by-another chapter-01\n",
-        "(claim-gu-a)=\n**fails by its own protocol, holds for other (1 of 3)**",
+        ":class-container: xs-claim xs-fails xs-verdict gated-units split chapter-01\n",
+        "(claim-gu-a)=\n**Fails as its source tests it; holds in 1 of 2 other ways.**",
         "- *Where:* Eq. 1; settled in {ref}`chapter 01 <tab-claims-01>`",
-        "- *Estimand:* a slope.",
-        "- *Protocol:* `own`: points all",
-        "- *Required:* 2 ± 0.5. exact.",
-        "- *Found:* ✘ `own` 9.000; ✔ `other` 2.000; ✘ `third` 3.000 (n)",
-        "- *Why it fails:* a slip",
+        "- *Quantity:* a slope.\n- *Measured:* 9.000; required 2 ± 0.5\n- *Why it fails:* a slip",
+        "- *Why this threshold:* exact.",
+        "- *Tested by:* the own way (points all)",
+        "- *Tested otherwise:* ✔ the other way: 2.000; ✘ the third way: 3.000\n- *Note:* n",
     ):
         assert written in page
-    failures = verdicts.failure_list(small_project)
-    assert failures.startswith("**0 claims fail by every protocol that was tried.**")
-    assert "1 more fail by their own protocol and hold by another" in failures
-    assert "- [the first.](#claim-gu-a) Measured 9.000, required 2 ± 0.5.\n" in failures
-    asked = '<a href="verdicts.html?paper=gated-units&amp;outcome=fails#filter">'
-    assert f"*Gated units*, 1 ({asked}all 1 that fail</a>):\n\n- [the first.]" in failures
-    assert not re.search("GELU|gu-b", failures)
+    assert verdicts.failure_list(small_project).startswith("````{dropdown} The 0 that failed")
+    assert "**Holds.**" in page
     offered = re.findall('value="([^"]*)"', verdicts.filter_form(small_project))
     assert offered == [
         *("", "gated-units", "gelu-linearization", "ours", ""),
-        *("holds", "fails", "holds-no-alternative"),
-        *("fails-by-its-own-protocol-holds-by-another", "open", "", "chapter-01", "chapter-09"),
+        *("held", "split", "not-judged", "xs-holds", "xs-fails", "", "chapter-01", "chapter-09"),
     ]
     later = verdicts.full_table(small_project, "gelu-linearization")
     assert ("awaits chapter 09" in later, "tab-claims" in later) == (True, False)
-    assert verdicts.protocol_list(small_project).splitlines()[0] == "- `own`: points all"
+    assert verdicts.protocol_list(small_project).splitlines()[0] == "- *the own way*: points all"
+
+
+@pytest.mark.usefixtures("small_ledger")
+def test_what_fails_in_every_way_is_told_with_its_quantity(small_project: Project) -> None:
+    printed = replace(CLAIMS["gu-b"], refuted="A sign is wrong.")
+    both = [judge(CLAIMS["gu-a"], 9.0), judge(printed, False)]
+    write(small_project.chapters, "01_good", *(one.as_record() for one in both if one))
+    claims = CLAIMS | {"gu-b": printed}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verdicts, "ledger", lambda: claims)
+        told = verdicts.failure_list(small_project).splitlines()
+    assert told[0] == "````{dropdown} The 2 that failed in every way"
+    assert told[3:5] == [
+        "- [the first.](#claim-gu-a) a slope. Measured 9.000, required 2 ± 0.5.",
+        "- [the second.](#claim-gu-b) A sign is wrong.",
+    ]
 
 
 def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Project) -> None:
@@ -116,7 +133,7 @@ def test_what_rests_on_a_misprint_or_on_what_fails_says_so(small_project: Projec
         'href="errata.html#erratum-gu-eq6"',
         f'href="#claim-{claim.id}"',
         f"| `{claim.id}` | holds | `gu-eq6` |",
-        "**holds (1 of 1)**, via the amended form of gu-eq6",
+        "**Holds.** (via the amended form of gu-eq6)",
     ):
         assert written in page
     assert "(0 of" not in page
@@ -131,7 +148,7 @@ def test_what_cannot_be_judged_needs_no_measurement(
     (entry,) = verdicts.collect(small_project.chapters)
     assert (entry.sort, entry.mark) == ("cannot be judged", "○")
     page = verdicts.full_table(small_project, "gated-units")
-    assert "**cannot be judged, because nobody knows.**" in page
+    assert "**Cannot be judged: nobody knows.**" in page
 
 
 def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Project) -> None:

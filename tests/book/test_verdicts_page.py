@@ -1,13 +1,14 @@
 """The page of verdicts in a browser: claims chosen by paper, outcome and chapter."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.site_in_browser import IN_BROWSER, PROJECT, Reader
-from xsquared_book.verdicts import Entry, collect
+from xsquared_book.verdicts import GROUPS, Entry, collect
 
 pytestmark = IN_BROWSER
 CLAIMS = "details.xs-verdict"
@@ -24,29 +25,34 @@ def shown(page: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("query", "paper", "sort", "chapter"),
+    ("query", "paper", "groups", "chapter"),
     [
-        ("", "", "", ""),
-        ("?paper=gated-units&outcome=fails", "gated-units", "fails", ""),
-        ("?outcome=holds-by-every-protocol-tried", "", "holds by every protocol tried", ""),
-        ("?outcome=holds&chapter=chapter-09", "", "holds", "09"),
-        ("?paper=gelu-linearization&chapter=chapter-03", "gelu-linearization", "", "03"),
-        ("?paper=nobodys&foo=1", "", "", ""),
+        ("", "", tuple(GROUPS), ""),
+        ("?paper=gated-units&outcome=failed", "gated-units", ("failed",), ""),
+        ("?outcome=split", "", ("split",), ""),
+        ("?outcome=held&chapter=chapter-09", "", ("held",), "09"),
+        ("?paper=gelu-linearization&chapter=chapter-03", "gelu-linearization", GROUPS, "03"),
+        ("?paper=nobodys&foo=1", "", tuple(GROUPS), ""),
     ],
 )
 def test_an_address_asks_for_claims(
-    reader: Reader, entries: list[Entry], query: str, paper: str, sort: str, chapter: str
+    reader: Reader,
+    entries: list[Entry],
+    query: str,
+    paper: str,
+    groups: Collection[str],
+    chapter: str,
 ) -> None:
     page = reader.open(f"verdicts.html{query}")
     left = [
         entry.claim.id
         for entry in entries
         if entry.claim.paper.startswith(paper)
-        and entry.sort.startswith(sort)
+        and entry.group in groups
         and entry.claim.chapter.startswith(chapter)
     ]
     assert sorted(shown(page)) == sorted(left)
-    every = paper == sort == chapter == ""
+    every = paper == chapter == "" and len(groups) == len(GROUPS)
     count = f"{len(left)}{'' if every else f' of {len(entries)}'} claims"
     assert page.locator("#filter output").inner_text() == count
     empty = "all => all.filter(s => s.checkVisibility() && !s.querySelector('details')).length"
@@ -64,10 +70,10 @@ def test_claims_chosen_by_keys(
     page.keyboard.press("ArrowDown")
     assert len(shown(page)) == sum(e.claim.paper == "gated-units" for e in entries)
     page.keyboard.press("Tab")
-    page.keyboard.type("fails")
-    failed = [e for e in entries if e.claim.paper == "gated-units" and e.mark == "✘"]
+    page.keyboard.type("failed")
+    failed = [e for e in entries if e.claim.paper == "gated-units" and e.group == "failed"]
     assert len(shown(page)) == len(failed) > 5
-    assert page.url.endswith("verdicts.html?paper=gated-units&outcome=fails")
+    assert page.url.endswith("verdicts.html?paper=gated-units&outcome=failed")
     assert page.locator("#filter output").evaluate("o => o.role || o.tagName") == "OUTPUT"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.reload()
@@ -79,25 +85,28 @@ def test_claims_chosen_by_keys(
 
 def test_a_link_to_a_claim_shows_it_whatever_is_asked(reader: Reader, entries: list[Entry]) -> None:
     fails = next(e.claim.id for e in entries if e.mark == "✘")
-    page = reader.open(f"verdicts.html?outcome=holds#claim-{fails}")
+    page = reader.open(f"verdicts.html?outcome=held#claim-{fails}")
     assert len(shown(page)) == len(entries)
     assert page.locator(f"#claim-{fails}").is_visible()
-    page.get_by_label("Outcome").select_option("holds")
+    page.get_by_label("Outcome").select_option("held")
     page.evaluate("location.hash = 'x'")
     page.evaluate(f"location.hash = 'claim-{fails}'")
     page.wait_for_function("!location.search")
     assert page.locator(f"#claim-{fails}").is_visible()
 
 
-def test_the_front_page_leads_to_each_failure(reader: Reader, entries: list[Entry]) -> None:
+def test_the_front_page_leads_to_every_claim(reader: Reader, entries: list[Entry]) -> None:
     page = reader.open("index.html")
-    links = page.locator("a[href*='outcome=fails']")
-    hrefs = set(links.evaluate_all("all => all.map(a => a.getAttribute('href'))"))
-    named = set(page.locator("a[href*='#claim-']").evaluate_all("all => all.map(a => a.hash)"))
-    seen = set()
-    for href in hrefs:
-        seen |= {f"#claim-{claim}" for claim in shown(reader.open(href))}
-    assert seen == named == {f"#claim-{e.claim.id}" for e in entries if e.mark == "✘"}
+    links = page.locator(".xs-legend a")
+    said = links.evaluate_all("all => all.map(a => [a.getAttribute('href'), a.innerText])")
+    assert [text.partition(" ")[2] for _, text in said] == list(GROUPS)
+    named = page.locator("a[href*='#claim-']").evaluate_all("all => all.map(a => a.hash)")
+    assert sorted(named) == sorted(f"#claim-{e.claim.id}" for e in entries if e.group == "failed")
+    for href, text in said:
+        count, _, group = text.partition(" ")
+        asked = shown(reader.open(href))
+        assert sorted(asked) == sorted(e.claim.id for e in entries if e.group == group)
+        assert len(asked) == int(count)
 
 
 def test_the_filter_works_from_a_disk_and_is_not_missed_without_scripts(
@@ -107,15 +116,15 @@ def test_the_filter_works_from_a_disk_and_is_not_missed_without_scripts(
     said: list[str] = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(f"{(site / 'verdicts.html').as_uri()}?chapter=chapter-05")
-    page.get_by_label("Outcome").select_option("fails")
+    page.get_by_label("Outcome").select_option("xs-fails")
     left = [e for e in entries if e.claim.chapter.startswith("05") and e.mark == "✘"]
     assert len(shown(page)) == len(left)
-    assert page.url.endswith("?outcome=fails&chapter=chapter-05")
+    assert page.url.endswith("?outcome=xs-fails&chapter=chapter-05")
     assert said == []
     page.close()
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{(site / 'verdicts.html').as_uri()}?outcome=fails")
+    page.goto(f"{(site / 'verdicts.html').as_uri()}?outcome=failed")
     assert not page.locator("#filter form").is_visible()
     assert page.locator(f"{CLAIMS}:visible").count() == len(entries)
     context.close()

@@ -48,11 +48,17 @@ def test_bad_claims_are_refused(claim: Claim, change: dict[str, Any], message: s
         replace(claim, **change)
 
 
-OWN = '[protocol.own]\npoints = ["a", 3]\n'
+OWN = '[protocol.own]\nsays="so"\npoints = ["a", 3]\n'
 ENTRY = (
     '[[claim]]\nid="gu-a"\npaper="gated-units"\nwhere="w"\nstatement="s"\nchapter="c"\n'
     'kind="identity"\nestimand="e"\nprotocol="own"\nwhy="w"\n'
 )
+
+
+def test_every_protocol_is_told_in_words_of_its_own() -> None:
+    says = [protocol.says for protocol in protocols().values()]
+    assert len(set(says)) == len(says)
+    assert all(5 < len(words) < 65 for words in says)
 
 
 def test_a_small_ledger() -> None:
@@ -68,7 +74,7 @@ def test_a_small_ledger() -> None:
         (OWN + '[[claim]]\nid="gu-a"\npaper="gated-units"', "claim gu-a: .*missing"),
         (OWN + ENTRY + "extra=1", "claim gu-a: .*extra"),
         (OWN + ENTRY * 2, "gu-a stands in the ledger twice"),
-        ('[protocol.own]\ncolour="red"\n' + ENTRY, "protocol own: .*colour"),
+        ('[protocol.own]\nsays="so"\ncolour="red"\n' + ENTRY, "protocol own: .*colour"),
         (ENTRY, "claim gu-a: no protocol own"),
         (OWN + ENTRY + 'alternatives=["b"]', "claim gu-a: no protocol b"),
         (OWN + ENTRY + 'uses=["gu-eq99"]', "gu-a uses gu-eq99: neither equation"),

@@ -41,6 +41,7 @@ class Protocol:
 
     Attributes:
         name: by which claims refer to it.
+        says: what readers see in its place.
         trained: which weights are trained, or how the network is made.
         widths: of the networks.
         solver: what minimises, and until when.
@@ -52,6 +53,7 @@ class Protocol:
     """
 
     name: str
+    says: str
     trained: str = ""
     widths: str = ""
     solver: str = ""
@@ -62,7 +64,7 @@ class Protocol:
     note: str = ""
 
     def __str__(self) -> str:
-        told = ((field.name, getattr(self, field.name)) for field in fields(self)[1:])
+        told = ((field.name, getattr(self, field.name)) for field in fields(self)[2:])
         return "; ".join(
             f"{name} {words}" if name != "note" else words for name, words in told if words
         )
