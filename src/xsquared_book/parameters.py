@@ -41,8 +41,8 @@ class Parameter:
     def fitting(self, value: Any) -> Any:
         """A reader's value, as papermill can pass it on: tuples become lists.
 
-        A tuple is an interval. An ``expression`` is no polynomial of degree 3 or less, as units
-        contain those.
+        A tuple keeps its length, and a pair is an interval. An ``expression`` is no polynomial of
+        degree 3 or less, as units contain those.
         """
         expected = parameter_value(self.default)
         plain = _as_lists(value)
@@ -50,7 +50,9 @@ class Parameter:
             wanted = _words(expected)
         elif not all(self.low <= number <= self.high for number in _numbers(plain)):
             wanted = f"{_words(expected)} from {self.low:g} to {self.high:g}"
-        elif self.default.startswith("(") and not (len(plain) == 2 and plain[0] < plain[1]):
+        elif self.default.startswith("(") and len(plain) != len(expected):
+            wanted = f"{len(expected)} entries"
+        elif self.default.startswith("(") and len(plain) == 2 and plain[0] >= plain[1]:
             wanted = "two ascending numbers"
         elif self.name.endswith("expression") and not _bends(plain):
             wanted = "an expression in x that is no polynomial of degree 3 or less"

@@ -50,19 +50,20 @@ KINDS = {
     "noisy": ("1/(1 + 9*x**2)", 0.1),
 }
 #: All units, a name or ``name:gate`` with another gate, and what readers call them.
-TITLES = {
-    "mlp": "ReLU MLP",
-    "relu2_mlp": "ReLU² MLP",
-    "relu3_mlp": "ReLU³ MLP",
-    "bilinear": "bilinear",
-    "glu": "GLU",
-    "gqu": "GQU",
-    "mlp:gelu": "GELU MLP",
-    "mlp:silu": "SiLU MLP",
-    "geglu": "GeGLU",
-    "swiglu": "SwiGLU",
-}
-COMPARED = tuple(TITLES)
+COMPARED = (
+    "mlp",
+    "relu2_mlp",
+    "relu3_mlp",
+    "bilinear",
+    "glu",
+    "gqu",
+    "mlp:gelu",
+    "mlp:silu",
+    "geglu",
+    "swiglu",
+)
+_TITLES = "ReLU MLP, ReLU² MLP, ReLU³ MLP, bilinear, GLU, GQU, GELU MLP, SiLU MLP, GeGLU, SwiGLU"
+TITLES = dict(zip(COMPARED, _TITLES.split(", "), strict=True))
 #: The gates that are no power.
 SMOOTH_GATES = ("mlp:gelu", "mlp:silu", "geglu", "swiglu")
 #: By the number of inputs: nominal sizes, and seeds.

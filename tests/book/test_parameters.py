@@ -66,7 +66,7 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
         ([], "[4, 8]", "a list, each entry a whole number"),
         ("sine", "['sine']", "a list, each entry text"),
         ({1, 2}, "[4, 8]", "a list, each entry a whole number"),
-        ([4, 5, 6], "(4, 8)", "two ascending numbers"),
+        ([4, 5, 6], "(4, 8)", "2 entries"),
         ([8, 4], "(4, 8)", "two ascending numbers"),
         ([4, 4], "(4, 8)", "two ascending numbers"),
     ],

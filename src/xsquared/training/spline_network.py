@@ -236,6 +236,7 @@ class FreeKnots:
         """
         fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
+        n_hidden = inner.network.n_hidden  # fewer, where the spline is the target with fewer
         network = build(unit, 1, n_hidden)
         (weight, bias) = unit.factors[-1]
         ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}

@@ -6,6 +6,8 @@ these identities, and on the smoothness and the limits that the chapters spell o
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
@@ -143,7 +145,7 @@ def _free_cell(k: int) -> tuple[sp.Expr, sp.Expr, list[sp.Symbol]]:
 
 
 #: The potential: a form of a knot's state, cut off at 2 and -2; and the multipliers, by widths.
-_POTENTIALS = {
+_POTENTIALS: dict[int, tuple[Any, Any]] = {
     2: (lambda v: 0 * v[0], [(0, None, 0)]),
     3: (lambda v: 84 * v[0], [(0, "1/5", 1), ("1/5", None, 0)]),
     4: (lambda v: (80 + 16000 * (v[0] + sp.Rational(1, 720))) * v[1],
