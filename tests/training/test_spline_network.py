@@ -17,7 +17,7 @@ from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.training import spline_network as module
 from xsquared.training.fit import fit
 from xsquared.training.spline_network import FreeKnots, SplineNetwork, Start
-from xsquared.units import GatedNetwork, predict, space
+from xsquared.units import GatedNetwork, find_unit, predict, space
 
 UNITS = ["mlp", "glu", "gqu"]
 TARGETS = [PAPER_TARGET, target("exp(2*x)", (0.0, 1.5)), target("x**3")]
@@ -62,6 +62,17 @@ def test_where_cells_merge_at_a_kink_a_neuron_less_is_carried() -> None:
     assert made.network.n_hidden == 3
     assert made.holds
     assert error(made.network, f) < 1e-12
+
+
+def test_free_roots_start_from_a_network_of_fewer_neurons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its search may end, by luck, with fewer neurons than were asked for."""
+    f = target("abs(x - 0.3) + x**2")
+    inner = FreeKnots().on_target(f, "glu", 2)
+    monkeypatch.setattr(FreeKnots, "on_target", lambda *_: inner)
+    made = FreeKnots()._with_free_roots(f, find_unit("gqu"), 3, 0)
+    assert [one.network.n_hidden for one in made] == [2] * len(made)
+    assert len(made) > 1
+    assert max(error(one.network, f) for one in made) < 1e-12
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ class VariableProjection:
     A unit is linear in some parameters c (D and d; with a factor V = D * U and d) for given rows r
     of gates and further factors, y ~ A(r) c, so the c are eliminated::
 
-        min_r loss(r),  loss(r) = min_c norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
+        min_r loss(r)
+        loss(r) = min_c norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
 
     1. Rows are drawn: directions uniform on the sphere, hinges between two training points.
     2. c is solved by least squares on the features A(r) themselves, of whatever rank.
