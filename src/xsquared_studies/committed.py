@@ -33,7 +33,12 @@ _LEFT_OUT = ["gradient_norm", "message", "versions", "fingerprint"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 #: What tells a row from every other of its study.
 _NETWORK = ["key", "n", "seed"]
-_ERRORS = ("train_rmse", "test_rmse")
+_ERRORS = ("train_rmse", "test_rmse", "integral_rmse", "author_rmse")
+#: What a trial says, which the key stands for, and what follows from it alone.
+_TOLD = (
+    *("problem", "unit", "gate", "parameters", "protocol", "split", "gates", "solver"),
+    *("settings", "points"),
+)
 #: By how much an error may differ from the committed one, as a share of it. Training amplifies the
 #: last bits, in which processors differ: with the kernels of one without AVX2, errors of networks
 #: of four neurons differed by 3e-6 of themselves, at worst by 9e-4; of eight, two in sixty by more
@@ -134,8 +139,14 @@ def drawn(study: Study, count: int, seed: int) -> list[Trial]:
 
 
 def compare(before: pd.DataFrame, results: Iterable[Result]) -> list[str]:
-    """A line for each row that is new, ends otherwise, or is off by more than :data:`TOLERANCE`."""
+    """A line for each row that is new, ends otherwise, or is off by more than :data:`TOLERANCE`.
+
+    Raises:
+        StoreError: a row that stands there twice.
+    """
     old = before.set_index(_NETWORK) if len(before) else before
+    if not old.index.is_unique:
+        raise StoreError(f"expected each row once, got {old[old.index.duplicated()].index[0]}")
     lines = []
     for result in results:
         for _, row in to_frame([result]).iterrows():
@@ -148,11 +159,22 @@ def compare(before: pd.DataFrame, results: Iterable[Result]) -> list[str]:
                 lines.append(f"{name}: {was['status']}, now {row['status']} {row['message']}")
             elif row["status"] in COMPLETED:
                 lines += [
+                    f"{name}: {told} {was[told]}, now {row[told]}"
+                    for told in _TOLD
+                    if told in was and told in row and not _same(was[told], row[told])
+                ]
+                lines += [
                     f"{name}: {error} {was[error]:.6g}, now {row[error]:.6g}"
                     for error in _ERRORS
-                    if not np.isclose(was[error], row[error], rtol=TOLERANCE, atol=0)
+                    if error in was and error in row
+                    if not np.isclose(was[error], row[error], TOLERANCE, 0, equal_nan=True)
                 ]
     return lines
+
+
+def _same(was: object, now: object) -> bool:
+    """Whether a table's value is the one that was written; nothing is written as a gap."""
+    return was == now or (bool(pd.isna(was)) and (now == "" or bool(pd.isna(now))))
 
 
 def _origin(study: Study, report: Report) -> dict[str, Any]:

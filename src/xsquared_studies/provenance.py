@@ -141,6 +141,10 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
             parts = (thing.func, thing.args, thing.keywords)
         case FunctionType():
             used = {name: thing.__globals__.get(name) for name in sorted(_names(thing.__code__))}
+            for part in [part for part in used.values() if isinstance(part, ModuleType)]:
+                if not _is_summed(part.__name__):  # a module of the reader's, with values in it
+                    inside = _said(thing.__code__) & vars(part).keys()
+                    used |= {f"{part.__name__}.{name}": vars(part)[name] for name in sorted(inside)}
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
         case CodeType():
@@ -177,6 +181,12 @@ def _unknown(thing: object) -> ValueError:
 def _is_summed(module: str) -> bool:
     """Whether a module's versions or sources are in the fingerprint."""
     return module.partition(".")[0] in _COMPUTE
+
+
+def _said(code: CodeType) -> set[str]:
+    """All names in code, attributes as well, and in functions inside it."""
+    inside = [_said(part) for part in code.co_consts if isinstance(part, CodeType)]
+    return {*code.co_names}.union(*inside)
 
 
 def _names(code: CodeType) -> set[str]:

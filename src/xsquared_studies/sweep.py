@@ -82,7 +82,7 @@ def run_sweep(
         ConnectionError: no scheduler answers, or it stops answering.
         RuntimeError: as for :func:`xsquared_studies.executors.on_workers`.
     """
-    wanted = list(dict.fromkeys(trials)) if isinstance(trials, Iterable) else [trials]
+    wanted = list(trials) if isinstance(trials, Iterable) else [trials]
     if not all(isinstance(trial, Trial) for trial in wanted) or not callable(run_trial):
         raise TypeError(
             f"expected trials and a function, got {quoted(wanted)}, {quoted(run_trial)}"
@@ -90,6 +90,7 @@ def run_sweep(
     if not wanted:
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)
+    wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
     asked = [Attempt.of(run_trial, trial) for trial in wanted]
     store = Store(path)
     for one in asked if retry_failed else ():

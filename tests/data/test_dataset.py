@@ -174,7 +174,10 @@ def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
     ("header", "message"),
     [
         ("a,y,y", r"mine.csv: expected every column once, got \['a', 'y', 'y'\]"),
-        ("a,y", "expected rows as long as the header, got 2 names over 3 fields"),
+        *(
+            (f"a,y{blank}", "expected rows as long as the header, got 2 names over 3 fields")
+            for blank in ("", "\n", "\n \t", "\n,,")
+        ),
         *(
             (row, "mine.csv: expected names in the header, got numbers")
             for row in ("1,2,3", "1,NA,inf")
@@ -272,6 +275,9 @@ def test_a_parquet_file_is_read_whatever_its_metadata_say(
     lying = pa.Table.from_pandas(frame).replace_schema_metadata({"pandas": "{no json"})
     pq.write_table(lying, tmp_path / "mine.parquet")
     assert same(from_file(tmp_path / "mine.parquet", "price"), from_frame(frame, "price"))
+    named = frame.rename(columns={"age": "__index_level_of_water"})
+    named.to_parquet(tmp_path / "mine.parquet")
+    assert same(from_file(tmp_path / "mine.parquet", "price"), from_frame(named, "price"))
 
 
 def test_predictions_are_those_that_were_judged() -> None:

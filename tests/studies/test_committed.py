@@ -224,6 +224,18 @@ def test_failures_show_by_their_status(small: Study) -> None:
     assert compare(read("small")[1:0], [first]) == [f"{name}: new"]
 
 
+@pytest.mark.parametrize("column", ["problem", "unit", "parameters", "solver", "integral_rmse"])
+def test_a_row_that_tells_something_else_shows(small: Study, column: str) -> None:
+    report, _ = run(small)
+    table = read("small").astype(object)
+    assert compare(table, report.results) == []
+    table.loc[0, column] = 7
+    (line,) = compare(table, report.results)
+    assert f": {column} 7, now " in line
+    with pytest.raises(StoreError, match="expected each row once, got"):
+        compare(pd.concat([table, table]), report.results)
+
+
 def test_outside_a_checkout_what_is_missing_is_kept_where_the_reader_is(
     small: Study, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -291,6 +291,10 @@ def test_a_module_of_ones_own_is_described_by_its_sources(write: Write) -> None:
     assert record_sums(gate=fresh()) == before
     write("helper", "FACTOR = 3.0\n")
     assert record_sums(gate=fresh()) != before
+    gate = fresh()
+    before = record_sums(gate=gate)
+    vars(sys.modules["lab.helper"])["FACTOR"] = 4.0  # as a notebook sets it
+    assert record_sums(gate=gate) != before
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ from tests.studies.trainers import (
 )
 from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
-from xsquared_studies import Store, Trial, export, fingerprint, to_frame
+from xsquared_studies import Store, Trial, export, fingerprint, run_sweep, to_frame
 from xsquared_studies.executors import Attempt, RunTrial, on_workers
 
 
@@ -139,6 +139,13 @@ def test_two_sweeps_with_one_store_share_the_work(path: Path) -> None:
         process.join()
     assert [process.exitcode for process in both] == [0, 0]
     assert [seed for seed, *_ in rows_of(path)] == list(range(60))
+
+
+def test_equal_settings_that_are_written_otherwise_are_other_trials(path: Path) -> None:
+    asked = [Trial("mlp", 2, "friedman1", settings=(("a", a),)) for a in (1, True, 1.0, 1)]
+    assert len(set(asked)) == 1
+    report = run_sweep(asked, threads, path, progress=False)
+    assert [one.trial.key for one in report.results] == [one.key for one in asked[:3]]
 
 
 def test_numerical_libraries_get_one_thread_and_then_theirs_back(path: Path) -> None:

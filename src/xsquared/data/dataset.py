@@ -353,7 +353,8 @@ def from_file(
             raise OSError("there is no such file")
         if path.suffix == ".csv":
             with path.open(encoding="utf-8-sig", newline="") as file:
-                lines = filter(None, csv.reader(file))  # as pandas, which skips empty ones
+                # As pandas, which skips empty lines and those of blanks.
+                lines = (row for row in csv.reader(file) if len(row) > 1 or "".join(row).strip())
                 header, first = next(lines, []), next(lines, [])
             _check_names(path.name, header)
             if len(first) > len(header):
@@ -364,7 +365,7 @@ def from_file(
             with parquet.ParquetFile(path) as file:
                 _check_count(path.name, file.schema_arrow.names)
                 table = file.read().replace_schema_metadata(None).to_pandas()
-            frame = table.filter(regex="^(?!__index_level_)")  # an index without a name
+            frame = table.filter(regex=r"^(?!__index_level_\d+__$)")  # an index without a name
     except OSError as error:
         raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
     except (*parsing, ArrowException) as error:
