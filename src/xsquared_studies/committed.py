@@ -109,6 +109,8 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     """
     if not _in_checkout():
         raise StoreError(f"studies are run in a checkout of the book, and {_CHECKOUT} is none")
+    if line := study.missing():
+        raise StoreError(f"{study.name}: {line}")
     before = read(study.name)
     report = run_sweep(study.trials, study.run, _store(study.name), jobs, scheduler)
     moved = compare(before, report.results)

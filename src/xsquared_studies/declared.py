@@ -26,6 +26,19 @@ from xsquared_studies.best_splines import (
 )
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
+from xsquared_studies.gates_replaced import (
+    MODEL_PROTOCOLS,
+    REPLACED_PROTOCOLS,
+    SEGMENT_PROTOCOLS,
+    model_trials,
+    replaced_trials,
+    run_model,
+    run_replaced,
+    run_segments,
+    segment_trials,
+)
+from xsquared_studies.language_models import missing
+from xsquared_studies.layer_features import FEATURE_PROTOCOLS, feature_trials, run_features
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
@@ -93,6 +106,7 @@ class Study:
         trials: all of them.
         sample: what every test run repeats: narrow, quick, and the same on every processor.
         run: runs one of them.
+        missing: a line that says what to install; empty where nothing is missing.
 
     Raises:
         ValueError: a trial of a protocol that is not declared, or one that occurs twice.
@@ -104,6 +118,7 @@ class Study:
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
     run: RunTrial = field(default_factory=lambda: run_trial)
+    missing: Callable[[], str] = str
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):
@@ -411,6 +426,58 @@ def _which_unit() -> Study:
     )
 
 
+def _gates_replaced() -> Study:
+    trials = replaced_trials()
+    return Study(
+        "gates_replaced",
+        "Feed-forward layers of two transformers with another gate in place of their own",
+        REPLACED_PROTOCOLS,
+        trials,
+        tuple(trial for trial in trials[:6] if trial.solver in ("line", "cubic")),
+        run_replaced,
+        missing,
+    )
+
+
+def _models_replaced() -> Study:
+    trials = model_trials()
+    return Study(
+        "models_replaced",
+        "Two transformers with other gates in all layers",
+        MODEL_PROTOCOLS,
+        trials,
+        tuple(t for t in trials if ("model", "minilm") in t.settings and t.solver == "cubic"),
+        run_model,
+        missing,
+    )
+
+
+def _segments() -> Study:
+    trials = segment_trials()
+    return Study(
+        "segments",
+        "Polynomials along segments between a transformer's tokens, in place of a layer",
+        SEGMENT_PROTOCOLS,
+        trials,
+        trials[2:3],
+        run_segments,
+        missing,
+    )
+
+
+def _layer_features() -> Study:
+    trials = feature_trials()
+    return Study(
+        "layer_features",
+        "How few features the gates of two transformers' layers need, and normal inputs' law",
+        FEATURE_PROTOCOLS,
+        trials,
+        tuple(t for t in trials[:8] if t.protocol in ("tokens", "law")),
+        run_features,
+        missing,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -442,4 +509,8 @@ STUDIES: Mapping[str, Study] = _Studies(
     _best_splines,
     _ablation,
     _which_unit,
+    _gates_replaced,
+    _models_replaced,
+    _segments,
+    _layer_features,
 )

@@ -55,6 +55,7 @@ CASES: dict[str, dict[str, Any]] = {
         "units": ["mlp", "glu", "glu:relu2"], "kinds": ["kinked"], "inputs": [1], "seeds": 2,
         "spline_sizes": [106, 211], "jobs": 1,
     },
+    "14_transformer": {"degrees": [2, 6], "resamples": 200},
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
-"""Our own comparison of units at equal numbers of parameters, as links that sympy checks.
+"""Our own comparison of units and law of a layer's features, as links that sympy checks.
 
 What the chapter on the choice of a unit says of widths that tend to infinity rests on these
-identities and on the constants of :mod:`xsquared_book.papers.ours_splines`.
+identities and on the constants of :mod:`xsquared_book.papers.ours_splines`; what the chapter on
+transformers says of normal inputs rests on the last of them.
 """
 
 from __future__ import annotations
@@ -81,3 +82,21 @@ def _products() -> Links:
            (far[0] - far[1] - far[2] + t**2) / 2, z * u)
     yield ("price", "they have d parameters fewer than two GLUs",
            2 * per_neuron("glu") - 3 * per_neuron("relu2_mlp"), _d)
+
+
+@paper.equation("xs-any-covariance", "ours", "Mehler's formula, by generating functions")
+def _mehler() -> Links:
+    """Polynomials of two normal numbers meet only in their own degree."""
+    s, t, x, rho = sp.symbols("s t x rho", real=True)
+    normal = sp.exp(-(x**2) / 2) / sp.sqrt(2 * sp.pi)
+    for k in range(6):
+        yield (f"generating-{k}", f"exp(s x - s^2/2) holds He_{k}(x)/{k}! beside s^{k}",
+               sp.series(sp.exp(s * x - s**2 / 2), s, 0, k + 1).removeO().coeff(s, k),
+               sp.hermite_prob(k, x) / sp.factorial(k))
+    yield ("mean", "the mean of exp(s x) is exp(s^2/2)",
+           sp.integrate(sp.expand(sp.exp(s * x) * normal), (x, -sp.oo, sp.oo)), sp.exp(s**2 / 2))
+    yield ("variance", "s x + t y, with y = rho x + sqrt(1 - rho^2) z, has this variance",
+           (s + t * rho) ** 2 + (t * sp.sqrt(1 - rho**2)) ** 2, s**2 + t**2 + 2 * rho * s * t)
+    yield ("product", "so the mean product of both series is exp(rho s t), whose only terms are "
+           "(rho s t)^k/k!: He_k(x)/sqrt(k!) and He_l(y)/sqrt(l!) have the mean product rho^k or 0",
+           sp.exp((s**2 + t**2 + 2 * rho * s * t) / 2 - s**2 / 2 - t**2 / 2), sp.exp(rho * s * t))

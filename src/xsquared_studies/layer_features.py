@@ -1,0 +1,179 @@
+"""How few features a transformer's gates need, and how much of it normal inputs explain.
+
+For rows w of a layer and inputs x the best map with m features, a sum of m products of a function
+of w and one of x, leaves of gate(w x + b) what the singular values after the m-th hold. For normal
+x they are known without a draw. The values z = w x + b of two rows are normal together, with the
+correlation rho, and with Hermite's polynomials, of unit mean square,
+E[gate(z_i) gate(z_j)] = sum over k of c_k(i) c_k(j) rho_ij^k, where c_k(i) is the mean of gate(z_i)
+times the k-th polynomial of the standardised z_i. The eigenvalues of this matrix are the squares of
+the singular values, whatever the mean and the covariance of x.
+
+Protocol, fixed before the first row of this study; a prototype's numbers were known. Layers, texts
+and tokens are those of :mod:`xsquared_studies.gates_replaced`. The law takes mean and covariance
+from the text for fitting and is judged by the singular values on held-out text. Random rows are
+alike in all directions and as long as the layer's, isotropic inputs have no mean and the same mean
+square. Rows ``without`` leave out one of eight groups of two contexts, for the jackknife.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import expit
+
+from xsquared.feature_maps.series import gelu
+from xsquared_studies.gates_replaced import LAYERS, layer_trial, seen
+from xsquared_studies.language_models import model
+from xsquared_studies.trial import Scalar, Trial
+
+#: By model: its gate.
+GATES: dict[str, Callable[[Any], np.ndarray]] = {
+    "smollm2": lambda z: np.asarray(z) * expit(z),
+    "minilm": gelu,
+}
+#: Numbers of features whose errors the rows hold.
+FEATURES = (1, 4, 16, 64, 256, 1024)
+_TOKENS = "singular values of the gates on held-out tokens; train_rmse on those of the other text"
+_LAW = "of the law of normal inputs with mean and covariance of "
+FEATURE_PROTOCOLS = {
+    "tokens": _TOKENS,
+    "tokens-random-rows": f"{_TOKENS}; random rows",
+    "law": f"{_LAW}the text for fitting",
+    "law-held-out": f"{_LAW}the held-out text",
+    "law-drawn": "singular values on as many draws of the law's inputs as there are tokens",
+    "law-random-rows": f"{_LAW}the text for fitting; random rows",
+    "law-isotropic": "of the law of isotropic inputs",
+    "law-isotropic-random-rows": "of the law of isotropic inputs; random rows",
+}
+#: Terms of the expansion; what is left of a gate's mean square is taken as its own.
+_TERMS, _NODES, _GROUPS = 64, 180, 8
+
+
+def feature_trials() -> tuple[Trial, ...]:
+    """For every layer each protocol, then the two that are compared without each group."""
+    less = [(how, group) for how in ("tokens", "law") for group in range(_GROUPS)]
+    return tuple(
+        layer_trial(name, "svd", protocol, layer=layer, **own)
+        for name in ("minilm", "smollm2")
+        for layer in LAYERS[name]
+        for protocol, own in [
+            *((how, dict[str, int]()) for how in FEATURE_PROTOCOLS),
+            *((how, {"without": group}) for how, group in less),
+        ]
+    )
+
+
+def second_moments(
+    gate: Callable[[Any], np.ndarray], mean: np.ndarray, covariance: np.ndarray
+) -> np.ndarray:
+    """(n, n) Means of gate(z_i) gate(z_j) for normal z."""
+    deviation = np.sqrt(np.diag(covariance))
+    xi, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    values = gate(mean[:, None] + deviation[:, None] * xi) * (weights / weights.sum())
+    own = (gate(mean[:, None] + deviation[:, None] * xi) * values).sum(1)
+    rho = covariance / np.outer(deviation, deviation)
+    power, found = np.ones_like(rho), np.zeros_like(rho)
+    before, polynomial = np.zeros_like(xi), np.ones_like(xi)
+    for k in range(_TERMS):
+        c = values @ polynomial
+        found += np.outer(c, c) * power
+        power *= rho
+        before, polynomial = (
+            polynomial,
+            (xi * polynomial - np.sqrt(k) * before) / np.sqrt(k + 1),
+        )
+    np.fill_diagonal(found, own)
+    return found
+
+
+def left_over(moments: np.ndarray) -> np.ndarray:
+    """The error that the best 0, 1, ... features leave, as a share of the root mean square."""
+    values = np.maximum(np.linalg.eigvalsh(moments), 0)
+    return np.sqrt(np.cumsum(values)[::-1] / values.sum())
+
+
+def needed(errors: np.ndarray, share: float) -> int:
+    """The least number of features that leave no more than this share."""
+    return int(np.searchsorted(-errors, -share))
+
+
+@cache
+def _inputs(name: str, layer: int, part: str) -> np.ndarray:
+    """(8, tokens, d) Inputs of the layer without first tokens, by group of contexts."""
+    x = seen(name).inputs[part, layer][:, 1:].double().numpy()
+    return x.reshape(_GROUPS, -1, x.shape[-1])
+
+
+def _normal(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return x.mean(0), np.cov(x.T)
+
+
+def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """(n, n) Mean products of the gates on inputs, in single precision but for the sums."""
+    parts = (GATES[name](part @ W.T + b).astype(np.float32) for part in np.array_split(x, 8))
+    return np.sum([(part.T @ part).astype(float) for part in parts], axis=0) / len(x)
+
+
+@lru_cache(2)
+def _own_products(name: str, layer: int, part: str) -> np.ndarray:
+    """(8, n, n) Mean products of the layer's own gates, by group."""
+    W, b = _weights(name, layer)
+    return np.stack([_products(name, x, W, b) for x in _inputs(name, layer, part)])
+
+
+def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    feed = model(name).feed[layer]
+    W = feed.W.double().numpy()
+    return W, np.broadcast_to(np.asarray(feed.b, dtype=float), len(W))
+
+
+@torch.no_grad()
+def run_features(trial: Trial) -> dict[str, Scalar]:
+    """The error by number of features, ``test_rmse[n=1]`` and so on.
+
+    Returns:
+        Errors, the features that leave 10 and 1 per cent, and the participation ratio of the
+        inputs' covariance, which is the number of directions where all have the same variance.
+    """
+    asked: dict[str, Any] = dict(trial.settings)
+    name, layer, protocol = asked["model"], asked["layer"], trial.protocol
+    kept = [group for group in range(_GROUPS) if group != asked.get("without")]
+    W, b = _weights(name, layer)
+    draw = np.random.default_rng(layer)
+    if protocol.endswith("random-rows"):
+        drawn = draw.normal(size=W.shape)
+        W = drawn * (np.linalg.norm(W, axis=1) / np.linalg.norm(drawn, axis=1))[:, None]
+    train, test = (
+        _inputs(name, layer, part)[kept].reshape(-1, W.shape[1]) for part in ("train", "test")
+    )
+    mean, covariance = _normal(train if protocol.startswith("law") else test)
+    if protocol == "law-held-out":
+        mean, covariance = _normal(test)
+    if protocol.startswith("law-isotropic"):
+        square = (np.trace(covariance) + mean @ mean) / len(mean)
+        mean, covariance = np.zeros_like(mean), square * np.eye(len(mean))
+    if protocol == "tokens":
+        errors, fitted = (
+            left_over(_own_products(name, layer, part)[kept].mean(0)) for part in ("test", "train")
+        )
+    elif protocol == "tokens-random-rows":
+        errors, fitted = (left_over(_products(name, x, W, b)) for x in (test, train))
+    elif protocol == "law-drawn":
+        x = draw.multivariate_normal(mean, covariance, len(test), method="cholesky")
+        errors = fitted = left_over(_products(name, x, W, b))
+    else:
+        moments = second_moments(GATES[name], W @ mean + b, W @ covariance @ W.T)
+        errors = fitted = left_over(moments)
+    return {
+        "status": "completed",
+        "parameters": W.size + b.size * bool(np.any(b)),
+        "features_10": needed(errors, 0.1),
+        "features_1": needed(errors, 0.01),
+        "participation": float(np.trace(covariance) ** 2 / (covariance**2).sum()),
+        **{f"train_rmse[n={m}]": float(fitted[m]) for m in FEATURES},
+        **{f"test_rmse[n={m}]": float(errors[m]) for m in FEATURES},
+    }
