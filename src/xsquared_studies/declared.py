@@ -118,7 +118,7 @@ class Study:
     trials: tuple[Trial, ...]
     sample: tuple[Trial, ...]
     run: RunTrial = field(default_factory=lambda: run_trial)
-    missing: Callable[[], str] = str
+    missing: Callable[[], str] = field(default_factory=lambda: str)
 
     def __post_init__(self) -> None:
         if unknown := sorted({trial.protocol for trial in self.trials} - set(self.protocols)):

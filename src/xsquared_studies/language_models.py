@@ -259,7 +259,7 @@ MODELS: dict[str, type[SmolLM2] | type[MiniLM]] = {m.name: m for m in (SmolLM2, 
 
 @cache
 def model(name: str) -> Any:
-    """One of :data:`MODELS`, loaded once."""
+    """One of ``MODELS``, loaded once."""
     return MODELS[name]()
 
 

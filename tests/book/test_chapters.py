@@ -128,6 +128,22 @@ def test_a_chapter_has_exercises_that_change_its_parameters(source: Path) -> Non
     assert unusable_exercises(source) == []
 
 
+def test_a_figure_a_table_and_an_equation_have_a_name_of_their_own_in_the_whole_book() -> None:
+    """One in two chapters is found late, when links to it are written, and not by its name."""
+    names = [
+        name
+        for source in SOURCES
+        for name in re.findall(
+            r"^ +name: (fig-[\w-]+)|[ (]\"(tab-[\w-]+)\"[,)]|^\$\$ \((eq-[\w-]+)\)",
+            source.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    ]
+    kinds = [sum(map(bool, column)) for column in zip(*names, strict=True)]
+    assert min(kinds) > 40, "a kind whose names are no longer found"
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_glued_numbers_are_rounded_and_printed_lines_fit_the_page(name: str) -> None:
     """The replay compares numbers to the last digit; what is longer has to be scrolled to."""
