@@ -43,6 +43,7 @@ from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
+from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
 from xsquared_studies.which_unit import COMPARED, SMOOTH_GATES, run_which, which_trials
@@ -309,6 +310,18 @@ def _airfoil() -> Study:
     )
 
 
+def _ridges() -> Study:
+    trials = ridge_trials()
+    return Study(
+        "ridges",
+        "The waves on a plane as two ridge functions, and trained from there",
+        RIDGE_PROTOCOLS,
+        trials,
+        tuple(trial for trial in trials if (trial.unit, trial.n_hidden) == ("glu", 8))[:2],
+        run_ridges,
+    )
+
+
 def _smooth_line() -> Study:
     trials = smooth_line_trials()
     return Study(
@@ -502,6 +515,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _table1,
     _smooth_gates,
     _airfoil,
+    _ridges,
     _smooth_line,
     _learned_maps,
     _quality,

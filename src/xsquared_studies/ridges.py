@@ -1,0 +1,84 @@
+"""The paper's waves on a plane as two ridge functions with free knots, and trained from there.
+
+sin 4x sin 4y = (cos 4(x - y) - cos 4(x + y)) / 2: half of the neurons along either diagonal, as
+the best splines found on a line place them. Training from there tells what a search loses from what
+a unit cannot do.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+
+from xsquared.constructions import ridge_sum
+from xsquared.data import load, sampled
+from xsquared.errors import rmse
+from xsquared.functions import target
+from xsquared.training import FreeKnots, fit
+from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, set_parameters
+from xsquared_studies.trial import Scalar, Trial
+
+#: What the study's trials train.
+RIDGE_PROTOCOLS = {
+    "two-ridges": "n/2 free knots across either diagonal, from the target on a line; then "
+    "max_iterations steps of variable projection without a ridge on the training points; "
+    "test_rmse on fresh points"
+}
+
+
+def two_ridges(unit: str, n: int) -> GatedNetwork:
+    """A network of n/2 free knots along x - y, and as many along x + y; n is 2 or more."""
+    wave = sampled(target("cos(4*x)/2", (-2.0, 2.0)), 1000)
+    half = fit(wave, unit, n // 2, solver=FreeKnots()).network
+    other = copy.deepcopy(half)
+    # The best of -f is minus the best of f.
+    set_parameters(other, D=-half.D.detach(), d=-half.d.detach())
+    return ridge_sum([half, other], [[1.0, -1.0], [1.0, 1.0]])
+
+
+def ridge_trials(
+    widths: Sequence[int] = (8, 16, 32, 64), steps: Sequence[int] = (0, 50, 100)
+) -> tuple[Trial, ...]:
+    """Every unit of the paper at widths that ``table1`` has of it, as it is and trained on."""
+    return tuple(
+        Trial(unit, n, "sine", settings=(("max_iterations", count),), protocol="two-ridges")
+        for unit in PAPER_UNITS
+        for n in widths
+        if unit != "gqu" or n <= 32
+        for count in steps
+    )
+
+
+def run_ridges(trial: Trial) -> dict[str, Scalar]:
+    """The two ridge functions after the trial's steps; errors over the target's deviation."""
+    data, unit = load("sine", trial.seed), find_unit(trial.unit)
+    network, steps = two_ridges(trial.unit, trial.n_hidden), dict(trial.settings)["max_iterations"]
+    places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
+    values = [data.target_mean + data.target_scale * part.y for part in (data.train, data.test)]
+    if steps:
+        state = network.state_dict()
+        gates, *factors = (
+            torch.cat([state[weight], state[bias][:, None]], dim=1)
+            for weight, bias in (("G", "g"), *unit.factors[1:])
+        )
+        way = iterates(
+            unit,
+            torch.tensor(places[0]),
+            torch.tensor(values[0]),
+            Rows(gates, tuple(factors)),
+            max_iterations=steps,
+        )
+        network = to_network(last(way), unit)
+    train, test = (
+        rmse(network, x, y) / data.target_scale for x, y in zip(places, values, strict=True)
+    )
+    return {
+        "status": "completed",
+        "parameters": unit.parameter_count(2, trial.n_hidden),
+        "points": len(data.train.y),
+        "train_rmse": train,
+        "test_rmse": test,
+    }
