@@ -57,6 +57,24 @@ OTHERS = ("runge", "friedman1_10")
 SEEDS, FEWER_SEEDS = 10, 3
 
 
+#: By problem and unit of Table 1: widths of the paper's points, from the first to the last that go
+#: into the slope it prints.
+DRAWN_WIDTHS: Mapping[tuple[str, str], tuple[int, ...]] = {
+    ("sine", "mlp"): (20, 26, 34, 44, 58, 76, 99),
+    ("sine", "glu"): (10, 14, 20, 28, 40, 57, 80),
+    ("friedman1", "mlp"): (10, 22, 46, 94, 200, 425, 899),
+    ("friedman1", "glu"): (10, 16, 28, 46, 73, 121, 199),
+    ("friedman2", "mlp"): (10, 22, 46, 94, 199, 423, 897),
+    ("friedman2", "glu"): (10, 19, 31, 55, 97, 169, 298),
+    ("friedman3", "mlp"): (10, 22, 46, 94, 199, 423, 897),
+    ("friedman3", "glu"): (10, 19, 31, 55, 97, 169, 298),
+    ("airfoil", "mlp"): (10, 19, 37, 70, 136, 257, 495),
+    ("airfoil", "glu"): (10, 16, 22, 31, 46, 67, 100),
+    ("housing", "mlp"): (10, 19, 31, 61, 100, 199, 299),
+    ("housing", "glu"): (10, 19, 31, 61, 100, 187),
+}
+
+
 #: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
 QUALITY_TARGETS: tuple[tuple[str, tuple[float, float]], ...] = (
     ("exp(x)", (-1, 1)),
@@ -245,7 +263,7 @@ def quality_trials() -> tuple[Trial, ...]:
 
 
 def _grown() -> dict[str, str]:
-    return {name: text for name, (*_, text) in SCALING_PROTOCOLS.items()}
+    return {name: SCALING_PROTOCOLS[name][-1] for name in ("held-out", "paper", "author")}
 
 
 def _line() -> Study:
@@ -282,6 +300,29 @@ def _table1() -> Study:
         _grown(),
         (*narrow, *table1_trials(), *others, *curve_trials()),
         tuple(trial for trial in narrow if trial.seed == 0),
+        run_scaling,
+    )
+
+
+def drawn_trials(seeds: int = SEEDS) -> tuple[Trial, ...]:
+    """Gates as drawn for every cell of Table 1; California Housing by all rows and by the first."""
+    return tuple(
+        trial
+        for (problem, unit), widths in DRAWN_WIDTHS.items()
+        for points in ((20_640, 2_000) if problem == "housing" else (None,))
+        for trial in scaling_trials([problem], widths, seeds, "as-drawn", (unit,), points=points)
+    )
+
+
+def _as_drawn() -> Study:
+    trials = drawn_trials()
+    quick = [t for t in trials if (t.problem, t.seed) in (("sine", 0), ("airfoil", 0))]
+    return Study(
+        "as_drawn",
+        "Table 1 with gates as drawn, at widths of the paper's points",
+        {"as-drawn": SCALING_PROTOCOLS["as-drawn"][-1]},
+        trials,
+        tuple(quick[1:]),
         run_scaling,
     )
 
@@ -513,6 +554,7 @@ class _Studies(Mapping[str, Study]):
 STUDIES: Mapping[str, Study] = _Studies(
     _line,
     _table1,
+    _as_drawn,
     _smooth_gates,
     _airfoil,
     _ridges,

@@ -46,6 +46,10 @@ _AUTHOR = (
     "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction of the "
     "author's code, which does not record what Figs. 6 and 7 used"
 )
+_DRAWN = (
+    "gates as drawn, hinges among the data, the other weights by least squares; the rows and some "
+    "of the widths of the paper's points that have the slope it prints"
+)
 _SWEEP: tuple[tuple[str, Setting], ...] = (("max_iterations", 1),)
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
 SCALING_PROTOCOLS = MappingProxyType[
@@ -55,6 +59,7 @@ SCALING_PROTOCOLS = MappingProxyType[
         "held-out": ("growth", "trained", "held-out", (), _HELD_OUT),
         "paper": ("growth", "trained", "paper", (), _PAPER),
         "author": ("newton", "frozen", "paper", _SWEEP, _AUTHOR),
+        "as-drawn": ("varpro", "frozen", "paper", (), _DRAWN),
     }
 )
 #: Points a side of the author's test points of a planar target.
