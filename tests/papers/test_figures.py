@@ -5,13 +5,14 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from xsquared.slopes import Slope
 from xsquared.units import parameter_count
 from xsquared_book.papers.figures import draw_paper_points, paper_points
 from xsquared_book.papers.ledger import ledger
-from xsquared_book.papers.table1 import table1_slopes
+from xsquared_book.papers.table1 import as_drawn, table1_slopes
 from xsquared_studies.scaling import Scaling
 
 
@@ -48,9 +49,40 @@ def scaling(factor: float) -> Scaling:
     return Scaling(widths, 4 * widths + 1, rows, Slope(-9, -9, -9, 1, 7))
 
 
+def drawn() -> pd.DataFrame:
+    """Errors 3/n^2 and 1/n^2 of two draws at two of the paper's widths; others on fewer points."""
+    cells = [("sine", 20, 99), ("friedman1", 10, 899), ("airfoil", 10, 495)]
+    rows = [
+        (name, "mlp", n, seed, points, factor * n**-2.0 if points == 2000 else 1.0)
+        for name, *widths in cells
+        for n in widths
+        for seed, factor in enumerate((3.0, 1.0))
+        for points in (500, 2000)
+    ]
+    return pd.DataFrame(rows, columns=["problem", "unit", "n", "seed", "points", "author_rmse"])
+
+
+@pytest.mark.parametrize(
+    ("problem", "printed", "ends"),
+    [("sine", -0.91, (20, 99)), ("friedman1", -0.55, (10, 899)), ("airfoil", -0.25, (10, 499))],
+)
+def test_points_between_these_widths_have_the_slope_that_the_paper_prints(
+    problem: str, printed: float, ends: tuple[int, int]
+) -> None:
+    cell = as_drawn(drawn(), problem, "mlp")
+    assert np.polyfit(np.log(cell.grid), np.log(cell.paper), 1)[0] == pytest.approx(
+        printed, abs=0.01
+    )
+    assert ends[0] == cell.grid[0]
+    assert 0 <= ends[1] - cell.grid[-1] < 5
+    assert cell.slope.value == pytest.approx(-2)
+    at = cell.grid == cell.widths[0]
+    assert cell.ratios[0] == pytest.approx(cell.paper[at][0] * cell.widths[0] ** 2 / 2)
+
+
 def test_slopes_by_protocol() -> None:
     found = {("sine", "mlp", split): scaling(2.0) for split in ("paper", "held-out")}
-    slopes: dict[str, Any] = {**table1_slopes(found, "sine", "mlp")}
+    slopes: dict[str, Any] = {**table1_slopes(found, drawn(), "sine", "mlp")}
     claim = ledger()["gu-table1-sine-mlp"]
     assert {claim.protocol, *claim.alternatives} <= set(slopes)
     assert slopes["training-points-from-16"] == pytest.approx(-1.5)
@@ -58,13 +90,14 @@ def test_slopes_by_protocol() -> None:
     assert slopes["held-out"] == pytest.approx(slopes["training-points"])
     assert slopes["training-points-parameters"] == -9
     assert slopes["paper-table"] == claim.value
+    assert slopes["as-drawn"] == pytest.approx(-2)
     assert slopes["paper-points-from-20"] == pytest.approx(-0.91, abs=0.006)
 
 
 def test_windows_reach_as_far_as_their_names_say() -> None:
     widths, errors = paper_points("6", "friedman1", "mlp")
     assert {10, 100, 500} < {*widths}
-    slopes = table1_slopes({}, "friedman1", "mlp")
+    slopes = table1_slopes({}, drawn(), "friedman1", "mlp")
     assert slopes["training-points"] is slopes["held-out"] is None, "no rows of a study"
     found = {name: re.findall(r"\d+", name) for name in slopes if name.startswith("paper-points-")}
     assert sorted(map(len, found.values())) == [0, 1, 1, 2, 2]
