@@ -34,7 +34,7 @@ def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
         return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # {[]: 1}
         return text.strip()
 
 
@@ -66,7 +66,7 @@ def _widths(_context: click.Context, _option: click.Parameter, text: str) -> lis
         if ":" in text:
             first, last, *step = (int(part) for part in text.split(":"))
             (stride,) = step or [1]
-            widths = range(first, last + 1, stride)
+            widths = range(first, min(last, MOST + 1) + 1, stride)
         else:
             widths = [int(part) for part in text.split(",")]
     if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
