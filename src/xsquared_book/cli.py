@@ -270,8 +270,8 @@ def sweep(
     """
     from xsquared.functions import target as read_target
     from xsquared.training import solver_from
-    from xsquared_studies import export, run_sweep
     from xsquared_studies.experiment import check, run_trial
+    from xsquared_studies.sweep import run_sweep, to_frame, write_table
     from xsquared_studies.trial import Trial
 
     if sum(map(bool, (target, problem, data))) > 1:
@@ -311,7 +311,7 @@ def sweep(
     check(trials)
     store = out.with_suffix(".sqlite")
     report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
-    export(report.results, out)
+    write_table(to_frame(report.results), out)
     print(report)
     print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
     return int(len(report.failures) == len(report.results))

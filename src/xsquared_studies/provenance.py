@@ -49,10 +49,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 _COMPUTE = {"xsquared", "xsquared_studies", "numpy", "scipy", "torch", *sys.stdlib_module_names}
 _GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 #: By what a function reaches values whose names its code does not show.
-_HIDING = {
-    *("globals", "vars", "eval", "exec", "__import__", "open", "getattr", "attrgetter"),
-    *("__dict__", "__getattribute__"),
-}
+_HIDING = {"globals", "vars", "eval", "exec", "__import__", "open"}
 #: What a class holds beside what it computes with.
 _BESIDE = {
     *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__"),
@@ -120,7 +117,8 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
     the names that it uses. What belongs to packages is described by its name alone, as their
     versions are summed anyway: what is set in them while they run (``sys.modules``, ``os.environ``)
     is not seen. Refused are instances of what extends a package's class, as there may be values in
-    them that nothing here sees, but for ``torch.nn.Module``; and modules kept in variables.
+    them that nothing here sees, but for ``torch.nn.Module``; and modules of the reader's own, whose
+    names can be imported one by one.
     """
     if id(thing) in above:
         return "above"
@@ -153,9 +151,10 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
         case partial() if kind is partial:
             parts = (thing.func, thing.args, thing.keywords, vars(thing))
         case FunctionType():
+            used = {name: thing.__globals__.get(name) for name in sorted(_names(thing.__code__))}
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
             parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells)
-            parts = (*parts, vars(thing), _used(thing))
+            parts = (*parts, vars(thing), used)
         case CodeType():
             parts = (thing.co_code, thing.co_names, thing.co_consts)
         case type():
@@ -195,28 +194,6 @@ def _is_own(kind: type) -> bool:
     return plain and not issubclass(kind, torch.jit.ScriptModule)
 
 
-def _used(function: FunctionType) -> dict[str, object]:
-    """By name, the global values that a function uses, and those of a reader's own modules."""
-    code = function.__code__
-    used = {name: function.__globals__.get(name) for name in sorted(_names(code))}
-    modules = [part for part in used.values() if isinstance(part, ModuleType)]
-    for module in modules:  # those in them are added
-        inside = [] if _packaged(module) else sorted(_said(code) & vars(module).keys())
-        used |= {f"{module.__name__}.{name}": vars(module)[name] for name in inside}
-        found = [vars(module)[name] for name in inside]
-        modules += [one for one in found if isinstance(one, ModuleType) and one not in modules]
-    return {n: _text(v) if isinstance(v, ModuleType) else v for n, v in used.items()}
-
-
-def _text(module: ModuleType) -> str:
-    """A package's name, or the sources of a module of the reader's own."""
-    name = module.__name__
-    paths = {} if _packaged(module) else _reached(name, name.partition(".")[0])
-    if not paths and not _packaged(module):
-        raise _unknown(module)
-    return "\0".join(_code(path.read_text(encoding="utf-8")) for path in paths.values()) or name
-
-
 def _unknown(thing: object) -> ValueError:
     return ValueError(
         f"results cannot be stored for what computes with {quoted(thing)}: nothing tells it from "
@@ -227,12 +204,6 @@ def _unknown(thing: object) -> ValueError:
 def _is_summed(module: str) -> bool:
     """Whether a module's versions or sources are in the fingerprint."""
     return module.partition(".")[0] in _COMPUTE
-
-
-def _said(code: CodeType) -> set[str]:
-    """All names in code, attributes as well, and in functions inside it."""
-    inside = [_said(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return {*code.co_names}.union(*inside)
 
 
 def _names(code: CodeType) -> set[str]:

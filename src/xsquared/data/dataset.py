@@ -59,19 +59,12 @@ _NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*|[-+]?(inf|nan|na|null)", re.IGNORECASE
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 
-def _restore(made: object, state: dict[str, object]) -> None:
-    """What is pickled or copied has read-only arrays again."""
-    for name, value in state.items():
-        object.__setattr__(made, name, _frozen(value) if isinstance(value, np.ndarray) else value)
-
-
 @dataclass(frozen=True, eq=False)
 class Points:
     """Features x (m, dim) and values y (m,) in a network's units: read-only copies."""
 
     x: np.ndarray
     y: np.ndarray
-    __setstate__ = _restore
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
@@ -111,7 +104,6 @@ class Dataset:
     target_scale: float
     features: tuple[str | int, ...] = ()
     target: Target | None = field(default=None, repr=False)
-    __setstate__ = _restore
 
     @property
     def dim(self) -> int:
