@@ -16,7 +16,7 @@ from xsquared_studies.committed import rows
 from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import fingerprint
 from xsquared_studies.store import Store, StoreError
-from xsquared_studies.sweep import Report, export, run_sweep, to_frame
+from xsquared_studies.sweep import Report, run_sweep, to_frame
 from xsquared_studies.trial import Result, Trial
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "StoreError",
     "Study",
     "Trial",
-    "export",
     "fingerprint",
     "rows",
     "run_sweep",
