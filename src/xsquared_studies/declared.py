@@ -408,19 +408,19 @@ def _ablation() -> Study:
 
 def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
-    few, one = {1: FEWER_SEEDS}, {1: 1, 2: 1}
-    kinds, sizes = ("smooth", "kinked"), {1: (50, 85, 142)}
-    unbounded = which_trials(SMOOTH_GATES, kinds, sizes, few, "unbounded")
+    few, kinds, sizes = dict.fromkeys((1, 2), FEWER_SEEDS), ("smooth", "kinked"), {1: (50, 85, 142)}
+    unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
+    longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, {2: 2, 5: 2}, "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
-        for trial in which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, one, protocol)
+        for trial in which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, few, protocol)
     ]
     return Study(
         "which_unit",
         "Ten units on five kinds of target at equal numbers of parameters",
         WHICH_PROTOCOLS,
-        (*narrow, *which_trials(), *unbounded, *others),
+        (*narrow, *which_trials(), *unbounded, *others, *longer),
         narrow,
         run_which,
     )
