@@ -43,6 +43,7 @@ from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
+from xsquared_studies.peers import peer_trials, run_peer
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
 from xsquared_studies.which_unit import COMPARED, SMOOTH_GATES, run_which, which_trials
@@ -426,6 +427,19 @@ def _which_unit() -> Study:
     )
 
 
+def _peers() -> Study:
+    trials = peer_trials()
+    says = "the largest size of which_unit, ridges, seed 0; judged on held-out points without noise"
+    return Study(
+        "peers",
+        "What one would use instead of a unit, and four units",
+        {"peers": says},
+        trials,
+        tuple(trial for trial in trials if trial.solver == "splines"),
+        run_peer,
+    )
+
+
 def _gates_replaced() -> Study:
     trials = replaced_trials()
     return Study(
@@ -509,6 +523,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _best_splines,
     _ablation,
     _which_unit,
+    _peers,
     _gates_replaced,
     _models_replaced,
     _segments,
