@@ -21,7 +21,7 @@ from sklearn.neural_network import MLPRegressor
 from xsquared.data.dataset import MARGIN, Points
 from xsquared.training import fit
 from xsquared_studies.trial import Scalar, Trial
-from xsquared_studies.which_unit import SETTINGS, SIZES, points, which_trials
+from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
 
 OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
 #: The first two are of one input; the last four are scikit-learn's MLPs, by gate and solver.
@@ -97,7 +97,11 @@ def run_peer(trial: Trial) -> dict[str, Scalar]:
     data, status = points(trial), "completed"
     x, y = data.train.x, data.train.y
     room = MARGIN * np.ptp(y)
-    parts = (data.validation, data.train, data.test)
+    # Who chooses on noisy data has noise in the values to choose by.
+    noise = KINDS[str(dict(trial.settings)["kind"])][1]
+    noisy = noise * np.random.default_rng((trial.seed, 2)).normal(size=len(data.validation))
+    chosen_by = Points(data.validation.x, data.validation.y + noisy)
+    parts = (chosen_by, data.train, data.test)
 
     def error(predict: Callable[..., np.ndarray], judged: Points) -> float:
         missed = np.clip(predict(judged.x), y.min() - room, y.max() + room) - judged.y
@@ -106,7 +110,8 @@ def run_peer(trial: Trial) -> dict[str, Scalar]:
     if trial.solver not in PEERS:
         solver = replace(SETTINGS, sharpest=8.0)
         done = fit(data, trial.record, trial.n_hidden, solver=solver, seed=trial.seed)
-        status, made = done.status.word, [[data.error(done.network, part) for part in parts]]
+        status = done.status.word
+        made = [[data.error(done.network, part) for part in parts]] if done.network else []
     else:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # of scikit-learn: budgets spent, bounds reached
