@@ -409,7 +409,7 @@ def _ablation() -> Study:
 
 def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
-    few, kinds, sizes = dict.fromkeys((1, 2), FEWER_SEEDS), ("smooth", "kinked"), {1: (50, 85, 142)}
+    few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
     longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, {2: 2, 5: 2}, "longer")
     others = [
