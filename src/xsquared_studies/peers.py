@@ -13,10 +13,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.interpolate import AAA, LSQUnivariateSpline
-from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
-from sklearn.neural_network import MLPRegressor
 
 from xsquared.data.dataset import MARGIN, Points
 from xsquared.training import fit
@@ -45,6 +41,12 @@ def peer_trials() -> tuple[Trial, ...]:
 
 def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callable[..., np.ndarray]]:
     """What a peer chooses from, fitted to points x (m, d) and values y (m,)."""
+    # Here, as they are slow to import, and every study imports this module.
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    from sklearn.neural_network import MLPRegressor
+
     d = x.shape[1]
     match peer.split():
         case ["splines"]:

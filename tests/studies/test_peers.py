@@ -46,7 +46,9 @@ def test_each_target_has_every_peer_that_is_for_it_and_four_units() -> None:
 
 def test_validation_points_choose_and_have_noise_where_training_has() -> None:
     wanted = [t for t in peer_trials() if t.solver == "splines" and t.seed == 0]
-    kinds = {dict(t.settings)["kind"]: run_peer(t) for t in wanted}
+    names = ("validation_rmse", "train_rmse", "test_rmse")
+    made = {dict(t.settings)["kind"]: run_peer(t) for t in wanted}
+    kinds = {kind: {name: float(str(row[name])) for name in names} for kind, row in made.items()}
     assert kinds["smooth"]["test_rmse"] < 1e-4
     noisy = kinds["noisy"]
     assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
