@@ -16,7 +16,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import sympy as sp
 
 from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.splines.bounds import segments
@@ -31,6 +30,8 @@ from xsquared_studies.optimal_knots import STEP, TARGETS, WIDEST, spline
 
 #: What the page shows first, and its figure always.
 FIRST = (PAPER_TARGET.name, "glu", 6)
+#: What the page offers: units of which n neurons are the splines of n cells.
+UNITS = {unit: unit.upper() for unit in PAPER_UNITS} | {"relu2_mlp": "ReLU² MLP"}
 
 
 def read_optima() -> pd.DataFrame:
@@ -55,22 +56,28 @@ def law(name: str, unit: str) -> tuple[int, float]:
 def page_data() -> dict[str, Any]:
     """All that the page's script works with."""
     optima = read_optima()
-    splines = {
+    units = {
+        unit: {
+            "title": f"{title}, degree {find_unit(unit).degree}",
+            "degree": find_unit(unit).degree,
+            "continuity": find_unit(unit).continuity,
+            "factors": len(find_unit(unit).factors),
+            "power": find_unit(unit).gate.degree,
+        }
+        for unit, title in UNITS.items()
+    }
+    found = {
         name: {
-            unit: {
-                "law": law(name, unit),
-                "optima": [[row.rmse, row.places] for row in optima.loc[name, unit].itertuples()],
-            }
+            unit: [[row.rmse, row.places] for row in optima.loc[name, unit].itertuples()]
             for unit in PAPER_UNITS
         }
         for name in TARGETS
     }
     targets = {
-        name: {"value": sp.jscode(made.expression), "domain": interval_of(made)}
+        name: {"text": str(made.expression), "domain": interval_of(made)}
         for name, made in TARGETS.items()
     }
-    degrees = {unit: find_unit(unit).degree for unit in PAPER_UNITS}
-    return {"targets": targets, "units": degrees, "splines": splines, "step": STEP, "first": FIRST}
+    return {"targets": targets, "units": units, "optima": found, "step": STEP, "first": FIRST}
 
 
 def best_spline(name: str, unit: str, cells: int) -> FreeKnotSpline:

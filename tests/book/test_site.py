@@ -301,7 +301,7 @@ def test_search_works_from_a_disk(reader: Reader, site: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "limit", "where", "pages"),
     [
-        ("explore.js", 30_001, "**/*.html", {"explore"}),
+        ("explore.js", 60_000, "**/*.html", {"explore"}),
         ("choose.js", 3000, "**/*.html", {"13_which_unit"}),
         ("verdicts.js", 3000, "**/*.html", {"verdicts"}),
         ("_static/tables.js", 3000, "*.html", {"coverage", "notation", "verdicts"}),
