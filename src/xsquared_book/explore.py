@@ -1,8 +1,8 @@
 """The page on which a reader moves knots: its data, and its figure without JavaScript.
 
-The optima are rows of the study ``optimal_knots``. The page gets them, and the targets as
-JavaScript made from their expressions, in one block of JSON, as a page opened from a disk may not
-fetch. ``book/_extra/explore.js`` fits splines to any knots.
+The optima are rows of the study ``optimal_knots``. The page gets them, targets and units in one
+block of JSON, as a page opened from a disk may not fetch. ``book/_extra/explore.js`` fits splines
+to any knots, reads formulas and trains.
 """
 
 from __future__ import annotations
@@ -115,12 +115,19 @@ def still_figure() -> str:
     return drawn
 
 
+def shown(drawn: str, kind: str, alt: str, caption: str) -> str:
+    """A figure of HTML that holds an SVG, its classes, words for it and its caption."""
+    width, height = re.findall(r'\b(?:width|height)="(\d+)"', drawn)[:2]
+    coded = base64.b64encode(drawn.encode()).decode()
+    return (
+        f'<figure class="{kind}">\n<img alt="{alt}" width="{width}" height="{height}" '
+        f'src="data:image/svg+xml;base64,{coded}">\n<figcaption>{caption}</figcaption>\n</figure>'
+    )
+
+
 def write_explorable(_project: Project) -> str:
     """Raw HTML: the still figure, and the data for the script."""
     data = json.dumps(page_data(), separators=(",", ":"), ensure_ascii=False)
-    figure = still_figure()
-    coded = base64.b64encode(figure.encode()).decode()
-    width, height = re.findall(r'\b(?:width|height)="(\d+)"', figure)[:2]
     name, unit, cells = FIRST
     alt = (
         "Left a curve with two humps and a spline upon it, whose knots are dense at the humps; "
@@ -131,8 +138,6 @@ def write_explorable(_project: Project) -> str:
         f"such networks of 1 to {WIDEST} neurons. Where scripts run, these knots can be moved."
     )
     return (
-        f'```{{raw}} html\n<figure class="explore-still">\n<img alt="{alt}" width="{width}" '
-        f'height="{height}" src="data:image/svg+xml;base64,{coded}">\n'
-        f"<figcaption>{caption}</figcaption>\n</figure>\n"
+        f"```{{raw}} html\n{shown(still_figure(), 'explore-still', alt, caption)}\n"
         f'<script type="application/json" id="explore-data">{data}</script>\n```'
     )
