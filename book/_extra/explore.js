@@ -351,6 +351,7 @@
   let run = null; // a training: of knots, or of a network
   let going = false;
   let trail = new Map(); // least errors of trained networks by their neurons
+  let sweeping = 0; // what a reader does ends a sweep
   const chosen = () => (name === OWN ? own : targets[name]);
   const space = () => data.units[unit];
   const ends = () => chosen().domain;
@@ -444,6 +445,7 @@
   };
   function move(i, x) {
     const [low, high] = room(i);
+    sweeping++;
     pause();
     run = null;
     knots[i] = Math.min(Math.max(x, low), high);
@@ -556,6 +558,7 @@
     const rows = {
       here: said(now.rmse), best: said(rmse), over: (now.rmse / rmse || 1).toFixed(3), far: placed(far),
       line: said(constant * n ** -order), kappa: placed(kappa), slope: placed((-order * n) / (n + kappa)),
+      trained: placed(slopeOf(trail)),
     };
     for (const id in rows) at(id).textContent = rows[id].replace("NaN", "\u2013");
   }
@@ -619,7 +622,10 @@
     show();
     fill();
   }
-  const evenly = () => begin(equal(ends(), n));
+  const evenly = () => {
+    sweeping++;
+    begin(equal(ends(), n));
+  };
 
   // Training, a step at a time: of knots with all else at its best, or of all weights by Adam. For who wants no motion,
   // what would move is shown when it has come to its end.
@@ -654,12 +660,38 @@
     if (calm.matches || !byAdam()) setTimeout(tick, calm.matches ? 0 : 120);
     else requestAnimationFrame(tick);
   }
+  // Networks of several widths, one after the other: their errors make a slope.
+  async function sweep() {
+    const mine = ++sweeping;
+    trail = new Map();
+    for (const width of [1, 2, 3, 5, 8, 12, 20, 32, WIDEST]) {
+      n = width;
+      at("n").value = n;
+      begin(equal(ends(), n));
+      going = true;
+      while (going) {
+        for (const until = performance.now() + 12; going && performance.now() < until; ) advance();
+        await new Promise((done) => setTimeout(done));
+        if (sweeping !== mine) return;
+      }
+      show();
+    }
+  }
+  // Of the least-squares line through logarithms, from 3 neurons on.
+  function slopeOf(errors) {
+    const points = [...errors].filter(([m, error]) => m >= 3 && error > 0).map((point) => point.map(Math.log));
+    const [x, y] = [0, 1].map((i) => points.reduce((sum, point) => sum + point[i], 0) / points.length);
+    return points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0) / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+  }
+  at("sweep").addEventListener("click", sweep);
   at("train").addEventListener("click", () => {
+    sweeping++;
     going = !going;
     if (going) tick();
     else show();
   });
   at("step").addEventListener("click", () => {
+    sweeping++;
     pause();
     for (let i = 0; i < (byAdam() ? 10 : 1); i++) advance();
     show();
@@ -687,7 +719,10 @@
   ]) at(id).addEventListener("input", (event) => { change(event.target.value); evenly(); });
   at("own").addEventListener("submit", (event) => event.preventDefault());
   at("equal").addEventListener("click", evenly);
-  at("optimum").addEventListener("click", () => begin(best().t));
+  at("optimum").addEventListener("click", () => {
+    sweeping++;
+    begin(best().t);
+  });
 
   const offer = (id, names, words) => at(id).replaceChildren(...names.map((key) => new Option(words(key), key)));
   offer("target", [...Object.keys(targets), OWN], (key) => key);

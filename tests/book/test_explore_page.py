@@ -169,6 +169,28 @@ def test_training_moves_hinges_pauses_steps_and_resets(reader: Any) -> None:
     assert reader.complaints == []
 
 
+def test_networks_of_many_widths_make_the_slope_of_the_law(reader: Any) -> None:
+    page = reader.open("explore.html")
+    page.locator("#explore-target").select_option("exp(2x)")
+    assert page.locator("#explore-trained").inner_text() == "\N{EN DASH}"
+    page.locator("#explore-sweep").click()
+    page.wait_for_function("document.querySelectorAll('.explore-trail').length === 9")
+    assert page.locator("#explore-n").input_value() == "50"
+    widths = [3, 5, 8, 12, 20, 32, 50]
+    best = read_optima().loc["exp(2x)", "glu"]["rmse"][widths]
+    slope = np.polyfit(np.log(widths), np.log(best), 1)[0]
+    assert shown(page, "trained") == pytest.approx(slope, abs=2e-3), "no other minima here"
+    page.locator("#explore-target").select_option("1/(1+9x²)")
+    page.locator("#explore-sweep").click()
+    page.wait_for_function("document.querySelectorAll('.explore-trail').length === 9")
+    assert -2.95 < shown(page, "trained") < -2.2, "flatter by the offset"
+    page.locator("#explore-sweep").click()
+    page.locator("#explore-n").fill("7")
+    page.evaluate("new Promise(done => setTimeout(done, 100))")
+    assert page.locator("#explore-count").inner_text() == "7", "a reader's choice ends the sweep"
+    assert reader.complaints == []
+
+
 def knots_of(page: Any) -> list[float]:
     values = "all => all.map(thumb => Number(thumb.getAttribute('aria-valuenow')))"
     return page.locator("#explore-fit [role=slider]").evaluate_all(values)
@@ -216,7 +238,7 @@ def test_a_knot_is_dragged_and_everything_follows(reader: Any, theme: str, width
 def test_a_knot_is_moved_by_keys(reader: Any, theme: str, width: int) -> None:
     page = reader.open("explore.html", width, theme)
     start = knots_of(page)
-    page.locator("#explore-reset").focus()
+    page.locator("#explore-sweep").focus()
     for _ in range(3):
         page.keyboard.press("Tab")
     thumb = page.locator("#explore-fit [role=slider]").nth(2)
