@@ -61,10 +61,13 @@
     const [a, b] = [Number(from), Number(to)];
     if (!(Math.abs(a) < 1e6 && a < b && b < 1e6)) throw new Error("The interval: expected two numbers, the smaller first.");
     const value = parse(text);
+    let largest = 0;
     for (let i = 0; i <= 2400; i++) {
       const x = a + ((b - a) * i) / 2400;
       if (!Number.isFinite(value(x))) throw new Error(`${text} is no finite number at x = ${Number(x.toPrecision(6))}.`);
+      largest = Math.max(largest, Math.abs(value(x)));
     }
+    if (!(largest > 1e-60 && largest < 1e60)) throw new Error(`${text} has no value between 1e-60 and 1e60 in size, or a larger one.`);
     return { value, domain: [a, b], text };
   }
 
@@ -697,7 +700,10 @@
     show();
   });
   at("reset").addEventListener("click", evenly);
-  at("by").addEventListener("input", evenly);
+  at("by").addEventListener("input", () => {
+    trail = new Map();
+    evenly();
+  });
 
   // A formula of one's own: refused in one line, and then the last one stays.
   function read() {
