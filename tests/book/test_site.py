@@ -102,7 +102,7 @@ def test_page_is_light_and_steady_and_shows_all_on_both_widths(visit: Visit, nam
     assert not any(re.search(r"fontawesome|/fa-", path) for path in weight["requests"])
     assert len(weight["requests"]) <= (40 if sets else 25)
     # The page of the search loads the text of all others.
-    assert weight["bytes"] < (1_000_000 if sets else 500_000 if name == "search" else 450_000)
+    assert weight["bytes"] < (700_000 if sets else 400_000 if name == "search" else 250_000)
     assert weight["blocking"] < 200_000, "a second at 1.6 Mbit/s"
     assert max(found["shift"], found["shift on a phone"]) < 0.1
     assert found[1280]["cut"] == [], "tables and code that go on to the right on a desk"
