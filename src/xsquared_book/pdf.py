@@ -33,8 +33,10 @@ _SUMMED = {
     "choice": ("chapters/13_which_unit", "table#chapters-13_which_unit--tab-decide"),
 }
 #: What only a screen can use, and code and notes of its making that the site hides at first.
-_FOR_SCREENS = "a.headerlink, script, button, form"
+_FOR_SCREENS = "a.headerlink, script, button, form, details:has(.xs-graph)"
 _HIDDEN_CODE = "details:is(.hide, .xs-made)"
+#: What paper has of a verdict: the rest is for who opens one of a hundred.
+_PRINTED = ("Quantity", "Measured", "Why it fails")
 
 
 def bound_pages(project: Project) -> list[tuple[str, list[str]]]:
@@ -66,6 +68,9 @@ def bind_page(page: str, text: str, bound: Iterable[str], code: bool = False) ->
         raise BookError(f"{page}.html has no article")
     for idle in article.select(_FOR_SCREENS + ("" if code else f", {_HIDDEN_CODE}")):
         idle.decompose()
+    for told in article.select("details.xs-verdict li"):
+        if not told.get_text().strip().startswith(_PRINTED):
+            told.decompose()
     folder, known = posixpath.dirname(page), set(bound)
     for element in article.find_all(id=True):
         element["id"] = _anchor(page, str(element["id"]))

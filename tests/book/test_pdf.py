@@ -23,6 +23,8 @@ PAGE = """<html><head><link rel="stylesheet" href="_static/a.css"/></head><body>
 <section id="far"><h2>Far</h2><img src="{image}" loading="lazy" alt="a"/></section>
 <details class="hide above-input"><summary>Code</summary>secret</details>
 <details class="xs-claim"><summary>Claim</summary>verdict</details>
+<details class="xs-claim xs-verdict"><ul><li>Measured: 2.3</li><li>Since: 2026</li></ul></details>
+<details class="xs-claim"><svg class="xs-graph"></svg>edges</details>
 <script>alert()</script></section></article></body></html>"""
 
 
@@ -68,6 +70,8 @@ def test_places_and_links_of_a_page_are_its_own(printable: Project) -> None:
     assert "secret" not in str(article)
     assert all(folded.has_attr("open") for folded in article.find_all("details"))
     assert "verdict" in str(article)
+    assert "Measured: 2.3" in str(article)
+    assert not re.search("Since|edges", str(article)), "for screens"
     assert "secret" in str(pdf.bind_page("chapters/13_which_unit", text, ["index"], code=True))
     with pytest.raises(BookError, match=r"a\.html has no article"):
         pdf.bind_page("a", "<p>", [])
