@@ -6,7 +6,8 @@
   const form = root.querySelector("form");
   const { titles, sizes, errors } = JSON.parse(document.getElementById("choose-data").textContent);
   const { target, inputs, size } = form.elements;
-  const short = (value) => value.toPrecision(2).replace(/e([+-])(\d)$/, "e$10$2");
+  const tiny = (value) => value.toExponential(1).replace(/e([+-])(\d)$/, "e$10$2");
+  const short = (value) => (value < 1e-3 || value >= 1e4 ? tiny(value) : value < 100 ? value.toPrecision(2) : value.toFixed(0));
 
   // Radial targets are those of several inputs, and sizes go with the inputs.
   const offer = () => {

@@ -1,11 +1,18 @@
 // Ranks the book's sections for a query, BM25 with titles and keywords counting more, and the reference less.
 "use strict";
 
-const fold = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "");
+const GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega".split(" ");
+const named = (letter) => ` ${GREEK[letter.charCodeAt(0) - 0x3b1]} `;
+const fold = (text) => text.toLowerCase().normalize("NFKD").replace(/\p{M}/gu, "").replace(/[\u03b1-\u03c9]/g, named);
+// Pages that list what others explain.
+const LISTS = { notation: 0.6, coverage: 0.4, verdicts: 0.6, bibliography: 0.4 };
 const split = (text) => fold(text).match(/[\p{L}\p{N}]+/gu) ?? [];
 const common = new Set(split("a an and are as at be by can do does for from how i in is it of on or that the this to what when where which who why with"));
-// Singular and plural are one word.
-const stem = (word) => (word.length > 3 ? word.replace(/(?<!s)s$/, "").replace(/ie$/, "y") : word);
+// Singular and plural are one word, so are place, placed and placing.
+const stem = (word) => {
+  const one = word.length > 3 ? word.replace(/(?<!s)s$/, "").replace(/ie$/, "y") : word;
+  return one.length > 4 ? one.replace(/(?<=\w{3})(ing|ed|e)$/, "") : one;
+};
 
 function prepare(entries) {
   for (const entry of entries) {
@@ -16,6 +23,9 @@ function prepare(entries) {
     add(entry.name, 2);
     add(entry.words ?? "", 12);
     entry.length = entry.text.length / 6;
+    entry.keys = new Set(split(entry.words ?? "").map(stem));
+    entry.order = split(entry.text).filter((word) => !common.has(word)).map(stem);
+    entry.called = split(entry.title).filter((word) => !common.has(word)).map(stem).join();
   }
   return entries;
 }
@@ -39,9 +49,14 @@ function find(query, entries) {
     words.forEach((_, j) => {
       const n = counts[j][i];
       met += n > 0;
+      score += entry.keys.has(words[j]) * 2 * rare[j];
       score += (rare[j] * n * 2.2) / (n + 1.2 * (0.5 + (0.5 * entry.length) / mean));
     });
-    score *= (met / words.length) ** 2 * (entry.page.startsWith("api") ? 0.3 : 1);
+    // What is called by the words asked for, or has them side by side, is about them.
+    if (entry.called === words.join()) score *= 3;
+    const pairs = words.slice(1).filter((word, j) => entry.order.some((one, at) => one === words[j] && entry.order[at + 1] === word));
+    score *= 1 + pairs.length / words.length;
+    score *= (met / words.length) ** 2 * (LISTS[entry.page] ?? (entry.page.startsWith("api") ? 0.3 : 1));
     if (!score) return;
     if (!pages.has(entry.page)) pages.set(entry.page, []);
     pages.get(entry.page).push({ ...entry, score });
@@ -55,7 +70,7 @@ function find(query, entries) {
 // About 200 letters around the place where most of the words stand, the words marked.
 function snippet(text, query) {
   const words = split(query).filter((word) => !common.has(word)).map(stem);
-  const places = [...text.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => words.some((w) => stem(fold(word)).startsWith(w)));
+  const places = [...text.matchAll(/[\p{L}\p{N}]+/gu)].filter(([word]) => words.some((w) => stem(fold(word).trim()).startsWith(w)));
   const near = (place) => places.filter((other) => other.index >= place.index && other.index < place.index + 160).length;
   const best = places.reduce((a, b) => (a && near(a) >= near(b) ? a : b), undefined);
   let start = Math.max(0, (best?.index ?? 0) - 60);

@@ -34,7 +34,7 @@ def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
         return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # {[]: 1}
         return text.strip()
 
 
@@ -66,7 +66,7 @@ def _widths(_context: click.Context, _option: click.Parameter, text: str) -> lis
         if ":" in text:
             first, last, *step = (int(part) for part in text.split(":"))
             (stride,) = step or [1]
-            widths = range(first, last + 1, stride)
+            widths = range(first, min(last, MOST + 1) + 1, stride)
         else:
             widths = [int(part) for part in text.split(",")]
     if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
@@ -270,8 +270,8 @@ def sweep(
     """
     from xsquared.functions import target as read_target
     from xsquared.training import solver_from
-    from xsquared_studies import export, run_sweep
     from xsquared_studies.experiment import check, run_trial
+    from xsquared_studies.sweep import run_sweep, to_frame, write_table
     from xsquared_studies.trial import Trial
 
     if sum(map(bool, (target, problem, data))) > 1:
@@ -311,7 +311,7 @@ def sweep(
     check(trials)
     store = out.with_suffix(".sqlite")
     report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
-    export(report.results, out)
+    write_table(to_frame(report.results), out)
     print(report)
     print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
     return int(len(report.failures) == len(report.results))

@@ -79,7 +79,11 @@ class Comparison:
     def text(self, everything: bool = False, markdown: bool = False) -> str:
         """For a terminal, or in Markdown; with or without the rows that did not change."""
         blocks = [t.markdown() if markdown else str(t) for t in self.tables(everything)]
-        return "\n\n".join([*blocks, "\n".join(self.lines())])
+        text = "\n\n".join([*blocks, "\n".join(self.lines())])
+        # What a terminal would obey, of another revision, is no text.
+        return "".join(
+            c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
+        )
 
     def json(self) -> str:
         """For a program: all rows, and the names of what else differs."""
@@ -126,8 +130,9 @@ def compare(
         try:
             then = _contents(git(project.root, "show", f"{commit}:{place}"), name)
             _add(made, name, then, _contents((folder / f"{name}.ipynb").read_text("utf-8"), name))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise BookError(f"{name}: expected an executed chapter: {error!r}") from error
+        except Exception as error:  # of nbformat, and of what is no chapter
+            said = quoted(" ".join(str(error).split()))
+            raise BookError(f"{name}: expected an executed chapter: {said}") from error
     project.runs.mkdir(parents=True, exist_ok=True)
     (project.runs / "compare.html").write_text(made.page(), encoding="utf-8")
     return made

@@ -1,8 +1,8 @@
 """The page on which a reader moves knots: its data, and its figure without JavaScript.
 
-The optima are rows of the study ``optimal_knots``. The page gets them, and the targets as
-JavaScript made from their expressions, in one block of JSON, as a page opened from a disk may not
-fetch. ``book/_extra/explore.js`` fits splines to any knots.
+The optima are rows of the study ``optimal_knots``. The page gets them, targets and units in one
+block of JSON, as a page opened from a disk may not fetch. ``book/_extra/explore.js`` fits splines
+to any knots, reads formulas and trains.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import sympy as sp
 
 from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.splines.bounds import segments
@@ -31,6 +30,8 @@ from xsquared_studies.optimal_knots import STEP, TARGETS, WIDEST, spline
 
 #: What the page shows first, and its figure always.
 FIRST = (PAPER_TARGET.name, "glu", 6)
+#: What the page offers: units of which n neurons are the splines of n cells.
+UNITS = {unit: unit.upper() for unit in PAPER_UNITS} | {"relu2_mlp": "ReLU² MLP"}
 
 
 def read_optima() -> pd.DataFrame:
@@ -55,22 +56,28 @@ def law(name: str, unit: str) -> tuple[int, float]:
 def page_data() -> dict[str, Any]:
     """All that the page's script works with."""
     optima = read_optima()
-    splines = {
+    units = {
+        unit: {
+            "title": f"{title}, degree {find_unit(unit).degree}",
+            "degree": find_unit(unit).degree,
+            "continuity": find_unit(unit).continuity,
+            "factors": len(find_unit(unit).factors),
+            "power": find_unit(unit).gate.degree,
+        }
+        for unit, title in UNITS.items()
+    }
+    found = {
         name: {
-            unit: {
-                "law": law(name, unit),
-                "optima": [[row.rmse, row.places] for row in optima.loc[name, unit].itertuples()],
-            }
+            unit: [[row.rmse, row.places] for row in optima.loc[name, unit].itertuples()]
             for unit in PAPER_UNITS
         }
         for name in TARGETS
     }
     targets = {
-        name: {"value": sp.jscode(made.expression), "domain": interval_of(made)}
+        name: {"text": str(made.expression), "domain": interval_of(made)}
         for name, made in TARGETS.items()
     }
-    degrees = {unit: find_unit(unit).degree for unit in PAPER_UNITS}
-    return {"targets": targets, "units": degrees, "splines": splines, "step": STEP, "first": FIRST}
+    return {"targets": targets, "units": units, "optima": found, "step": STEP, "first": FIRST}
 
 
 def best_spline(name: str, unit: str, cells: int) -> FreeKnotSpline:
@@ -108,12 +115,19 @@ def still_figure() -> str:
     return drawn
 
 
+def shown(drawn: str, kind: str, alt: str, caption: str) -> str:
+    """A figure of HTML that holds an SVG, its classes, words for it and its caption."""
+    width, height = re.findall(r'\b(?:width|height)="(\d+)"', drawn)[:2]
+    coded = base64.b64encode(drawn.encode()).decode()
+    return (
+        f'<figure class="{kind}">\n<img alt="{alt}" width="{width}" height="{height}" '
+        f'src="data:image/svg+xml;base64,{coded}">\n<figcaption>{caption}</figcaption>\n</figure>'
+    )
+
+
 def write_explorable(_project: Project) -> str:
     """Raw HTML: the still figure, and the data for the script."""
     data = json.dumps(page_data(), separators=(",", ":"), ensure_ascii=False)
-    figure = still_figure()
-    coded = base64.b64encode(figure.encode()).decode()
-    width, height = re.findall(r'\b(?:width|height)="(\d+)"', figure)[:2]
     name, unit, cells = FIRST
     alt = (
         "Left a curve with two humps and a spline upon it, whose knots are dense at the humps; "
@@ -124,8 +138,6 @@ def write_explorable(_project: Project) -> str:
         f"such networks of 1 to {WIDEST} neurons. Where scripts run, these knots can be moved."
     )
     return (
-        f'```{{raw}} html\n<figure class="explore-still">\n<img alt="{alt}" width="{width}" '
-        f'height="{height}" src="data:image/svg+xml;base64,{coded}">\n'
-        f"<figcaption>{caption}</figcaption>\n</figure>\n"
+        f"```{{raw}} html\n{shown(still_figure(), 'explore-still', alt, caption)}\n"
         f'<script type="application/json" id="explore-data">{data}</script>\n```'
     )

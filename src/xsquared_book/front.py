@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import re
-
 import matplotlib.pyplot as plt
 import numpy as np
 
 from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.units import parameter_count
-from xsquared_book.explore import best_spline, read_optima
+from xsquared_book.explore import best_spline, read_optima, shown
 from xsquared_book.pictures import as_svg
 from xsquared_book.plotting import draw_knots, line_look, use_style
 from xsquared_book.project import Project
@@ -47,9 +44,7 @@ def draw_idea() -> str:
 
 def write_idea(_project: Project) -> str:
     """Raw HTML: the picture with its caption."""
-    figure, optima = draw_idea(), read_optima().loc[PAPER_TARGET.name]
-    width, height = re.findall(r'\b(?:width|height)="(\d+)"', figure)[:2]
-    coded = base64.b64encode(figure.encode()).decode()
+    optima = read_optima().loc[PAPER_TARGET.name]
     few, many = (
         {
             unit: (parameter_count(unit, 1, n), optima.loc[(unit, n), "rmse"])
@@ -69,8 +64,4 @@ def write_idea(_project: Project) -> str:
         f"{few['glu'][1]:.3f} with curved ones (GLU); with {many['mlp'][0]} parameters each it is "
         f"{many['mlp'][1]:.4f} and {many['glu'][1]:.4f}."
     )
-    return (
-        f'```{{raw}} html\n<figure class="drawn xs-idea">\n<img alt="{alt}" width="{width}" '
-        f'height="{height}" src="data:image/svg+xml;base64,{coded}">\n'
-        f"<figcaption>{caption}</figcaption>\n</figure>\n```"
-    )
+    return f"```{{raw}} html\n{shown(draw_idea(), 'drawn xs-idea', alt, caption)}\n```"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -154,7 +155,8 @@ def _fits(value: Any, expected: Any) -> bool:
         entries = isinstance(value, list) and 0 < len(value) <= _LONGEST
         return entries and all(_fits(entry, expected[0]) for entry in value)
     if isinstance(expected, float):
-        return type(value) in (int, float) and math.isfinite(value)
+        # Not isfinite, which has no answer to an integer beyond float64.
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
     return type(value) is type(expected)
 
 

@@ -22,11 +22,21 @@ from jinja2 import Environment, FileSystemLoader
 from xsquared_book.metadata import citation, revision
 from xsquared_book.project import BookError, Project
 
-#: The document's name beside ``index.html``, and what ``extra-footer.html`` keeps for its link.
-NAME, PLACE = "xsquared.pdf", "<!-- pdf -->"
+#: The documents' names beside ``index.html``, and what ``extra-footer.html`` keeps for their links.
+NAME, SUMMARY, PLACE = "xsquared.pdf", "summary.pdf", "<!-- pdf -->"
+#: What of which page stands on the summary's one sheet, by the name its template has for it.
+_SUMMED = {
+    "idea": ("index", "figure.xs-idea"),
+    "found": ("index", "#index--what-was-found"),
+    "bar": ("index", ".xs-bar"),
+    "legend": ("index", ".xs-legend"),
+    "choice": ("chapters/13_which_unit", "table#chapters-13_which_unit--tab-decide"),
+}
 #: What only a screen can use, and code and notes of its making that the site hides at first.
-_FOR_SCREENS = "a.headerlink, script, button, form"
+_FOR_SCREENS = "a.headerlink, script, button, form, details:has(.xs-graph)"
 _HIDDEN_CODE = "details:is(.hide, .xs-made)"
+#: What paper has of a verdict: the rest is for who opens one of a hundred.
+_PRINTED = ("Quantity", "Measured", "Why it fails")
 
 
 def bound_pages(project: Project) -> list[tuple[str, list[str]]]:
@@ -58,6 +68,9 @@ def bind_page(page: str, text: str, bound: Iterable[str], code: bool = False) ->
         raise BookError(f"{page}.html has no article")
     for idle in article.select(_FOR_SCREENS + ("" if code else f", {_HIDDEN_CODE}")):
         idle.decompose()
+    for told in article.select("details.xs-verdict li"):
+        if not told.get_text().strip().startswith(_PRINTED):
+            told.decompose()
     folder, known = posixpath.dirname(page), set(bound)
     for element in article.find_all(id=True):
         element["id"] = _anchor(page, str(element["id"]))
@@ -86,23 +99,36 @@ def bind(project: Project, html: Path, code: bool = False) -> str:
     names = [name for _, pages in parts for name in pages]
     texts = {name: (html / f"{name}.html").read_text(encoding="utf-8") for name in names}
     articles = {name: bind_page(name, text, names, code) for name, text in texts.items()}
-    front = BeautifulSoup(texts[names[0]], "html.parser")
-    folder = FileSystemLoader(project.book / "_templates")
+    shown = [(part, [articles[name] for name in pages]) for part, pages in parts]
+    return _rendered(project, html, "print.html", parts=shown)
+
+
+def sum_up(project: Project, html: Path) -> str:
+    """The HTML of one sheet: question, picture, findings, choice of a unit, bar of verdicts."""
+    found: dict[str, Tag] = {}
+    for name, (page, place) in _SUMMED.items():
+        article = bind_page(page, (html / f"{page}.html").read_text(encoding="utf-8"), ())
+        part = article.select_one(place)
+        if part is None:
+            raise BookError(f"{page}.html has no {place} for the summary")
+        found[name] = part
+        if page == "index":
+            found |= dict(zip(("question", "opening"), article.select("h1 ~ p"), strict=False))
+    return _rendered(project, html, "summary.html", **found)
+
+
+def _rendered(project: Project, html: Path, template: str, **parts: object) -> str:
+    """A template with the site's styles and MathJax."""
+    front = BeautifulSoup((html / "index.html").read_text(encoding="utf-8"), "html.parser")
+    scripts = (one for one in front.find_all("script") if "mathjax" in str(one).lower())
     return (
-        Environment(loader=folder, autoescape=True)
-        .get_template("print.html")
+        Environment(loader=FileSystemLoader(project.book / "_templates"), autoescape=True)
+        .get_template(template)
         .render(
             said=citation(project),
             revision=revision(project.root),
-            parts=[(part, [articles[name] for name in pages]) for part, pages in parts],
-            heads=[
-                *front.find_all("link", rel="stylesheet"),
-                *(
-                    script
-                    for script in front.find_all("script")
-                    if "mathjax" in str(script).lower()
-                ),
-            ],
+            heads=[*front.find_all("link", rel="stylesheet"), *scripts],
+            **parts,
         )
     )
 
@@ -129,7 +155,6 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
     if browser is None:
         raise BookError("printing takes playwright (pip install 'xsquared[test]') and chromium")
     bound, out = html / "print.html", html / NAME
-    bound.write_text(bind(project, html, code), encoding="utf-8")
     try:
         with sync_playwright() as playwright:
             chromium = playwright.chromium.launch(
@@ -137,19 +162,31 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
             )
             # As wide as A4 less its margins.
             page = chromium.new_page(viewport={"width": 660, "height": 900})
-            page.goto(bound.as_uri(), wait_until="load", timeout=300_000)
-            wide = page.evaluate("fitted()")
             made = partial(page.pdf, prefer_css_page_size=True, tagged=True, outline=True)
+
+            def opened(text: str) -> list[str]:
+                bound.write_text(text, encoding="utf-8")
+                page.goto(bound.as_uri(), wait_until="load", timeout=300_000)
+                return list(page.evaluate("fitted()"))
+
+            wide = opened(sum_up(project, html))
+            sheets = made(path=html / SUMMARY).count(b"<</Type /Page\n")
+            wide += opened(bind(project, html, code))
             page.evaluate("numbered", pages_of(made()))
             made(path=out)
             chromium.close()
     finally:
-        bound.unlink()
+        bound.unlink(missing_ok=True)
+    if sheets != 1:
+        raise BookError(f"the summary takes {sheets} sheets: shorten what it shows, or its type")
     if wide:
         raise BookError(f"wider than the paper: {wide}")
     for path in html.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
-        link = f'<a href="{os.path.relpath(out, path.parent)}">The book as a PDF</a>.'
+        book, sheet = (os.path.relpath(html / name, path.parent) for name in (NAME, SUMMARY))
+        link = (
+            f'<a href="{book}">The book as a PDF</a>, <a href="{sheet}">its findings on a page</a>.'
+        )
         if PLACE in text:
             path.write_text(text.replace(PLACE, link), encoding="utf-8")
     return out

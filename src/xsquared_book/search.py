@@ -26,7 +26,7 @@ _SIGNS = dict(zip(_NAMES, "≤≥≈→∞·×⊗∑∫∏", strict=True))
 _SIGNS |= {name: name for name in ("sqrt", "log", "exp", "min", "max")}
 _UNREAD = (
     *(nodes.literal_block, nodes.comment, nodes.raw, nodes.title, nodes.section),
-    *(addnodes.desc, addnodes.desc_signature),
+    *(addnodes.desc, addnodes.desc_signature, addnodes.glossary),
 )
 
 
@@ -57,12 +57,15 @@ def plain(node: nodes.Node) -> str:
 
 
 def entries(document: nodes.document, page: str) -> Iterator[dict[str, str]]:
-    """The page's sections, and what its modules define, each with its place, title and text."""
+    """The page's sections, what its modules define and its words: place, title and text of each."""
     name = ""
-    for node in document.findall(lambda n: isinstance(n, nodes.section | addnodes.desc)):
+    kinds = nodes.section | addnodes.desc | nodes.definition_list_item
+    for node in document.findall(lambda n: isinstance(n, kinds)):
         if isinstance(node, nodes.section):
             title = plain(node[0]) if isinstance(node[0], nodes.title) else ""
             title, ids = title or node[0].astext(), node["ids"]
+        elif isinstance(node, nodes.definition_list_item):
+            title, ids = node[0].astext(), node[0]["ids"]
         else:
             title, ids = node[0].get("fullname", ""), node[0]["ids"]
         if ids:

@@ -1,7 +1,7 @@
 """Sphinx directives and roles that print what test runs and chapters found.
 
 - ``{proof}`key```: a mark with the paper's number, which opens what the test showed.
-- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as the table shows it.
+- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as the table shows it, linked to it.
 - ``{plain}`tab-name:row,column```: the same, its numbers written out, as 5,700 for 5.7e+03.
 - ``{idea}``: the front page's picture.
 - ``{verdict-summary}``, ``{verdict-bar}``, ``{failures}``, ``{verdict-filter}``,
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -83,18 +84,28 @@ class CellRole(FoundRole):
     """``{cell}`tab-name:row,column```: see the module's docstring."""
 
     def found(self, project: Project) -> nodes.Node:
-        """The cell's text."""
-        return nodes.inline("", table_cell(project, self.text), classes=["pasted-text"])
+        """The cell's text, as a link to its table."""
+        name, text = (
+            self.text.partition(":")[0].strip(),
+            self.written(table_cell(project, self.text)),
+        )
+        goal = {"refdomain": "std", "reftype": "ref", "reftarget": name, "refdoc": self.env.docname}
+        link = addnodes.pending_xref(
+            "", nodes.inline("", text), refexplicit=True, refwarn=True, **goal
+        )
+        return nodes.inline("", "", link, classes=["pasted-text"])
+
+    def written(self, text: str) -> str:
+        """How a cell's text stands in a sentence."""
+        return text
 
 
 class PlainRole(CellRole):
     """``{plain}`tab-name:row,column```: see the module's docstring."""
 
-    def found(self, project: Project) -> nodes.Node:
-        """The cell's text with numbers written out."""
-        text = table_cell(project, self.text)
-        text = re.sub(r"\d[.\d]*e[+-]\d+", lambda number: f"{Decimal(number[0]):,f}", text)
-        return nodes.inline("", text, classes=["pasted-text"])
+    def written(self, text: str) -> str:
+        """Numbers written out."""
+        return re.sub(r"\d[.\d]*e[+-]\d+", lambda number: f"{Decimal(number[0]):,f}", text)
 
 
 #: Longer statements of sympy are counted, not shown.

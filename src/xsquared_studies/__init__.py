@@ -8,15 +8,15 @@ are committed; ``rows`` gives them as a frame, a row a network, and computes wha
 Modules import :mod:`xsquared` and, of this package, those named before them:
 ``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` →
 ``scaling`` → ``airfoil`` → ``ridges`` → ``line`` → ``learned_maps`` → ``optimal_knots`` →
-``best_splines`` → ``which_unit`` → ``language_models`` → ``gates_replaced`` → ``layer_features`` →
-``declared`` → ``committed`` → ``speedrun``.
+``best_splines`` → ``which_unit`` → ``peers`` → ``language_models`` → ``gates_replaced`` →
+``layer_features`` → ``declared`` → ``committed`` → ``speedrun``.
 """
 
 from xsquared_studies.committed import rows
 from xsquared_studies.declared import STUDIES, Study
 from xsquared_studies.provenance import fingerprint
 from xsquared_studies.store import Store, StoreError
-from xsquared_studies.sweep import Report, export, run_sweep, to_frame
+from xsquared_studies.sweep import Report, run_sweep, to_frame
 from xsquared_studies.trial import Result, Trial
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "StoreError",
     "Study",
     "Trial",
-    "export",
     "fingerprint",
     "rows",
     "run_sweep",

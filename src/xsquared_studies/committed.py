@@ -96,8 +96,11 @@ def read(name: str) -> pd.DataFrame:
     if not table.exists():
         return pd.DataFrame({"key": []}, dtype=object)
     try:
-        return pd.read_csv(table).astype({"key": str, "n": int, "seed": int})
-    except (OSError, ValueError, KeyError) as error:
+        kinds = {"key": str, "status": str, "n": int, "seed": int} | dict.fromkeys(_ERRORS, float)
+        found = pd.read_csv(table, dtype=kinds)
+        _ = found[[*_NETWORK, "status"]]
+        return found
+    except (OSError, ValueError, KeyError, OverflowError) as error:
         raise StoreError(f"{table} is damaged: {error!r}") from error
 
 
@@ -161,15 +164,15 @@ def compare(before: pd.DataFrame, results: Iterable[Result]) -> list[str]:
                 lines.append(f"{name}: {was['status']}, now {row['status']} {row['message']}")
             elif row["status"] in COMPLETED:
                 lines += [
-                    f"{name}: {told} {was[told]}, now {row[told]}"
+                    f"{name}: {told} {was.get(told)}, now {row.get(told)}"
                     for told in _TOLD
-                    if told in was and told in row and not _same(was[told], row[told])
+                    if not _same(was.get(told), row.get(told))
                 ]
                 lines += [
-                    f"{name}: {error} {was[error]:.6g}, now {row[error]:.6g}"
+                    f"{name}: {error} {then:.6g}, now {now:.6g}"
                     for error in _ERRORS
-                    if error in was and error in row
-                    if not np.isclose(was[error], row[error], TOLERANCE, 0, equal_nan=True)
+                    for then, now in [(was.get(error, np.nan), row.get(error, np.nan))]
+                    if not np.isclose(then, now, TOLERANCE, 0, equal_nan=True)
                 ]
     return lines
 

@@ -43,6 +43,7 @@ from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.optimal_knots import knot_trials, run_knots
+from xsquared_studies.peers import peer_trials, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
@@ -462,21 +463,34 @@ def _ablation() -> Study:
 
 def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
-    few, one = {1: FEWER_SEEDS}, {1: 1, 2: 1}
-    kinds, sizes = ("smooth", "kinked"), {1: (50, 85, 142)}
-    unbounded = which_trials(SMOOTH_GATES, kinds, sizes, few, "unbounded")
+    few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
+    unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
+    longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, {2: 2, 5: 2}, "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
-        for trial in which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, one, protocol)
+        for trial in which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, few, protocol)
     ]
     return Study(
         "which_unit",
         "Ten units on five kinds of target at equal numbers of parameters",
         WHICH_PROTOCOLS,
-        (*narrow, *which_trials(), *unbounded, *others),
+        (*narrow, *which_trials(), *unbounded, *others, *longer),
         narrow,
         run_which,
+    )
+
+
+def _peers() -> Study:
+    trials = peer_trials()
+    says = "the largest size of which_unit, ridges, seed 0; judged on held-out points without noise"
+    return Study(
+        "peers",
+        "What one would use instead of a unit, and four units",
+        {"peers": says},
+        trials,
+        tuple(trial for trial in trials if trial.solver == "splines"),
+        run_peer,
     )
 
 
@@ -565,6 +579,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _best_splines,
     _ablation,
     _which_unit,
+    _peers,
     _gates_replaced,
     _models_replaced,
     _segments,

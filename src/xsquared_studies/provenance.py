@@ -16,12 +16,13 @@ import json
 import platform
 import sys
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib.metadata import version
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 
 import numpy as np
 import torch
@@ -46,9 +47,14 @@ _CARRIERS = tuple(
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "torch")
 #: Whose functions and classes their names describe, as sources and versions are summed anyway.
 _COMPUTE = {"xsquared", "xsquared_studies", "numpy", "scipy", "torch", *sys.stdlib_module_names}
-_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 #: By what a function reaches values whose names its code does not show.
 _HIDING = {"globals", "vars", "eval", "exec", "__import__", "open"}
+#: What a class holds beside what it computes with.
+_BESIDE = {
+    *("__module__", "__qualname__", "__doc__", "__dict__", "__weakref__", "__annotations__"),
+    *("__dataclass_fields__", "__dataclass_params__", "__firstlineno__", "__static_attributes__"),
+}
 
 
 @cache
@@ -110,65 +116,82 @@ def _described(thing: object, above: tuple[int, ...]) -> str:
     Bytecode rather than source, which a notebook's worker process does not have; with the values of
     the names that it uses. What belongs to packages is described by its name alone, as their
     versions are summed anyway: what is set in them while they run (``sys.modules``, ``os.environ``)
-    is not seen.
+    is not seen. Refused are instances of what extends a package's class, as there may be values in
+    them that nothing here sees, but for ``torch.nn.Module``; and modules of the reader's own, whose
+    names can be imported one by one.
     """
     if id(thing) in above:
         return "above"
+    if name := _packaged(thing):
+        return name
+    kind = type(thing)
+    if kind in (bool, int, float, complex, str, bytes, NoneType):
+        return repr(thing)
     parts: object
     match thing:
-        case None | bool() | int() | float() | complex() | str() | bytes():
-            return repr(thing)
-        case np.ndarray():
+        case np.ndarray() | np.generic() if (
+            kind.__module__ == "numpy" and not thing.dtype.hasobject
+        ):
             content = hashlib.sha256(np.ascontiguousarray(thing).tobytes()).hexdigest()
             return f"{thing.dtype}{thing.shape}{content}"
-        case torch.Tensor():
-            return f"tensor {_described(thing.detach().cpu().numpy(), above)}"
-        case list() | tuple():
-            return f"({','.join(_described(part, (*above, id(thing))) for part in thing)})"
-        case set() | frozenset():
+        case torch.Tensor() if _packaged(kind) and not vars(thing):
+            try:
+                return f"tensor {_described(thing.detach().cpu().numpy(), above)}"
+            except (RuntimeError, TypeError):  # of a kind that numpy has not
+                raise _unknown(thing) from None
+        case list() | tuple() if kind in (list, tuple):
+            inside = ",".join(_described(part, (*above, id(thing))) for part in thing)
+            return f"{kind.__name__}({inside})"
+        case set() | frozenset() if kind in (set, frozenset):
             return f"set{sorted(_described(part, above) for part in thing)}"
-        case ModuleType() if _is_summed(thing.__name__):
-            return thing.__name__
-        case ModuleType() if paths := _reached(thing.__name__, thing.__name__.partition(".")[0]):
-            return "\0".join(_code(path.read_text(encoding="utf-8")) for path in paths.values())
-        case type() | FunctionType() | BuiltinFunctionType() | np.ufunc() if _is_summed(
-            str(getattr(thing, "__module__", ""))
-        ) and isinstance(getattr(thing, "__self__", None), ModuleType | None):
-            return f"{thing.__module__}.{thing.__qualname__}"
+        case dict() if kind in (dict, OrderedDict):
+            parts = [*thing.items()]
         case MethodType():
             parts = (thing.__func__, thing.__self__)
-        case partial():
-            parts = (thing.func, thing.args, thing.keywords)
+        case partial() if kind is partial:
+            parts = (thing.func, thing.args, thing.keywords, vars(thing))
         case FunctionType():
             used = {name: thing.__globals__.get(name) for name in sorted(_names(thing.__code__))}
-            for part in [part for part in used.values() if isinstance(part, ModuleType)]:
-                if not _is_summed(part.__name__):  # a module of the reader's, with values in it
-                    inside = _said(thing.__code__) & vars(part).keys()
-                    used |= {f"{part.__name__}.{name}": vars(part)[name] for name in sorted(inside)}
             cells = [cell.cell_contents for cell in thing.__closure__ or ()]
-            parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells, used)
+            parts = (thing.__code__, thing.__defaults__, thing.__kwdefaults__, cells)
+            parts = (*parts, vars(thing), used)
         case CodeType():
-            # Of what has a name, no lambda or comprehension, it is the docstring or None.
-            first = 0 if thing.co_name.startswith("<") else 1
-            parts = (thing.co_code, thing.co_names, thing.co_consts[first:])
+            parts = (thing.co_code, thing.co_names, thing.co_consts)
         case type():
-            own = {
-                name: value
-                for name, value in vars(thing).items()
-                if name[:2] != "__" or isinstance(value, FunctionType)
-            }
-            parts = (type(thing), thing.__bases__, own)
-        case dict():
-            parts = [*thing.items()]
-        case torch.nn.Module() if not isinstance(thing, torch.jit.ScriptModule):
-            parts = (type(thing), vars(thing))
+            own = {name: value for name, value in vars(thing).items() if name not in _BESIDE}
+            parts = (kind, thing.__bases__, own)
         case Gate() | Unit():
             parts = vars(thing)
-        case _ if hasattr(thing, "__dict__") and not _is_summed(type(thing).__module__):
-            parts = (type(thing), vars(thing))
+        case _ if hasattr(thing, "__dict__") and _is_own(kind):
+            parts = (kind, vars(thing))
         case _:
             raise _unknown(thing)
-    return f"{type(thing).__name__}{_described(parts, (*above, id(thing)))}"
+    return f"{kind.__name__}{_described(parts, (*above, id(thing)))}"
+
+
+def _packaged(thing: object) -> str:
+    """The name under which a package has a module, function or class; empty if none has it."""
+    if isinstance(thing, ModuleType):
+        name = thing.__name__
+        return name if _is_summed(name) and sys.modules.get(name) is thing else ""
+    module, name = str(getattr(thing, "__module__", "")), getattr(thing, "__qualname__", "")
+    kinds = type | FunctionType | BuiltinFunctionType | np.ufunc
+    if not isinstance(thing, kinds) or not _is_summed(module):
+        return ""
+    found: object = sys.modules.get(module)
+    for part in name.split("."):  # as a function may bear the name of one that it wraps
+        found = getattr(found, part, None)
+    plain = isinstance(thing, BuiltinFunctionType) and isinstance(
+        getattr(thing, "__self__", None), ModuleType | None
+    )
+    return f"{module}.{name}" if plain or found is thing else ""
+
+
+def _is_own(kind: type) -> bool:
+    """Whether all that instances hold stands in their ``__dict__``."""
+    bases = (base for base in kind.__mro__[:-1] if _is_summed(base.__module__))
+    plain = all(issubclass(base, torch.nn.Module) for base in bases)
+    return plain and not issubclass(kind, torch.jit.ScriptModule)
 
 
 def _unknown(thing: object) -> ValueError:
@@ -183,12 +206,6 @@ def _is_summed(module: str) -> bool:
     return module.partition(".")[0] in _COMPUTE
 
 
-def _said(code: CodeType) -> set[str]:
-    """All names in code, attributes as well, and in functions inside it."""
-    inside = [_said(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return {*code.co_names}.union(*inside)
-
-
 def _names(code: CodeType) -> set[str]:
     """The global names that code uses, in functions inside it as well.
 
@@ -196,12 +213,11 @@ def _names(code: CodeType) -> set[str]:
         ValueError: names behind which there may be anything.
     """
     steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
-    loaded = {name for does, name in steps if does in _GLOBAL}
     imported = {name for does, name in steps if does == "IMPORT_NAME" and not _is_summed(name)}
-    for name in sorted(loaded & _HIDING | imported):
+    for name in sorted(_HIDING.intersection(code.co_names) | imported):
         raise _unknown(name)
     inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return loaded.union(*map(_names, inside))
+    return {name for does, name in steps if does in _GLOBAL}.union(*map(_names, inside))
 
 
 def _code(text: str) -> str:

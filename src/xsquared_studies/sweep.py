@@ -182,11 +182,6 @@ def _networks(result: Result) -> list[dict[str, object]]:
     return [row | own | {index: place} for (index, place), own in networks.items()]
 
 
-def export(results: Iterable[Result], path: Path | str) -> None:
-    """Write results as a table, ``.parquet`` or ``.csv``."""
-    write_table(to_frame(results), path)
-
-
 def write_table(frame: pd.DataFrame, path: Path | str, **form: str) -> None:
     """Write a table; who reads it sees the old one or the new one, whole.
 

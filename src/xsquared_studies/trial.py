@@ -24,6 +24,7 @@ Scalar = str | int | float | bool | None
 #: What a solver's setting may be.
 Setting = Scalar | tuple[Scalar, ...]
 
+_TEXTS = ("problem", "expression", "sha256", "y", "activation", "protocol")
 #: How a trial ends that ended well: by itself, or as :class:`xsquared.training.result.Status` says.
 COMPLETED = ("completed", "converged", "iterations", "stalled")
 #: The trial raised. It would again, so it is not repeated while the sources stay the same.
@@ -84,14 +85,14 @@ class Trial:
     protocol: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("problem", "expression", "data", "sha256", "y", "activation", "protocol"):
-            if not isinstance(getattr(self, name), str):
-                raise TypeError(f"{name}: expected text, got {quoted(getattr(self, name))}")
+        for name in ("unit", *_TEXTS, "data"):
+            text = getattr(self, name)
+            if not isinstance(text, str) or (name in _TEXTS and printable(text) != text):
+                raise TypeError(f"{name}: expected text, got {quoted(text)}")
         _ = self.record
-        check_integer("n_hidden", self.n_hidden, 1)
-        check_integer("seed", self.seed, 0)
-        if self.points is not None:
-            check_integer("points", self.points, 1)
+        for name, least in (("n_hidden", 1), ("seed", 0), ("points", 1)):
+            if (number := getattr(self, name)) is not None or name != "points":
+                object.__setattr__(self, name, check_integer(name, number, least))
         check_choice("gates", self.gates, get_args(Gates))
         check_choice("split", self.split, SPLITS)
         if not isinstance(self.solver, str) or not self.solver:
@@ -227,16 +228,14 @@ def checked_values(returned: object) -> dict[str, Scalar]:
 
     Numpy's and torch's scalars become Python's.
     """
-    if not isinstance(returned, Mapping):
-        raise TypeError(f"expected a mapping from a trial, got {quoted(returned)}")
-    taken = {f.name for f in (*fields(Trial), *fields(Result))} - {
-        "status",
-        "message",
-        "points",
-    } | {"key"}
-    if clash := sorted(taken & set(returned)):
+    if not isinstance(returned, Mapping) or not all(isinstance(name, str) for name in returned):
+        raise TypeError(f"expected values by name from a trial, got {quoted(returned)}")
+    taken = {f.name for f in (*fields(Trial), *fields(Result))} | {"key", "n", "gate"}
+    taken -= {"status", "message", "points"}
+    # An indexed value such as ``rmse[n=4]`` fills a row's column as well.
+    if clash := [n for n in returned if n.partition("[")[0] in taken]:
         raise ValueError(f"expected names that a row has not, got {quoted(clash[0])}")
-    return {str(name): _scalar(str(name), value) for name, value in returned.items()}
+    return {name: _scalar(name, value) for name, value in returned.items()}
 
 
 def _setting(name: str, value: Any) -> Setting:
@@ -249,8 +248,11 @@ def _scalar(name: str, value: Any) -> Scalar:
     if not isinstance(value, str | int | float | bool | None) and hasattr(value, "item"):
         with suppress(RuntimeError, ValueError):  # an array of several values: refused below
             value = value.item()
-    if not isinstance(value, str | int | float | bool | None):
+    fits = not isinstance(value, int) or value.bit_length() < 64  # as a table has it
+    if not isinstance(value, str | int | float | bool | None) or not fits:
         raise TypeError(f"{name}: expected a number or a string, got {quoted(value)}")
+    if isinstance(value, str):
+        return printable(value)
     # numpy's float64 is a float, but one that prints and pickles as numpy's.
     return float(value) if isinstance(value, float) else value
 

@@ -200,6 +200,8 @@ def test_names_of_a_run_are_text_on_the_page(recorded: Project) -> None:
     run = recorded.runs / f"{NAME}.ipynb"
     run.write_text(run.read_text().replace("fig-one", "<script>alert(1)</script>"))
     assert "<script" not in compare(recorded).page()
+    run.write_text(run.read_text().replace("<script>", "\\u001b[2J"))
+    assert "�[2Jalert" in compare(recorded).text()
 
 
 @pytest.mark.parametrize(
@@ -207,6 +209,7 @@ def test_names_of_a_run_are_text_on_the_page(recorded: Project) -> None:
     [
         ('"name": "fig-one"', '"other": 1'),
         ('"name": "tab-one"', '"other": 1'),
+        ('"metadata": {', '"metadata": "none", "more": {'),
         ("{", "["),
         ("{", ""),
     ],

@@ -71,7 +71,10 @@ def test_a_table_is_numbered_captioned_and_cited(page: str) -> None:
     assert page.count("Table 1") >= 2
     assert re.search(r'caption-text">Errors, of (<span class="unbroken">)?<span class="math', page)
     assert "<p>0.125</p>" in page
-    assert 'shows, <span class="pasted-text">0.250</span>.' in page, "a cell in prose"
+    number = (
+        '<a class="reference internal" href="#tab-errors"><span class="std std-ref">0.250</span>'
+    )
+    assert f'shows, <span class="pasted-text">{number}</a></span>.' in page, "a cell leads there"
     assert 'href="#claim-gu-fig1-piecewise"><span class="std std-ref">details' in page
 
 

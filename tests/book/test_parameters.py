@@ -51,6 +51,7 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
         (True, "2", "a whole number"),
         ("2", "2.5", "a finite number"),
         (math.inf, "2.5", "a finite number"),
+        (10**400, "2.5", "a finite number"),
         (2, "'x'", "text"),
         (31, "4", "a whole number from 2 to 30"),
         (-(10**9), "4", "a whole number from 2 to 30"),

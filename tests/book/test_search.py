@@ -31,6 +31,20 @@ def test_a_functions_text_is_what_it_does() -> None:
     assert (entry["title"], entry["text"]) == ("tau", "The error of a cell.")
 
 
+def test_a_glossarys_words_are_found_by_themselves() -> None:
+    item = nodes.definition_list_item("", nodes.term("", "Hinge", ids=["term-Hinge"]))
+    item += nodes.definition("", nodes.paragraph("", "Where a neuron opens."))
+    document = publish_doctree(
+        "Words\n=====\n\nSome.", settings_overrides={"doctitle_xform": False}
+    )
+    document[0] += addnodes.glossary("", nodes.definition_list("", item))
+    page, word = entries(document, "glossary")
+    assert page["text"] == "Some."
+    assert (word["id"], word["title"], word["text"]) == (
+        "term-Hinge", "Hinge", "Hinge Where a neuron opens.",
+    )  # fmt: skip
+
+
 def test_sections_hold_their_own_text_without_code() -> None:
     text = "Page\n====\n\nFirst words.\n\nPart\n----\n\nOf :math:`x^2`::\n\n    code\n\nMore."
     settings = {"doctitle_xform": False}

@@ -97,10 +97,9 @@ def test_frame_arrays_and_both_files_are_equal_datasets(
 ) -> None:
     frame.to_csv(tmp_path / "mine.csv", index=False)
     frame.to_parquet(tmp_path / "mine.parquet")
-    x = frame[["age", "area"]].to_numpy(np.float64)
     for split in SPLITS:
         options: Any = {"seed": 3, "split": split, "points": 20}
-        made = from_arrays(x, frame["price"], features=("age", "area"), **options)
+        made = from_arrays(frame[["age", "area"]], frame["price"], **options)
         assert same(made, from_frame(frame, "price", **options))
         # A column's place does not matter, that of the others does.
         assert same(made, from_frame(frame[["price", "age", "area"]], "price", **options))
@@ -225,6 +224,12 @@ def test_numbers_in_any_frame_fit_and_predict(
     assert same(plain, data)
     expected = plain.predict(network, frame)
     np.testing.assert_array_equal(data.predict(network, given_frame), expected)
+
+
+def test_kinds_that_numpy_has_not_are_refused(frame: pd.DataFrame) -> None:
+    spans = pa.array([pa.MonthDayNano([1, n, 1]) for n in range(len(frame))])
+    with pytest.raises(ValueError, match="frame, column age: expected finite real numbers, got "):
+        from_frame(frame.assign(age=pd.array(spans, dtype=pd.ArrowDtype(spans.type))), "price")
 
 
 def test_narrow_kinds_of_parquet_are_read(frame: pd.DataFrame, tmp_path: Path) -> None:
@@ -353,6 +358,21 @@ def test_rows_of_a_group_stay_together() -> None:
     assert len(set(np.concatenate([np.unique(part) for part in parts]))) == 30
     with pytest.raises(ValueError, match=r"expected a group for each of 200 rows, got \(9,\)"):
         from_arrays(x, y, groups=groups[:9])
+    with pytest.raises(ValueError, match="groups to split: expected an integer >= 4, got 3"):
+        from_arrays(x, y, groups=groups % 3)
+    for unsorted in ([1, None] * 100, [[1], [1, 2]] * 100):
+        with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
+            from_arrays(x, y, groups=unsorted)
+
+
+def test_a_frame_beside_values_keeps_its_names(frame: pd.DataFrame) -> None:
+    data = from_arrays(frame[["age", "area"]], frame["price"])
+    network = fit(data, "mlp", 2).network
+    assert network is not None
+    found = data.predict(network, frame[["age", "area"]])
+    np.testing.assert_array_equal(data.predict(network, frame[["area", "age"]]), found)
+    with pytest.raises(ValueError, match="expected every column once"):
+        from_arrays(pd.concat([frame[["age"]]] * 2, axis=1), frame["price"])
 
 
 def test_arrays_are_read_only_copies_of_what_they_are_made_of() -> None:

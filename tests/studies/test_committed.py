@@ -231,11 +231,29 @@ def test_a_row_that_tells_something_else_shows(small: Study, column: str) -> Non
     report, _ = run(small)
     table = read("small").astype(object)
     assert compare(table, report.results) == []
+    gone = table.drop(columns=[column])
+    assert all(f": {column} " in line for line in compare(gone, report.results))
+    assert len(compare(gone, report.results)) >= table[column].notna().sum() > 0
     table.loc[0, column] = 7
     (line,) = compare(table, report.results)
     assert f": {column} 7, now " in line
     with pytest.raises(StoreError, match="expected each row once, got"):
         compare(pd.concat([table, table]), report.results)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("test_rmse", "0.1 m"), ("n", 4.5), ("seed", 0.5), ("n", 10**30)]
+)
+def test_a_damaged_table_is_named(small: Study, column: str, value: object) -> None:
+    run(small)
+    table = read("small").astype(object)
+    table.loc[0, column] = value
+    table.to_csv("results/small.csv", index=False)
+    with pytest.raises(StoreError, match=r"small\.csv is damaged: "):
+        read("small")
+    table.drop(columns=["status"]).to_csv("results/small.csv", index=False)
+    with pytest.raises(StoreError, match=r"small\.csv is damaged: "):
+        read("small")
 
 
 def test_outside_a_checkout_what_is_missing_is_kept_where_the_reader_is(

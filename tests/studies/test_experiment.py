@@ -14,9 +14,10 @@ import torch
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
 from xsquared.training import AdamW, FreeKnots, Growth, fit
-from xsquared_studies import Store, Trial, experiment, export, run_sweep
+from xsquared_studies import Store, Trial, experiment, run_sweep, to_frame
 from xsquared_studies.executors import Attempt, attempt
 from xsquared_studies.experiment import check, dataset, run_trial
+from xsquared_studies.sweep import write_table
 
 
 def trial(**changes: object) -> Trial:
@@ -87,7 +88,7 @@ def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
     mine = trial(expression="", domain=(), data=str(path), y="b", points=None, split="held-out")
     store = tmp_path / "rows.sqlite"
     (row,) = run_sweep([replace(mine, solver="lbfgs")], run_trial, store, progress=False).results
-    export(Store(store).results(row.fingerprint), tmp_path / "rows.csv")
+    write_table(to_frame(Store(store).results(row.fingerprint)), tmp_path / "rows.csv")
     assert pd.read_csv(tmp_path / "rows.csv")["problem"].tolist() == [r"mine\udcff.csv"]
 
 

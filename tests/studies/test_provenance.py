@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import partial, wraps
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
@@ -173,7 +173,8 @@ def test_records_of_ones_own_are_part_of_a_rows_identity(monkeypatch: pytest.Mon
         assert record_sums() != before
 
     def scaled_again(z: Tensor) -> Tensor:
-        # Another comment, another place, another docstring: the same gate.
+        """A helper of a gate."""
+        # Another comment, another place: the same gate.
         return SCALE * z
 
     monkeypatch.setitem(globals(), "scaled", scaled_again)
@@ -218,6 +219,72 @@ def test_whatever_a_gate_computes_with_is_part_of_its_identity(
     assert record_sums(gate=nested) == before
     assert record_sums(gate=Scaled(2.0).value) == record_sums(gate=Scaled(2.0).value)
     assert record_sums(gate=Scaled(2.0).value) != record_sums(gate=Scaled(3.0).value)
+
+
+class Slotted:
+    __slots__ = ("factor",)
+
+
+class Attributes(dict):
+    """A data type with attributes."""
+
+
+def numbered(kind: str, factor: float) -> Callable:
+    """A gate that finds its factor where bytecode and globals do not show it."""
+    held = Attributes()
+    held.factor = factor
+    if kind == "function's attribute":
+
+        def value(z: Tensor) -> Tensor:
+            return value.factor * z
+
+        value.factor = factor
+        return value
+    if kind == "a package's name":
+        return wraps(torch.nn.functional.silu)(lambda z: factor * z)
+    if kind == "call that is an object":
+        return type("Call", (), {"__call__": partial(torch.mul, torch.tensor(factor))})()
+    if kind == "slot":
+        slotted = type("Open", (Slotted,), {})()
+        slotted.factor = factor
+        return lambda z: slotted.factor * z
+    if kind == "masked":
+        masked = np.ma.masked_array([2.0, 3.0], [factor == 2.0, factor == 3.0])
+        return lambda z: float(masked.sum()) * z
+    if kind == "ufunc":
+        ufunc = np.frompyfunc(lambda number: factor * number, 1, 1)
+        return lambda z: torch.tensor(ufunc(z.numpy()).astype(float))
+    if kind == "tensor's attribute":
+        tensor = torch.ones(1)
+        tensor.factor = factor
+        return lambda z: tensor.factor * z
+    return lambda z: held.factor * z
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        *(("function's attribute", True), ("a package's name", True)),
+        *(("call that is an object", True), ("slot", False), ("masked", False), ("ufunc", False)),
+        *(("data type's attribute", False), ("tensor's attribute", False)),
+    ],
+)
+def test_what_bytecode_and_globals_do_not_show_counts_or_is_refused(
+    kind: str, stored: bool
+) -> None:
+    if stored:
+        assert record_sums(gate=numbered(kind, 2.0)) == record_sums(gate=numbered(kind, 2.0))
+        assert record_sums(gate=numbered(kind, 2.0)) != record_sums(gate=numbered(kind, 3.0))
+    else:
+        with pytest.raises(ValueError, match="results cannot be stored for what computes with"):
+            record_sums(gate=numbered(kind, 2.0))
+
+
+@pytest.mark.parametrize("kind", ["sparse", "bfloat16"])
+def test_tensors_that_numpy_has_not_are_refused(kind: str) -> None:
+    tensor = torch.ones(2).to_sparse() if kind == "sparse" else torch.ones(2, dtype=torch.bfloat16)
+    with pytest.raises(ValueError, match="results cannot be stored for what computes with"):
+        record_sums(gate=lambda z: tensor.sum() * z)
 
 
 class Doubled:
@@ -273,28 +340,32 @@ def test_names_that_hide_what_computes_are_refused() -> None:
 
     made = ModuleType("made")  # without a source
     vars(made)["factor"] = 2.0
+    named = ModuleType("numpy")  # after a package
+    vars(named)["factor"] = 2.0
     for gate in (
         importing,
+        lambda z: named.factor * z,
+        lambda z, module=sys.modules[__name__]: module.SCALE * z,
         lambda z: made.factor * z,
         lambda z: globals()["SCALE"] * z,
         lambda z: (lambda: eval("SCALE"))() * z,
     ):
         with pytest.raises(
-            ValueError, match=r"results cannot be stored .* '?(tests|<module 'made'>|glob|eval)"
+            ValueError, match=r"results cannot be stored .* '?(tests|<module '|glob|eval)"
         ):
             record_sums(gate=gate)
 
 
-def test_a_module_of_ones_own_is_described_by_its_sources(write: Write) -> None:
-    write("trainer", "from lab import helper\n\n\ndef run(z):\n    return helper.FACTOR * z\n")
-    before = record_sums(gate=fresh())
-    assert record_sums(gate=fresh()) == before
-    write("helper", "FACTOR = 3.0\n")
-    assert record_sums(gate=fresh()) != before
-    gate = fresh()
-    before = record_sums(gate=gate)
-    vars(sys.modules["lab.helper"])["FACTOR"] = 4.0  # as a notebook sets it
-    assert record_sums(gate=gate) != before
+def test_a_module_of_ones_own_is_refused_and_what_is_imported_of_it_counts(write: Write) -> None:
+    lab = importlib.import_module("lab.helper")
+    with pytest.raises(ValueError, match=r"results cannot be stored .* <module 'lab\.helper'"):
+        record_sums(gate=lambda z: lab.FACTOR * z)
+    write("other", "FACTOR = 2.0\ndef run(z):\n    return FACTOR * z\n")
+    run = importlib.import_module("lab.other").run
+    before = record_sums(gate=lambda z: run(z))
+    assert record_sums(gate=lambda z: run(z)) == before
+    run.__globals__["FACTOR"] = 4.0  # as a notebook sets it
+    assert record_sums(gate=lambda z: run(z)) != before
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,9 @@ from tests.studies.trainers import (
 )
 from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
-from xsquared_studies import Store, Trial, export, fingerprint, run_sweep, to_frame
+from xsquared_studies import Store, Trial, fingerprint, run_sweep, to_frame
 from xsquared_studies.executors import Attempt, RunTrial, on_workers
+from xsquared_studies.sweep import write_table
 
 
 def threads(_: Trial) -> dict:
@@ -268,7 +269,7 @@ def test_the_bar_counts_what_is_done_and_what_failed(
 def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     on_line = Trial("mlp", 2, expression="x", domain=((0, 1),), solver="test")
     rows = [result(on_line), *(result(trial) for trial in trials(2, starts=3))]
-    export(rows, tmp_path / "rows.parquet")
+    write_table(to_frame(rows), tmp_path / "rows.parquet")
     table = pd.read_parquet(tmp_path / "rows.parquet")
     pd.testing.assert_frame_equal(table, to_frame(rows), check_dtype=False)
     assert list(table["n"]) == [2, 1, 2]
@@ -294,18 +295,18 @@ def test_every_network_of_a_trial_has_a_row() -> None:
 
 def test_a_link_to_the_table_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
-    export([result(trials(1)[0])], tmp_path / "link.csv")
+    write_table(to_frame([result(trials(1)[0])]), tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
     assert len(pd.read_csv(tmp_path / "rows.csv")) == 1
 
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
-    export([result(trials(1)[0])], path)
+    write_table(to_frame([result(trials(1)[0])]), path)
     old = path.read_bytes()
     one, other = trials(2)
     mixed = [replace(result(one), values={"a": 1}), replace(result(other), values={"a": "b"})]
     with pytest.raises(pyarrow.ArrowException):
-        export(mixed, path)
+        write_table(to_frame(mixed), path)
     assert path.read_bytes() == old
     assert [p.name for p in tmp_path.iterdir()] == ["rows.parquet"]

@@ -1,6 +1,7 @@
 """Trials and rows: identity, JSON, and what is refused."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.studies.trainers import result
+from xsquared.units import Unit
 from xsquared_studies import Result, Trial
 from xsquared_studies.trial import checked_values
 
@@ -107,26 +109,40 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"problem": "", "data": "a.csv"}, "expected data and the name y of their column"),
         ({"y": "price"}, "predict together, got 'price' for friedman1"),
         ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),
+        ({"unit": Unit("mlp", (("U", "u"),))}, "unit: expected text, got Unit"),
+        ({"protocol": "\ud800"}, "protocol: expected text, got "),
     ],
 )
 def test_bad_trials_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         Trial(**GOOD | change)
+
+
+def test_numbers_of_numpy_are_the_same_trial() -> None:
+    plain = Trial(**GOOD | {"n_hidden": 3, "seed": 1, "points": 30})
+    wide = {"n_hidden": np.int64(3), "seed": np.int32(1), "points": np.uint8(30)}
+    assert Trial(**GOOD | wide).key == plain.key
 
 
 def test_scalars_of_numpy_and_torch_become_pythons() -> None:
     found = checked_values(
         {"a": np.float64(0.5), "b": np.int64(3), "c": torch.tensor(2.0), "d": None, "e": True}
+        | {"text": "\ud800"}
     )
-    assert found == {"a": 0.5, "b": 3, "c": 2.0, "d": None, "e": True}
-    assert [type(value) for value in found.values()] == [float, int, float, type(None), bool]
+    assert found == {"a": 0.5, "b": 3, "c": 2.0, "d": None, "e": True, "text": "\\ud800"}
+    assert [type(value) for value in found.values()] == [float, int, float, type(None), bool, str]
 
 
 @pytest.mark.parametrize(
     ("returned", "error", "message"),
     [
-        (0.5, TypeError, "expected a mapping from a trial, got 0.5"),
-        ({"seed": 3}, ValueError, "names that a row has not, got 'seed'"),
+        (0.5, TypeError, "expected values by name from a trial, got 0.5"),
+        ({1: 2.0, "1": 3.0}, TypeError, "expected values by name from a trial, got"),
+        *(
+            ({name: 3}, ValueError, re.escape(f"names that a row has not, got '{name}'"))
+            for name in ("seed", "n", "gate", "unit[n=4]", "seed[n=4]")
+        ),
+        ({"a": 2**63}, TypeError, "a: expected a number or a string, got"),
     ],
 )
 def test_what_no_row_can_hold_is_refused(

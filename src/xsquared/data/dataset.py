@@ -244,37 +244,42 @@ def from_arrays(
     split: Split = "held-out",
     points: int | None = None,
     name: str = "table",
-    features: Sequence[str | int] = (),
     groups: ArrayLike | None = None,
 ) -> Dataset:
     """A table of one's own, split as the shipped ones are.
 
     Args:
-        x: (rows, dim) features.
+        x: (rows, dim) features; a frame's have the names of its columns.
         y: (rows,) values.
         seed: of the shuffle; the paper's split keeps the order of the rows.
         split: one of :data:`SPLITS`.
         points: training points; all that there are where None.
         name: of the data.
-        features: names of the columns, where they have names.
-        groups: (rows,) labels. A held-out split shuffles and cuts the groups, so that rows of one
-            group stay together. Each row is its own where None.
+        groups: (rows,) labels, at least four of them for a held-out split, which shuffles and cuts
+            the groups, so that rows of one group stay together. Each row is its own where None.
 
     Raises:
         ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
-            more points than rows, or too few.
+            more points than rows, or too few; labels without an order.
     """
     _check(seed, split)
+    frame = _as_pandas(x)
+    features = () if frame is None else (*frame.columns,)
+    _check_names(name, features)
     x, y = _numbers(f"{name}, features", x), _numbers(f"{name}, values", y)
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
     rows, held, kept = len(y), 0, 0
-    label = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+    try:
+        label = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+    except (TypeError, ValueError) as error:
+        found = quoted(str(error))
+        raise ValueError(f"{name}: expected groups that can be sorted: {found}") from None
     if label.shape != (rows,):
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
     if split == "held-out":
-        count = int(label.max()) + 1
+        count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
         order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
@@ -292,7 +297,7 @@ def from_arrays(
     parts = [(x[start : start + count], y[start : start + count])]
     if split == "held-out":
         parts += [(x[held:start], y[held:start]), (x[:held], y[:held])]
-    return _standardised(name, split, parts, tuple(features))
+    return _standardised(name, split, parts, features)
 
 
 def from_frame(
@@ -322,8 +327,7 @@ def from_frame(
     values = columns.pop(y)
     if copies := [column for column, found in columns.items() if np.array_equal(found, values)]:
         raise ValueError(f"{name}: expected features, column {copies[0]!r} is {y!r} once more")
-    x = np.stack([*columns.values()], axis=1) if columns else np.empty((len(values), 0))
-    return from_arrays(x, values, seed, split, points, name, [*columns])
+    return from_arrays(table.drop(columns=[y]), values, seed, split, points, name)
 
 
 def from_file(
@@ -408,7 +412,10 @@ def _numbers(what: str, values: Any) -> np.ndarray:
         columns = [_numbers(f"{what}, column {c}", column) for c, column in values.items()]
         return np.stack(columns, axis=1) if columns else np.empty((len(values), 0))
     if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+        try:
+            values = values.to_numpy()
+        except NotImplementedError as error:  # of arrow, whose intervals numpy has not
+            raise ValueError(f"{what}: expected finite real numbers, got {error}") from None
         if values.dtype == object and all(isinstance(value, Decimal) for value in values.flat):
             values = values.astype(np.float64)
     return check_finite_array(what, values)

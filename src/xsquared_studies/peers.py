@@ -1,0 +1,124 @@
+"""What one would use instead of a unit, on the points of :mod:`xsquared_studies.which_unit`.
+
+A trial is a peer with all its choices, made on validation points, or a unit; ``seconds`` count all.
+Predictions are confined to the widened range of the training values, as networks' are. ``unit`` and
+``n`` of a peer say its budget; scikit-learn's MLPs keep it, and splines come near it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.interpolate import AAA, LSQUnivariateSpline
+
+from xsquared.data.dataset import MARGIN, Points
+from xsquared.training import fit
+from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
+
+OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
+#: The first two are of one input; the last four are scikit-learn's MLPs, by gate and solver.
+PEERS = (
+    *("splines", "rationals", "polynomials", "Gaussian process", "boosting"),
+    *("relu lbfgs", "relu adam", "tanh lbfgs", "tanh adam"),
+)
+
+
+def peer_trials() -> tuple[Trial, ...]:
+    """Every peer and four units on sums of ridges: the largest size, seed 0."""
+    sizes = {d: sizes[-1:] for d, sizes in SIZES.items()}
+    return tuple(
+        replace(trial, solver=solver, protocol="peers")
+        for trial in which_trials(OURS, sizes=sizes, seeds=dict.fromkeys(sizes, 1))
+        if ("shape", "ridges") in trial.settings
+        for solver in ("varpro", *(PEERS if (trial.unit, trial.activation) == ("mlp", "") else ()))
+        if solver not in PEERS[:2] or ("inputs", 1) in trial.settings
+    )
+
+
+def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callable[..., np.ndarray]]:
+    """What a peer chooses from, fitted to points x (m, d) and values y (m,)."""
+    # Here, as they are slow to import, and every study imports this module.
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    from sklearn.neural_network import MLPRegressor
+
+    d = x.shape[1]
+    match peer.split():
+        case ["splines"]:
+            order = np.argsort(x[:, 0])
+            for cells in (5, 10, 20, 40, 70, 100, 150, 208):
+                knots = np.quantile(x, np.linspace(0, 1, cells + 1)[1:-1])
+                spline = LSQUnivariateSpline(x[order, 0], y[order], knots, ext="const")
+                yield lambda at, spline=spline: spline(at[:, 0])
+        case ["rationals"]:
+            for terms in (5, 10, 15, 20, 30, 50, 100):
+                rational = AAA(x[:, 0], y, max_terms=terms)
+                yield lambda at, rational=rational: rational(at[:, 0])
+        case ["polynomials"]:  # of every total degree
+            count = {1: 60, 2: 30}.get(d, 7)
+            every = np.array([p for p in np.ndindex(*[count] * d) if sum(p) < count])
+
+            def basis(at: np.ndarray, powers: np.ndarray) -> np.ndarray:
+                values = np.polynomial.chebyshev.chebvander(at / 1.8, count - 1)
+                return np.prod([values[:, j, powers[:, j]] for j in range(d)], axis=0)
+
+            for degree in range(1, count):
+                used = every[every.sum(axis=1) <= degree]
+                weights = np.linalg.lstsq(basis(x, used), y)[0]
+                yield lambda at, used=used, weights=weights: basis(at, used) @ weights
+        case ["Gaussian", _]:  # the likeliest of four starts on 300 points, then all points
+            starts = [(length, noise) for length in (0.3, 1.0) for noise in (1e-6, 1e-2)]
+            fits = [
+                GaussianProcessRegressor(
+                    1.0 * RBF(length * np.ones(d), (0.02, 50)) + WhiteKernel(noise, (1e-10, 1))
+                ).fit(x[:300], y[:300])
+                for length, noise in starts
+            ]
+            kernel = max(fits, key=lambda one: one.log_marginal_likelihood_value_).kernel_
+            yield GaussianProcessRegressor(kernel, optimizer=None).fit(x, y).predict
+        case ["boosting"]:
+            for rate, trees in ((0.1, 100), (0.1, 500), (0.03, 1000)):
+                machine = HistGradientBoostingRegressor(learning_rate=rate, max_iter=trees)
+                yield machine.fit(x, y).predict
+        case [gate, solver]:
+            same = {"activation": gate, "solver": solver, "tol": 1e-10, "random_state": 0}
+            for k in range(3):
+                own = {"alpha": (0, 1e-6, 1e-4)[k], "max_iter": 2000}
+                if solver == "adam":
+                    own = {"alpha": 0, "learning_rate_init": (3e-3, 1e-2, 3e-2)[k], "max_iter": 500}
+                yield MLPRegressor(hidden_layer_sizes=(n,), **same, **own).fit(x, y).predict
+
+
+def run_peer(trial: Trial) -> dict[str, Scalar]:
+    """Fit one peer with all its choices, or train one unit."""
+    data, status = points(trial), "completed"
+    x, y = data.train.x, data.train.y
+    room = MARGIN * np.ptp(y)
+    # Who chooses on noisy data has noise in the values to choose by.
+    noise = KINDS[str(dict(trial.settings)["kind"])][1]
+    noisy = noise * np.random.default_rng((trial.seed, 2)).normal(size=len(data.validation))
+    chosen_by = Points(data.validation.x, data.validation.y + noisy)
+    parts = (chosen_by, data.train, data.test)
+
+    def error(predict: Callable[..., np.ndarray], judged: Points) -> float:
+        missed = np.clip(predict(judged.x), y.min() - room, y.max() + room) - judged.y
+        return float(np.nan_to_num(np.sqrt(np.mean(missed**2)), nan=np.inf))
+
+    if trial.solver not in PEERS:
+        solver = replace(SETTINGS, sharpest=8.0)
+        done = fit(data, trial.record, trial.n_hidden, solver=solver, seed=trial.seed)
+        status = done.status.word
+        made = [[data.error(done.network, part) for part in parts]] if done.network else []
+    else:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # of scikit-learn: budgets spent, bounds reached
+            found = choices(trial.solver, x, y, trial.n_hidden)
+            made = [[error(predict, part) for part in parts] for predict in found]
+    names = ("validation_rmse", "train_rmse", "test_rmse")
+    budget = trial.record.parameter_count(data.dim, trial.n_hidden)
+    return {"status": status, "parameters": budget, **dict(zip(names, min(made), strict=True))}

@@ -1,0 +1,56 @@
+"""Peers reach what is theirs, choose on validation points, and are judged as networks are."""
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from xsquared_studies.peers import OURS, PEERS, choices, peer_trials, run_peer
+from xsquared_studies.which_unit import KINDS, SIZES
+
+X = np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1))
+
+
+@pytest.mark.parametrize(
+    ("peer", "inside"),
+    [
+        ("polynomials", lambda x: x**7 - x),
+        ("splines", lambda x: x**3 - x),
+        ("rationals", lambda x: (1 + x) / (1 + 9 * x**2)),
+    ],
+)
+def test_what_a_peer_contains_it_finds(
+    peer: str, inside: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    at = np.linspace(-1.6, 1.6, 50)
+    missed = [
+        abs(predict(at[:, None]) - inside(at)).max()
+        for predict in choices(peer, X, inside(X[:, 0]), 7)
+    ]
+    assert min(missed) < 1e-8
+
+
+def test_several_inputs_have_all_powers_up_to_a_degree() -> None:
+    x = np.random.default_rng(1).uniform(-1.7, 1.7, (300, 2))
+    y = x[:, 0] ** 3 * x[:, 1] ** 2
+    missed = [np.ptp(predict(x) - y) for predict in islice(choices("polynomials", x, y, 7), 5)]
+    assert missed[3] > 0.1 > 1e-9 > missed[4]
+
+
+def test_each_target_has_every_peer_that_is_for_it_and_four_units() -> None:
+    trials = peer_trials()
+    assert len(trials) == len(KINDS) * (len(SIZES) * (len(OURS) + len(PEERS)) - 2 * 2)
+    assert not [t for t in trials if t.solver in PEERS[:2] and ("inputs", 1) not in t.settings]
+
+
+def test_validation_points_choose_and_have_noise_where_training_has() -> None:
+    wanted = [t for t in peer_trials() if t.solver == "splines" and t.seed == 0]
+    names = ("validation_rmse", "train_rmse", "test_rmse")
+    made = {dict(t.settings)["kind"]: run_peer(t) for t in wanted}
+    kinds = {kind: {name: float(str(row[name])) for name in names} for kind, row in made.items()}
+    assert kinds["smooth"]["test_rmse"] < 1e-4
+    noisy = kinds["noisy"]
+    assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
+    assert noisy["test_rmse"] < 0.03  # judged without it; 208 cells would have 0.05
+    assert noisy["train_rmse"] > 0.08
