@@ -1,8 +1,7 @@
 """A target as piecewise polynomials whose distance from it is enclosed by ball arithmetic.
 
-A bound of the error of polynomials to the target then asks for nothing but finite sums: whatever
-approximates the target is at least as far from it as from the piecewise polynomial, less the
-distance between the two.
+Whatever approximates the target is at least as far from it as from the piecewise polynomial, less
+the distance between the two: a bound asks for finite sums only.
 """
 
 from __future__ import annotations
@@ -99,8 +98,7 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
     Raises:
         ValueError: no finite bound, named by the place: a target that is not analytic there.
     """
-    xi, weights = gauss_legendre(count)
-    parts = 1
+    (xi, weights), parts = gauss_legendre(count), 1
     while True:
         edges = grid[:-1, None] + np.diff(grid)[:, None] * np.arange(parts + 1) / parts
         edges[:, -1] = grid[1:]
@@ -119,7 +117,9 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
             f"derivative of order {count} near {place:.6g}"
         )
     nodes = ((np.arange(parts)[:, None] + xi) / parts).ravel()
-    project = legendre.legvander(2 * nodes - 1, count - 1) * (2 * np.arange(count) + 1)
-    project = (np.tile(weights, parts) / parts)[:, None] * project
+    degrees = 2 * np.arange(count) + 1
+    project = (np.tile(weights, parts) / parts)[:, None] * (
+        legendre.legvander(2 * nodes - 1, count - 1) * degrees
+    )
     at_nodes = project @ legendre.legvander(2 * xi - 1, count - 1).T
     return values.reshape(len(grid) - 1, -1) @ at_nodes, total

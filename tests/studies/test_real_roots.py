@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xsquared.splines.constants import equal_cells_constant
-from xsquared.splines.real_roots import _discriminants, _pattern, least_mean_square
+from xsquared_studies.real_roots import _discriminants, _pattern, least_mean_square
 
 
 @pytest.mark.parametrize("cells", [1, 2])
