@@ -24,6 +24,7 @@ from xsquared_studies.best_splines import (
     random_targets,
     run_search,
 )
+from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -447,6 +448,20 @@ def _best_splines() -> Study:
     )
 
 
+def _certified_splines() -> Study:
+    return Study(
+        "certified_splines",
+        "Least errors of splines that meet, from above and from below",
+        {
+            "certified": "the best spline found for the unit's order and continuity, of n + 1 "
+            "pieces, and a lower bound for all of them, wherever their knots are"
+        },
+        certified_trials(),
+        certified_trials(neurons=NEURONS[:1]),
+        run_certified,
+    )
+
+
 def _ablation() -> Study:
     trials = ablation_trials(QUALITY_TARGETS[::10])
     return Study(
@@ -577,6 +592,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _quality,
     _optimal_knots,
     _best_splines,
+    _certified_splines,
     _ablation,
     _which_unit,
     _peers,

@@ -1,5 +1,6 @@
 """Lower bounds and allocations of cells against searches, and against fitted splines."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,7 @@ from xsquared.splines.bounds import (
 )
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.enclosures import enclosed
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.units import space
 
@@ -59,7 +61,8 @@ def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     f, grid = target("exp(2*x)"), np.linspace(-1, 1, 31)
-    bounds = least_errors(f, order, grid, 30)
+    values, _ = enclosed(f, grid, order + 3)
+    bounds = least_errors(values, order, grid, 30)
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
     assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
     assert bounds[0, -1] <= error * (1 + 1e-12)
@@ -67,7 +70,7 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     projections = np.polynomial.legendre.legvander(nodes, order + 3).T @ (weights * f(nodes))
     parts = (np.arange(order + 4) + 0.5) * projections**2
     assert bounds[0, -1] == pytest.approx(parts[order:].sum(), rel=1e-8)
-    halved = least_errors(f, order, grid, 15)
+    halved = least_errors(values, order, grid, 15)
     assert 0 < halved[0, -1] < bounds[0, -1]
     assert (bounds[np.tril_indices(31)] == 0).all()
 
@@ -75,7 +78,8 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
 @pytest.mark.parametrize("order", [2, 3])
 def test_lower_bounds_lie_below_every_choice_of_breaks(order: int) -> None:
     f, grid, draw = target("sin(4*x)"), np.linspace(-1, 1, 121), np.random.default_rng(0)
-    squares, skipped = certified_lower_bounds(least_errors(f, order, grid, 120), 4)
+    values, _ = enclosed(f, grid, order + 3)
+    squares, skipped = certified_lower_bounds(least_errors(values, order, grid, 120), 4)
     assert (np.diff(squares) < 0).all()
     assert [len(breaks) for breaks in skipped] == [0, 1, 2, 3]
 
@@ -112,3 +116,24 @@ def test_fitted_splines_stay_above_the_lower_bounds_and_lines_come_close(
         fit = fit_free_knots(f, space(unit), equidistributed_knots(f, space(unit), pieces))
         above = fit.rmse / bounds[pieces - 1]
         assert 1 <= above < (1.2 if unit == "mlp" else 6)
+
+
+def test_a_bound_holds_where_a_target_oscillates_within_the_grid() -> None:
+    # Twelve pieces cannot see the waves: their error is the target's own size, to four digits.
+    bound = lower_bounds(target("sin(2000*x)"), 3, 12)[-1]
+    assert 0.2 < bound < math.sqrt(0.5)
+
+
+def test_bounds_near_a_pole_and_at_a_kink() -> None:
+    f = target("1/(1/1000 + x**2)")
+    bounds, breaks = bounds_with_breaks(f, 2, 6)
+    fit = fit_free_knots(f, space("mlp"), breaks[-1])
+    assert bounds[-1] < fit.rmse < 2 * bounds[-1]
+    with pytest.raises(ValueError, match="no derivative"):
+        lower_bounds(target("abs(x)"), 2, 3)
+
+
+def test_rounding_is_taken_off() -> None:
+    # A parabola has no error as one: what is left is less than rounding, and the bound is nothing.
+    bounds = least_errors(np.ones((40, 6)), 3, np.linspace(0.1, 1.1, 41), 40)
+    assert (bounds == 0).all()

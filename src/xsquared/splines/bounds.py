@@ -1,14 +1,14 @@
 """What no spline can do better: lower bounds of the error of n pieces with free breaks.
 
 Between the zeros of f^(k), optimal cells have equal shares of the integral of abs(f^(k))^s with
-s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` bounds from
-below what any pieces reach that need not meet, whatever their breaks. Its integrals are quadrature
-in floating point, whose errors are not enclosed: where a target oscillates within a cell of the
-grid, as ``sin(2000*x)`` does, the result can exceed the least error and is no bound.
+s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` certifies
+what no pieces reach, whether they meet or not, whatever their breaks: the target is enclosed by
+ball arithmetic, and rounding in the sums that follow is bounded beforehand and taken off.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,11 +18,14 @@ import numpy as np
 
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
+from xsquared.splines.enclosures import enclosed
 
 #: Points of the midpoint rule that finds zeros of f^(k) and masses between them.
 _FINE = 200_000
 #: Legendre polynomials beyond the first one that the pieces lack, in a lower bound's projection.
 _MORE_DEGREES = 3
+#: Of float64, and what sums of nonnegative numbers and their roots can lose to it.
+_ROUNDOFF, _SLACK = 2.0**-53, 1e-12
 
 
 @dataclass(frozen=True)
@@ -125,15 +128,20 @@ def segments(target: Target, order: int) -> Segments:
     )
 
 
-def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
+def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
     """Lower bounds of the squared error of one polynomial on every interval between grid points.
 
     By Bessel's inequality, the projections on the Legendre polynomials of degrees k to k + 3 bound
     the squared error from below. Intervals of more than ``longest`` grid cells get what holds for
     any interval: the error is no less than the sum over two halves.
 
+    A sum of N products of float64 numbers is off by less than N u of the sum of their sizes, u the
+    unit roundoff (Higham, Accuracy and stability of numerical algorithms, 2002, section 3.1). The
+    nodes' own rounding counts as 4096 u, by Markov's inequality for degrees to 14; both are taken
+    off every projection.
+
     Args:
-        target: a function of one variable.
+        values: (m, k + 3) of :func:`xsquared.splines.enclosures.enclosed` on the grid.
         order: k; the polynomial has degree k - 1.
         grid: (m + 1,) ascending points.
         longest: grid cells of the longest interval that is projected.
@@ -141,31 +149,33 @@ def least_errors(target: Target, order: int, grid: np.ndarray, longest: int) -> 
     Returns:
         (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
     """
-    m, top = len(grid) - 1, order + _MORE_DEGREES
-    # Exact for what must cancel: a polynomial of degree k - 1 times the Legendre polynomials.
-    count = -(-(order + top) // 2)
+    m, count = values.shape
     xi, weights = gauss_legendre(count)
     h = np.diff(grid)[:, None]
-    points = (grid[:-1, None] + h * xi).ravel()
-    values = target(points) * (h * weights).ravel()
+    inside, products = (h * xi).ravel(), (values * (h * weights)).ravel()
+    sizes = np.concatenate([[0.0], np.abs(products).cumsum()])[::count]
     bounds = np.zeros((m + 1, m + 1))
+    windows = np.lib.stride_tricks.sliding_window_view
     for cells in range(1, m + 1):
         first = np.arange(m + 1 - cells)
         middle = first + cells // 2
         below = bounds[first, middle] + bounds[middle, first + cells]
         if cells <= longest:
-            places, products = (
-                np.lib.stride_tricks.sliding_window_view(array, cells * count)[::count]
-                for array in (points, values)
-            )
+            # From the interval's end, so that differences of neighbouring places are not rounded.
+            starts = windows(grid[:-1], cells) - grid[first, None]
+            places = np.repeat(starts, count, axis=1) + windows(inside, cells * count)[::count]
             width = (grid[cells:] - grid[:-cells])[:, None]
-            z = 2 * (places - grid[first, None]) / width - 1
+            z = 2 * places / width - 1
+            rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
             lower, upper = np.ones_like(z), z
             square = np.zeros(len(first))
-            for j in range(1, top + 1):
+            for j in range(1, count + 1):
                 if j >= order:
-                    projection = np.einsum("ij,ij->i", upper, products)
-                    square += (2 * j + 1) * projection**2 / width[:, 0]
+                    projection = np.einsum(
+                        "ij,ij->i", upper, windows(products, cells * count)[::count]
+                    )
+                    sure = np.maximum(np.abs(projection) - rounding, 0)
+                    square += (2 * j + 1) * sure**2 / width[:, 0]
                 lower, upper = upper, ((2 * j + 1) * z * upper - j * lower) / (j + 1)
             below = np.maximum(below, square)
         bounds[first, first + cells] = below
@@ -208,11 +218,12 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
 def bounds_with_breaks(
     target: Target, order: int, most: int
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Certified lower bounds of the RMSE of 1 to ``most`` pieces that need not meet.
+    """Certified lower bounds of the RMSE of 1 to ``most`` pieces, whether they meet or not.
 
-    The larger one of two grids counts: a coarse one, on which the longest pieces are projected as
-    well, for up to 20 pieces, and one with twelve cells a piece. Both are fine where optimal knots
-    are dense.
+    What holds of a piecewise polynomial near the target holds of the target, less the distance
+    between the two. The larger one of two grids counts: a coarse one, on which the longest
+    pieces are projected as well, for up to 20 pieces, and one with twelve cells a piece. Both are
+    fine where optimal knots are dense.
 
     Args:
         target: a function of one variable.
@@ -220,16 +231,20 @@ def bounds_with_breaks(
         most: pieces.
 
     Returns:
-        (most,) bounds, by quadrature and in floating point, and for every n the (n + 1,) ends of
-        pieces with breaks in the middles of the cells left out: where to look for a spline that
-        comes close.
+        (most,) bounds, and for every n the (n + 1,) ends of pieces with breaks in the middles of
+        the cells left out: where to look for a spline that comes close.
+
+    Raises:
+        ValueError: a target that is not analytic on its interval, or whose derivative vanishes.
     """
     cut, length = segments(target, order), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
-        squares, skipped = certified_lower_bounds(least_errors(target, order, grid, longest), last)
-        for n, (bound, left_out) in enumerate(zip(np.sqrt(squares / length), skipped, strict=True)):
+        values, away = enclosed(target, grid, order + _MORE_DEGREES)
+        squares, skipped = certified_lower_bounds(least_errors(values, order, grid, longest), last)
+        sure = (np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
+        for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):
             found[n] = max(bound, found[n])
             if not len(ends[n]):
                 middles = (grid[left_out] + grid[left_out + 1]) / 2

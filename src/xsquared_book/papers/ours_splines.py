@@ -103,6 +103,48 @@ def _complex_roots() -> Links:
            equal_cells_constant(4, 1) / equal_cells_constant(4, 0), sp.sqrt(21))
 
 
+@paper.equation("xs-real-roots", "ours", "on equal cells real roots cost a GQU the whole factor")
+def _real_roots() -> Links:
+    """Lagrange's function of the condition on the roots is least at B_4, by convexity.
+
+    Its quadratic part is that of waves with the phase t from cell to cell. A Hermitian form is
+    positive where its leading minors are; they are polynomials in cos t, and Sturm counts zeros.
+    """
+    nu, c = sp.Rational(1, 10080), sp.symbols("c0:4", real=True)
+    best, other = sp.bernoulli(4, x), sum(a * x**j for j, a in enumerate(c))
+
+    def jet(piece: sp.Expr, j: int, end: int) -> sp.Expr:
+        return (sp.diff(piece, x, j) / sp.factorial(j)).subs(x, end)
+
+    for j, jump in enumerate((0, 0, 0, -4)):
+        yield (f"jump-{j}", f"at a knot the error B_4 jumps by {jump} in its derivative {j}, over "
+               f"{j}!", jet(best, j, 0) - jet(best, j, 1), sp.Integer(jump))
+    yield ("stationary", "of a piece c: what B_4 leaves is what the condition's linear part takes",
+           sp.integrate(sp.expand(2 * best * other), (x, 0, 1)),
+           16 * nu * (jet(other, 1, 0) - jet(other, 1, 1)))
+    z, wave = sp.symbols("z t")
+    jumps = [[sp.diff(z * jet(other, j, 0) - jet(other, j, 1), a) for a in c] for j in range(4)]
+    value, alpha, beta, gamma = (sp.Matrix([row]) for row in jumps)
+    form = sp.Matrix(4, 4, lambda i, j: sp.Rational(1, i + j + 1))
+
+    def paired(left: sp.Matrix, right: sp.Matrix) -> sp.Matrix:
+        return left.subs(z, 1 / z).T * right
+
+    form += paired(value, value) - nu * (
+        paired(beta, beta) - 2 * paired(alpha, gamma) - 2 * paired(gamma, alpha))
+    for size in range(1, 5):
+        minor = sp.expand(form[:size, :size].det(method="berkowitz"))
+        powers = [minor.coeff(z, j) for j in range(size + 1)]
+        yield (f"real-{size}", f"leading minor {size} is the same for z and 1/z",
+               minor - powers[0] - sum(a * (z**j + z**-j) for j, a in enumerate(powers) if j),
+               sp.Integer(0))
+        cosine = sp.Poly(powers[0] + sum(2 * a * sp.chebyshevt(j, wave)
+                                         for j, a in enumerate(powers) if j), wave)
+        yield (f"positive-{size}", "and positive, without a zero, for every phase",
+               sp.Integer(cosine.count_roots(-1, 1) + int(bool(cosine.eval(0) <= 0))),
+               sp.Integer(0))
+
+
 @paper.equation("xs-lower-bound", "ours", "no piece does better")
 def _legendre_bound() -> Links:
     """The projection on one Legendre polynomial is a mean of f^(k), for any f."""

@@ -1,0 +1,101 @@
+"""Enclosures of targets against fifty digits, and what is refused."""
+
+from functools import cache
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+import sympy as sp
+from mpmath.calculus.quadrature import GaussLegendre
+from numpy.polynomial import legendre
+
+from xsquared.functions import target
+from xsquared.quadrature import gauss_legendre
+from xsquared.splines.enclosures import enclosed
+
+CASES = (
+    ("exp(2*x)", (-1.0, 1.0)),
+    ("sin(60*x)", (-1.0, 1.0)),
+    ("1/(1/1000 + x**2)", (-0.3, 0.4)),
+    ("tanh(4*x)", (-1.0, 0.5)),
+    ("1/(1 + cos(pi*x)**2)", (0.0, 1.0)),
+    ("log(x + 2)*erf(x)", (-1.0, 1.0)),
+    ("sqrt(x)", (0.5, 3.0)),
+    ("x**4.5", (0.2, 1.0)),
+    ("abs(x + 2)*atan(3*x)", (-1.0, 1.0)),
+    ("sinh(x)/cosh(2*x) + e**(-x)", (-1.0, 2.0)),
+)
+
+
+@cache
+def _nodes() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
+    return GaussLegendre(mpmath.mp).calc_nodes(5, 200)
+
+
+def _error(text: str, interval: tuple[float, float], degree: int) -> float:
+    """The least error of one polynomial, to fifty digits."""
+    x = sp.Symbol("x", real=True)
+    with mpmath.workdps(60):
+        f = sp.lambdify(x, target(text, interval).expression, "mpmath")
+        a, b = map(mpmath.mpf, interval)
+        width = (b - a) / 24
+        square, moments = mpmath.mpf(0), [mpmath.mpf(0)] * (degree + 1)
+        for i, (node, weight) in product(range(24), _nodes()):
+            place = a + width * (i + (node + 1) / 2)
+            value = f(place)
+            square += weight * width / 2 * value**2
+            for j in range(degree + 1):
+                basis = mpmath.legendre(j, 2 * (place - a) / (b - a) - 1)
+                moments[j] += weight * width / 2 * value * basis
+        square -= sum((2 * j + 1) * m**2 for j, m in enumerate(moments)) / (b - a)
+        return float(mpmath.sqrt(square))
+
+
+@pytest.mark.parametrize("order", [2, 4])
+@pytest.mark.parametrize(("text", "interval"), CASES)
+def test_enclosed_errors_hold_the_value_of_fifty_digits(
+    text: str, interval: tuple[float, float], order: int
+) -> None:
+    count, grid = order + 3, np.linspace(*interval, 25)
+    values, away = enclosed(target(text, interval), grid, count)
+    xi, weights = gauss_legendre(count)
+    # Everything that the grid's polynomials of degree count - 1 show, by the rule exactly.
+    z = 2 * ((grid[:-1, None] + np.diff(grid)[:, None] * xi) - grid[0]) / np.ptp(grid) - 1
+    weighed = np.diff(grid)[:, None] * weights
+    basis = legendre.legvander(z, order - 1) * np.sqrt((2 * np.arange(order) + 1) / np.ptp(grid))
+    rest = values - basis @ np.einsum("ci,ciq->q", weighed * values, basis)
+    error = float(np.sqrt(np.sum(weighed * rest**2)))
+    exact = _error(text, interval, order - 1)
+    # What lies above the degree on every grid cell is left out: the bound is from below.
+    assert away < 1e-9
+    assert error - away <= exact * (1 + 1e-13)
+    assert exact - error < 2e-3 * exact
+
+
+def test_the_distance_covers_what_the_values_miss() -> None:
+    f, grid = target("sin(40*x)"), np.linspace(-1, 1, 13)
+    values, away = enclosed(f, grid, 5)
+    nodes, weights = gauss_legendre(40)
+    project = legendre.legvander(2 * nodes - 1, 4)
+    places = grid[:-1, None] + np.diff(grid)[:, None] * nodes
+    own = (f(places) * weights) @ project * (2 * np.arange(5) + 1)
+    rule = gauss_legendre(5)[0]
+    np.testing.assert_allclose(values, own @ legendre.legvander(2 * rule - 1, 4).T, atol=1e-10)
+    assert 0 < away < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "interval"),
+    [("abs(x)", (-1.0, 1.0)), ("sqrt(x)", (0.0, 1.0)), ("1/(x - 0.3)**2", (-1.0, 1.0)),
+     ("log(abs(x - 0.3))", (-1.0, 1.0)), ("x**4.5", (0.0, 1.0))],
+)  # fmt: skip
+def test_what_is_not_analytic_is_refused_by_name(text: str, interval: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="expected a target analytic on its interval"):
+        enclosed(target(text, interval), np.linspace(*interval, 8), 5)
+
+
+def test_constants_are_enclosed_too() -> None:
+    values, away = enclosed(target("pi/3"), np.array([0.0, 1.0]), 5)
+    np.testing.assert_allclose(values, np.pi / 3, rtol=1e-15)
+    assert 0 < away < 1e-14
