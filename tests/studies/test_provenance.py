@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -231,14 +232,15 @@ class Attributes(dict):
 
 def numbered(kind: str, factor: float) -> Callable:
     """A gate that finds its factor where bytecode and globals do not show it."""
-    held = Attributes()
+    held: Any = Attributes()
     held.factor = factor
     if kind == "function's attribute":
 
         def value(z: Tensor) -> Tensor:
-            return value.factor * z
+            return own.factor * z
 
-        value.factor = factor
+        own: Any = value
+        own.factor = factor
         return value
     if kind == "a package's name":
         return wraps(torch.nn.functional.silu)(lambda z: factor * z)
@@ -255,7 +257,7 @@ def numbered(kind: str, factor: float) -> Callable:
         ufunc = np.frompyfunc(lambda number: factor * number, 1, 1)
         return lambda z: torch.tensor(ufunc(z.numpy()).astype(float))
     if kind == "tensor's attribute":
-        tensor = torch.ones(1)
+        tensor: Any = torch.ones(1)
         tensor.factor = factor
         return lambda z: tensor.factor * z
     return lambda z: held.factor * z
