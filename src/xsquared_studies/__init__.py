@@ -8,8 +8,8 @@ are committed; ``rows`` gives them as a frame, a row a network, and computes wha
 Modules import :mod:`xsquared` and, of this package, those named before them:
 ``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` →
 ``scaling`` → ``airfoil`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``best_splines`` →
-``which_unit`` → ``language_models`` → ``gates_replaced`` → ``layer_features`` → ``declared`` →
-``committed`` → ``speedrun``.
+``misses`` → ``which_unit`` → ``language_models`` → ``gates_replaced`` → ``layer_features`` →
+``declared`` → ``committed`` → ``speedrun``.
 """
 
 from xsquared_studies.committed import rows
