@@ -15,11 +15,13 @@ that is lower by more than one per cent, both by forward passes.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import torch
 from scipy.optimize import differential_evolution
+from scipy.stats import binomtest
 
 from xsquared.errors import measured_rmse
-from xsquared.functions import Target, interval_of
+from xsquared.functions import Target, interval_of, target
 from xsquared.quadrature import on_cells
 from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import PAPER_UNITS, Unit
@@ -85,11 +87,11 @@ def run_misses(trial: Trial) -> dict[str, Scalar]:
     return {**run_trial(trial), "search_rmse": found}
 
 
-def searched(target: Target, unit: Unit, n: int) -> float:
+def searched(f: Target, unit: Unit, n: int) -> float:
     """RMSE over the domain of the best network found by differential evolution and one descent."""
-    a, b = interval_of(target)
+    a, b = interval_of(f)
     x, weights = (part.ravel() for part in on_cells(np.linspace(a, b, _CELLS + 1)))
-    root, y = np.sqrt(weights / (b - a)), target(x)
+    root, y = np.sqrt(weights / (b - a)), f(x)
     zeros = max(len(unit.factors) - 1, 0)
 
     def losses(candidates: np.ndarray) -> np.ndarray:
@@ -126,4 +128,26 @@ def searched(target: Target, unit: Unit, n: int) -> float:
     points = (torch.from_numpy(part) for part in (x[:, None], y))
     rule = torch.from_numpy(weights / length)
     end = last(iterates(unit, *points, rows, weights=rule, max_iterations=STEPS))
-    return measured_rmse(to_network(end, unit), target)
+    return measured_rmse(to_network(end, unit), f)
+
+
+def misses(frame: pd.DataFrame) -> pd.DataFrame:
+    """The study's rows with whether a fit is beaten by more than one per cent, and by how much.
+
+    Returns:
+        The rows with the columns ``random``, ``over`` (the fit's error over the search's) and
+        ``beaten``.
+    """
+    over = frame["integral_rmse"] / frame["search_rmse"]
+    drawn = frame["problem"].isin([f"{target(text).name}" for text in random_texts()])
+    return frame.assign(random=drawn, over=over, beaten=over > 1.01)
+
+
+def rate(beaten: pd.Series) -> dict[str, float]:
+    """Fits, how many of them are beaten, the share in per cent and its 95 per cent interval.
+
+    The interval is that of Clopper and Pearson, as if fits of one target were independent.
+    """
+    low, high = binomtest(int(beaten.sum()), len(beaten)).proportion_ci(method="exact")
+    return {"fits": len(beaten), "beaten": int(beaten.sum()), "per cent": 100 * beaten.mean(),
+            "from": 100 * low, "to": 100 * high}  # fmt: skip

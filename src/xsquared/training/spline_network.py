@@ -69,12 +69,12 @@ _RANDOM_STARTS = 30
 #: Cells of the rule on which such networks are fitted.
 _FIXED = 60
 
-Start = Literal["density", "equidistant", "random"]
+Start = Literal["density", "equidistant"]
 
 
 @dataclass(frozen=True)
 class FreeKnots:
-    """Minimise the integral of the squared error of a target f of one variable.
+    """Minimise the integral of the squared error of a target f of one variable, or that on points.
 
     Over knots t and splines s of the unit's space, with the constraints of its neurons::
 
@@ -89,12 +89,14 @@ class FreeKnots:
        slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
 
+    Data without a target, or scaled, are fitted by way of a smooth curve through the points, in
+    place of f; from there variable projection descends on the points themselves. Of a held-out
+    split the network before that descent is kept where validation points favour it.
+
     Attributes:
         max_iterations: of each local fit.
-        start: ``"density"`` as above, ``"equidistant"`` knots, which are the paper's, or
-            ``"random"``: cells of the density stretched by factors from a gamma distribution of
-            mean 4 and deviation 2.
-        starts: local fits that are compared: the start itself, unless random, and jittered ones.
+        start: ``"density"`` as above, or ``"equidistant"`` knots, which are the paper's.
+        starts: local fits that are compared: the start itself and jittered ones.
         moves: most knots moved (4.).
         directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
@@ -326,11 +328,6 @@ class FreeKnots:
             plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         room = np.minimum(width[:-1], width[1:])
-        if self.start == "random":
-            return [
-                proportioned_knots(target, width * draw.gamma(4.0, size=n_cells))
-                for _ in range(self.starts)
-            ]
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n_cells - 1)) * room
         return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
