@@ -56,9 +56,8 @@ def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
             w = draw.uniform((1, 1, 0), (6, 4, 6.28))
             terms = [f"sin({w[0]:.2f}*(x + 1.1)**{1 + w[1] / 4:.2f} + {w[2]:.2f})", f"{a[0]:.3f}*x"]
         else:
-            w = draw.uniform(2, 8)
             terms = [f"{p:.3f}*abs(x - ({r:.3f}))" for p, r in zip(a, c, strict=True)]
-            terms.append(f"{a[0] / 2:.3f}*sin({w:.2f}*x)")
+            terms.append(f"{a[0] / 2:.3f}*sin({draw.uniform(2, 8):.2f}*x)")
         made.append(" + ".join(terms))
     return tuple(made)
 
@@ -125,9 +124,9 @@ def searched(f: Target, unit: Unit, n: int) -> float:
     gate = np.column_stack([signs, -signs * best[0]])
     factors = [np.column_stack([np.ones(n), -zero]) for zero in best[2:]]
     rows = Rows(torch.from_numpy(gate), tuple(torch.from_numpy(factor) for factor in factors))
-    points = (torch.from_numpy(part) for part in (x[:, None], y))
+    points, values = torch.from_numpy(x[:, None]), torch.from_numpy(y)
     rule = torch.from_numpy(weights / length)
-    end = last(iterates(unit, *points, rows, weights=rule, max_iterations=STEPS))
+    end = last(iterates(unit, points, values, rows, weights=rule, max_iterations=STEPS))
     return measured_rmse(to_network(end, unit), f)
 
 
