@@ -21,7 +21,7 @@ from scipy.optimize import differential_evolution
 from scipy.stats import binomtest
 
 from xsquared.errors import measured_rmse
-from xsquared.functions import Target, interval_of, target
+from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
 from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import PAPER_UNITS, Unit
@@ -138,7 +138,7 @@ def misses(frame: pd.DataFrame) -> pd.DataFrame:
         ``beaten``.
     """
     over = frame["integral_rmse"] / frame["search_rmse"]
-    drawn = frame["problem"].isin([f"{target(text).name}" for text in random_texts()])
+    drawn = frame["problem"].isin(random_texts())
     return frame.assign(random=drawn, over=over, beaten=over > 1.01)
 
 
