@@ -43,6 +43,7 @@ from xsquared_studies.layer_features import FEATURE_PROTOCOLS, feature_trials, r
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
+from xsquared_studies.misses import all_targets, miss_trials, run_misses
 from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.peers import peer_trials, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
@@ -476,6 +477,22 @@ def _ablation() -> Study:
     )
 
 
+def _misses() -> Study:
+    trials = miss_trials(all_targets())
+    return Study(
+        "misses",
+        "Narrow networks of least error found, and those of another search",
+        {
+            "missed": "free knots, the integral of the squared error; integral_rmse is judged, "
+            "against that of a differential evolution of 1,000 candidates a neuron and one descent"
+        },
+        trials,
+        # One that the search does not beat, whatever the processor.
+        tuple(t for t in trials if (t.expression, t.unit, t.n_hidden) == ("sin(3*x)", "mlp", 3)),
+        run_misses,
+    )
+
+
 def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
     few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
@@ -594,6 +611,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _best_splines,
     _certified_splines,
     _ablation,
+    _misses,
     _which_unit,
     _peers,
     _gates_replaced,

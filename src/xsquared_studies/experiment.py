@@ -73,7 +73,7 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
     said = f"{status.cause}; {status.remedy}. {done.detail}".rstrip()
     return {
         "status": status.word,
-        "message": "" if status.remedy == "none needed" else said,
+        "message": "" if status.word == "converged" else said,
         "parameters": trial.record.parameter_count(data.dim, trial.n_hidden),
         "train_rmse": done.train_rmse,
         "test_rmse": done.test_rmse,

@@ -15,6 +15,8 @@ def test_every_status_has_words() -> None:
         assert status.word == word
         assert status.cause
         assert status.remedy
+    assert "at best at a local optimum" in STATUSES["converged"].cause
+    assert "other starts" in STATUSES["converged"].remedy
 
 
 @pytest.mark.parametrize("run", [FreeKnotSpline, ProjectedFit])

@@ -193,19 +193,6 @@ def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
     assert (np.diff(jittered) > 0.19 * np.diff(plain).min()).all()
 
 
-def test_random_starts_share_nothing_with_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    starts = recorded(monkeypatch)
-    solver = FreeKnots(start="random", starts=3, moves=0)
-    made = [solver.spline(PAPER_TARGET, "glu", 7, seed) for seed in (0, 0, 1)]
-    assert len(starts) == 9
-    assert len(np.unique(np.array(starts)[[0, 1, 2, 6, 7, 8]], axis=0)) == 6
-    np.testing.assert_array_equal(starts[:3], starts[3:6])
-    assert all((knots[0], knots[-1]) == (-1.0, 1.0) for knots in starts)
-    assert made[0].rmse == min(
-        fit_free_knots(PAPER_TARGET, space("glu"), k, 0).rmse for k in starts[:3]
-    )
-
-
 def test_the_knot_that_is_least_useful_moves_into_the_worst_cell() -> None:
     knots = np.array([-1.0, -0.99, -0.98, 0.0, 0.5, 1.0])
     spline = fit_free_knots(target("exp(3*x)"), space("mlp"), knots, max_iterations=0)
@@ -227,7 +214,7 @@ def test_jumps_and_roots_are_trained(
     assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
 
 
-@pytest.mark.parametrize("start", ["density", "equidistant", "random"])
+@pytest.mark.parametrize("start", ["density", "equidistant"])
 def test_a_pole_inside_is_refused_at_the_door(start: Start) -> None:
     with pytest.raises(ValueError, match="expected a target whose square has an integral"):
         fit(sampled(target("tan(2*x)"), 100), "gqu", 8, solver=FreeKnots(start=start))

@@ -7,15 +7,15 @@ solver                  what it minimises         for
                         mean square error
 ``Growth``              the same                  least errors in any dimension, for all widths;
                                                   data with noise: chooses on validation points
-``FreeKnots``           the integral of the       a known target of one variable, ReLU gates
-                        squared error
+``FreeKnots``           the integral of the       one input, ReLU gates: a known target, or points,
+                        squared error             on whose mean square error a fit then ends
 ``Newton``              the training points'      the gated-units paper's optimiser, every unit
                         mean square error
 ``AdamW``, ``LBFGS``    the same                  every unit; what most readers would train with
 ======================  ========================  ==================================================
 
-The solver decides which loss is minimised: only ``FreeKnots`` fits the target itself, the others
-fit the training points.
+The solver decides which loss is minimised: only ``FreeKnots`` fits the target itself where it is
+known, the others fit the training points.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton, mean_square
+from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
@@ -90,7 +91,8 @@ def fit(
         data: training and test points.
         unit: the unit or its name.
         n_hidden: number of neurons, at least 1.
-        solver: an instance, with its settings; ``VariableProjection()`` where None.
+        solver: an instance, with its settings; where None ``FreeKnots()`` for trained ReLU gates of
+            one input and at most two factors, else ``VariableProjection()``.
         gates: ``"trained"``, or ``"frozen"`` where they start.
         activation: name of the gate, as ``"gelu"``; the unit's own where None.
         seed: of all randomness, at least 0.
@@ -103,7 +105,7 @@ def fit(
         ValueError: an argument is out of range, or the solver does not implement it; the message
             names it and what was expected.
     """
-    solver = VariableProjection() if solver is None else solver
+    solver = _default(data, unit, gates, activation) if solver is None else solver
     record = _checked(data, unit, n_hidden, solver, gates, activation, seed)
     n_hidden, seed = int(n_hidden), int(seed)
     (made,) = _run(data, lambda: [solver.train(data, record, n_hidden, gates, seed)], solver, seed)
@@ -136,6 +138,15 @@ def grow(
         raise ValueError(f"widths: expected ascending ones, got {widths}")
     record = _checked(data, unit, widths[-1], solver, gates, activation, seed)
     return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
+
+
+def _default(data: Dataset, unit: str | Unit, gates: Gates, activation: str | None) -> Solver:
+    """What trains where no solver is named."""
+    record = find_unit(unit, activation)
+    splines = record.gate.name == "relu" and len(record.factors) <= 2
+    if isinstance(data, Dataset) and data.dim == 1 and splines and gates != "frozen":
+        return FreeKnots() if np.ptp(data.train.x) > 0 else VariableProjection()
+    return VariableProjection()
 
 
 def _checked(
@@ -178,12 +189,13 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     if gates == "frozen":
         parameters -= (data.dim + 1) * n_hidden
     columns = (4 + 2 * len(unit.factors)) * n_hidden
-    if isinstance(solver, VariableProjection | Growth):
+    known = isinstance(solver, FreeKnots) and known_target(data) is not None
+    if isinstance(solver, FreeKnots) and gates == "trained" and known:
+        return 10_000 * n_hidden  # 20,000 neurons take more than a gibibyte
+    if isinstance(solver, VariableProjection | Growth | FreeKnots) and not known:
         columns = max(parameters, solver.candidates if isinstance(solver, Growth) else 0)
         blocks = 3 * columns * min(len(data.train), rows_at_once(columns))
         return blocks + 3 * (data.dim + 2) * len(data.train) + 4 * parameters**2
-    if isinstance(solver, FreeKnots) and gates == "trained":
-        return 10_000 * n_hidden  # 20,000 neurons take more than a gibibyte
     if isinstance(solver, AdamW | LBFGS):
         return columns * len(data.train) + 600 * parameters
     return columns * len(data.train) + 4 * parameters**2

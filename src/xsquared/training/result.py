@@ -28,7 +28,11 @@ class Status:
 STATUSES: dict[str, Status] = {
     status.word: status
     for status in (
-        Status("converged", "the loss stopped falling", "none needed"),
+        Status(
+            "converged",
+            "the loss stopped falling, at best at a local optimum",
+            "none needed; other starts, as of another seed, may do better",
+        ),
         Status(
             "iterations",
             "the limit of iterations was reached while the loss still fell",
@@ -134,7 +138,8 @@ class Fit:
     gradient_norm: float = math.nan
 
     def __str__(self) -> str:
-        ended = f"{self.status.word} after {self.iterations} iterations, {self.wall_s:.1f} s"
+        local = ", at best to a local optimum," if self.status.word == "converged" else ""
+        ended = f"{self.status.word}{local} after {self.iterations} iterations, {self.wall_s:.1f} s"
         if self.network is None:
             return f"no network, {ended}: {self.detail}"
         return (

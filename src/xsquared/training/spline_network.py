@@ -30,6 +30,7 @@ from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, cell_errors, fi
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
 from xsquared.training.frozen_gates import fit_frozen
+from xsquared.training.points import curve, known_target, on_points
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
@@ -68,12 +69,12 @@ _RANDOM_STARTS = 30
 #: Cells of the rule on which such networks are fitted.
 _FIXED = 60
 
-Start = Literal["density", "equidistant", "random"]
+Start = Literal["density", "equidistant"]
 
 
 @dataclass(frozen=True)
 class FreeKnots:
-    """Minimise the integral of the squared error of a target f of one variable.
+    """Minimise the integral of the squared error of a target f of one variable, or that on points.
 
     Over knots t and splines s of the unit's space, with the constraints of its neurons::
 
@@ -88,12 +89,14 @@ class FreeKnots:
        slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
 
+    Data without a target, or scaled, are fitted by way of a smooth curve through the points, in
+    place of f; from there variable projection descends on the points themselves. Of a held-out
+    split the network before that descent is kept where validation points favour it.
+
     Attributes:
         max_iterations: of each local fit.
-        start: ``"density"`` as above, ``"equidistant"`` knots, which are the paper's, or
-            ``"random"``: cells of the density stretched by factors from a gamma distribution of
-            mean 4 and deviation 2.
-        starts: local fits that are compared: the start itself, unless random, and jittered ones.
+        start: ``"density"`` as above, or ``"equidistant"`` knots, which are the paper's.
+        starts: local fits that are compared: the start itself and jittered ones.
         moves: most knots moved (4.).
         directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
@@ -115,18 +118,16 @@ class FreeKnots:
         check_choice("start", self.start, get_args(Start))
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
-        """Train; frozen gates stay on equidistant knots. Data need a target, unscaled."""
-        target = data.target
-        if target is None or data.dim != 1:
+        """Train; the gates of a known target may be frozen on equidistant knots."""
+        target = known_target(data)
+        if data.dim != 1 or (target is None and gates == "frozen"):
             raise ValueError(
-                f"free_knots minimises the integral of a target of one variable; {data.name} has "
-                f"{data.dim} features and {'no' if target is None else 'a'} target"
-            )
-        if data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0:
-            raise ValueError(
-                f"free_knots takes unscaled data, such as sampled(target): {data.name}"
+                f"free_knots fits points of one input, and freezes gates of unscaled data of a "
+                f"known target, as sampled(target); {data.name} has {data.dim} features"
             )
         space(unit)
+        if target is None:
+            return self._on_points(data, unit, n_hidden, seed)
         if gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
@@ -136,6 +137,17 @@ class FreeKnots:
             missed = made.spline(data.train.x[:, 0]) - data.train.y
             promised = float(np.sqrt(np.mean(missed**2)))
         return Trained(made.network, made.status, made.iterations, promised)
+
+    def _on_points(self, data: Dataset, unit: Unit, n_hidden: int, seed: int) -> Trained:
+        """The network for a curve, then on the points; held out, the one of less validation."""
+        made = self.on_target(curve(data.train, data.name), unit, n_hidden, seed)
+        end = on_points(made.network, data.train, self.max_iterations)
+        closest = to_network(end, unit)
+        chosen = closest
+        if data.split == "held-out":
+            chosen = min(closest, made.network, key=lambda one: data.error(one, data.validation))
+        iterations = made.iterations + end.iterations
+        return Trained(chosen, end.status, iterations, end.rmse, closest=closest)
 
     def on_target(
         self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
@@ -316,11 +328,6 @@ class FreeKnots:
             plain = np.linspace(a, b, n_cells + 1)
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         room = np.minimum(width[:-1], width[1:])
-        if self.start == "random":
-            return [
-                proportioned_knots(target, width * draw.gamma(4.0, size=n_cells))
-                for _ in range(self.starts)
-            ]
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n_cells - 1)) * room
         return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 

@@ -1,0 +1,73 @@
+"""Data of one input: a smooth curve through the points, and networks that end on the points.
+
+Free knots minimise an integral, of data that of the distance from a curve. The curve is a cubic
+spline whose number of cells generalised cross-validation chooses, so noise does not attract knots.
+From the network for the curve, variable projection descends to a minimum on the points themselves.
+
+References:
+    Craven and Wahba, Numer. Math. 31 (1979), for generalised cross-validation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+import torch
+from scipy.interpolate import BSpline, make_lsq_spline
+
+from xsquared.data.dataset import Dataset, Points
+from xsquared.functions import Target
+from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
+from xsquared.units import GatedNetwork
+
+#: Places for each coefficient of the curve, at least.
+_PLACES = 2
+
+
+@dataclass(frozen=True)
+class Curve(Target):
+    """A spline in the place of an expression."""
+
+    spline: BSpline
+
+    def __call__(self, *points: np.ndarray) -> np.ndarray:
+        """Values at points of the domain."""
+        return self.spline(*points)
+
+
+def known_target(data: Dataset) -> Target | None:
+    """The function behind unscaled data, whose integral can be minimised; else None."""
+    scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
+    return None if scaled else data.target
+
+
+def curve(points: Points, name: str) -> Curve:
+    """The cubic spline of 1, 2, 4, ... cells with the least cross-validated error.
+
+    Its cells hold equally many places. Points that share a place count as often as they occur.
+    """
+    x, copies, counts = np.unique(points.x[:, 0], return_inverse=True, return_counts=True)
+    y = np.bincount(copies, points.y) / counts
+    degree, cells, found = min(3, len(x) - 1), 1, list[tuple[float, int, BSpline]]()
+    ends = [x[0]] * degree, [x[-1]] * degree
+    while not found or cells + degree <= len(x) / _PLACES:
+        places = np.interp(np.linspace(0, len(x) - 1, cells + 1), np.arange(len(x)), x)
+        spline = make_lsq_spline(x, y, np.r_[ends[0], places, ends[1]], degree, np.sqrt(counts))
+        left = max(1 - (cells + degree) / len(points), 1e-3)
+        error = np.linalg.norm(spline(points.x[:, 0]) - points.y) / left
+        found.append((float(error), cells, spline))
+        cells *= 2
+    x_name = sp.Symbol("x", real=True)
+    return Curve(x_name, (x_name,), ((float(x[0]), float(x[-1])),), name, min(found)[2])
+
+
+def on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
+    """Where variable projection on the points leads from a network."""
+    values = {name: value.detach() for name, value in network.named_parameters()}
+    pairs = [("G", "g"), *network.unit.factors[1:]]
+    gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
+    x, y = torch.tensor(points.x), torch.tensor(points.y)
+    start = Rows(gate, tuple(factors))
+    return last(iterates(network.unit, x, y, start, max_iterations=max_iterations))

@@ -1,0 +1,152 @@
+"""How often another search finds a better network than ``FreeKnots`` does.
+
+Protocol, fixed before any fit was looked at. Of 40 targets of one variable on [-1, 1] twenty are
+drawn at random, sums of Gaussians, chirps and sums of kinks; twenty are named ones, with the four
+that the ablation calls new. Each has three units of 3 and of 8 neurons: 240 fits, by the solver's
+defaults and seed 0.
+
+The other search is scipy's differential evolution over all hinges, directions of gates and zeros of
+a GQU's second factor. It starts from no density of knots, and each of its candidates is a linear
+problem on a fixed rule. It may try 1,000 candidates a neuron; from the best of them one descent by
+variable projection follows. A fit is beaten where the search's network has an error over the domain
+that is lower by more than one per cent, both by forward passes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.optimize import differential_evolution
+from scipy.stats import binomtest
+
+from xsquared.errors import measured_rmse
+from xsquared.functions import Target, interval_of
+from xsquared.quadrature import on_cells
+from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.units import PAPER_UNITS, Unit
+from xsquared_studies.ablation import NEW_TARGETS
+from xsquared_studies.experiment import run_trial
+from xsquared_studies.trial import Scalar, Trial
+
+#: Targets with names, of all kinds, beside the four that the ablation calls new.
+NAMED = (
+    *("exp(2*x)*x", "exp(-3*x)", "sin(3*x)", "cos(5*x) + x", "erf(3*x)", "x**5 - x**3"),
+    *("1/(1 + cos(pi*x)**2)", "1/(1 + 9*x**2)", "sin(10*x)", "tanh(10*x)", "exp(-40*x**2)"),
+    *("abs(x - 0.3) + x**2", "abs(sin(4*x))", "abs(x)**0.6", "sqrt(1 - x**2)", "log(1.02 + x)"),
+)
+#: Neurons, candidates a neuron, and steps of the descent from the best candidate.
+NEURONS, CANDIDATES, STEPS = (3, 8), 1000, 200
+#: Cells of the rule on which candidates are compared; eight nodes each.
+_CELLS = 30
+
+
+def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
+    """Sums of three Gaussians, chirps, and sums of three kinks with a sine, in turn."""
+    draw = np.random.default_rng(seed)
+    made = []
+    for k in range(count):
+        a, c = draw.uniform(-1, 1, 3), draw.uniform(-0.9, 0.9, 3)
+        if k % 3 == 0:
+            w = draw.uniform(2, 40, 3)
+            terms = [
+                f"{p:.3f}*exp(-{q:.2f}*(x - ({r:.3f}))**2)" for p, q, r in zip(a, w, c, strict=True)
+            ]
+        elif k % 3 == 1:
+            w = draw.uniform((1, 1, 0), (6, 4, 6.28))
+            terms = [f"sin({w[0]:.2f}*(x + 1.1)**{1 + w[1] / 4:.2f} + {w[2]:.2f})", f"{a[0]:.3f}*x"]
+        else:
+            terms = [f"{p:.3f}*abs(x - ({r:.3f}))" for p, r in zip(a, c, strict=True)]
+            terms.append(f"{a[0] / 2:.3f}*sin({draw.uniform(2, 8):.2f}*x)")
+        made.append(" + ".join(terms))
+    return tuple(made)
+
+
+def miss_trials(targets: tuple[str, ...], neurons: tuple[int, ...] = NEURONS) -> tuple[Trial, ...]:
+    """A trial for every target, unit and number of neurons, the fewest neurons first."""
+    return tuple(
+        Trial(unit, n, expression=text, domain=((-1.0, 1.0),), solver="free_knots",
+              split="paper", points=400, protocol="missed")
+        for n in neurons for text in targets for unit in PAPER_UNITS
+    )  # fmt: skip
+
+
+def all_targets() -> tuple[str, ...]:
+    """The random ones, the named ones and the new ones."""
+    return (*random_texts(), *NAMED, *NEW_TARGETS)
+
+
+def run_misses(trial: Trial) -> dict[str, Scalar]:
+    """The fit's row, and as ``search_rmse`` what the other search reaches.
+
+    Raises:
+        MemoryError: there is not enough memory.
+    """
+    found = searched(trial.target, trial.record, trial.n_hidden)
+    return {**run_trial(trial), "search_rmse": found}
+
+
+def searched(f: Target, unit: Unit, n: int) -> float:
+    """RMSE over the domain of the best network found by differential evolution and one descent."""
+    a, b = interval_of(f)
+    x, weights = (part.ravel() for part in on_cells(np.linspace(a, b, _CELLS + 1)))
+    root, y = np.sqrt(weights / (b - a)), f(x)
+    zeros = max(len(unit.factors) - 1, 0)
+
+    def losses(candidates: np.ndarray) -> np.ndarray:
+        """Mean square errors (S,) of hinges, directions and zeros, (variables, S)."""
+        parts = candidates.T.reshape(-1, 2 + zeros, n)[:, :, None]
+        signs = np.where(parts[:, 1] < 0, -1.0, 1.0)
+        gates = np.maximum(signs * (x[:, None] - parts[:, 0]), 0.0)
+        for j in range(zeros):
+            gates = gates * (x[:, None] - parts[:, 2 + j])
+        blocks = [np.ones((len(gates), len(x), 1)), gates]
+        blocks += [gates * x[:, None]] if unit.factors else []
+        basis = np.linalg.qr(root[:, None] * np.concatenate(blocks, axis=2))[0]
+        values = root * y
+        return np.sum((values - (basis @ (values @ basis)[..., None])[..., 0]) ** 2, axis=1)
+
+    length = b - a
+    bounds = [(a, b)] * n + [(-1.0, 1.0)] * n + [(a - length / 4, b + length / 4)] * n * zeros
+    people = 5 * len(bounds)
+    best = differential_evolution(
+        losses,
+        bounds,
+        popsize=5,
+        maxiter=max(CANDIDATES * n // people - 1, 1),
+        tol=0.0,
+        rng=0,
+        polish=False,
+        updating="deferred",
+        vectorized=True,
+    ).x.reshape(2 + zeros, n)
+    signs = np.where(best[1] < 0, -1.0, 1.0)
+    gate = np.column_stack([signs, -signs * best[0]])
+    factors = [np.column_stack([np.ones(n), -zero]) for zero in best[2:]]
+    rows = Rows(torch.from_numpy(gate), tuple(torch.from_numpy(factor) for factor in factors))
+    points, values = torch.from_numpy(x[:, None]), torch.from_numpy(y)
+    rule = torch.from_numpy(weights / length)
+    end = last(iterates(unit, points, values, rows, weights=rule, max_iterations=STEPS))
+    return measured_rmse(to_network(end, unit), f)
+
+
+def misses(frame: pd.DataFrame) -> pd.DataFrame:
+    """The study's rows with whether a fit is beaten by more than one per cent, and by how much.
+
+    Returns:
+        The rows with the columns ``random``, ``over`` (the fit's error over the search's) and
+        ``beaten``.
+    """
+    over = frame["integral_rmse"] / frame["search_rmse"]
+    drawn = frame["problem"].isin(random_texts())
+    return frame.assign(random=drawn, over=over, beaten=over > 1.01)
+
+
+def rate(beaten: pd.Series) -> dict[str, float]:
+    """Fits, how many of them are beaten, the share in per cent and its 95 per cent interval.
+
+    The interval is that of Clopper and Pearson, as if fits of one target were independent.
+    """
+    low, high = binomtest(int(beaten.sum()), len(beaten)).proportion_ci(method="exact")
+    return {"fits": len(beaten), "beaten": int(beaten.sum()), "per cent": 100 * beaten.mean(),
+            "from": 100 * low, "to": 100 * high}  # fmt: skip

@@ -1,0 +1,104 @@
+"""Data of one input: the default against least-squares splines whose knots are optimised."""
+
+import numpy as np
+import pytest
+from scipy.interpolate import make_lsq_spline
+from scipy.optimize import least_squares
+
+from tests.data import unscaled
+from xsquared.data import Dataset, Points, Split, from_arrays, from_target, sampled
+from xsquared.functions import PAPER_TARGET, target
+from xsquared.training import FreeKnots, VariableProjection, fit
+from xsquared.training.points import curve
+
+#: Degree of the pieces, and multiplicity of the knots.
+SPLINES = {"mlp": (1, 1), "glu": (2, 2), "gqu": (3, 2)}
+
+
+def scattered(count: int, noise: float, split: Split = "paper", seed: int = 0) -> Dataset:
+    draw = np.random.default_rng(seed)
+    x = np.sort(draw.uniform(-1, 1, count))
+    y = PAPER_TARGET(x) + noise * draw.standard_normal(count)
+    return from_arrays(x[:, None], y, split=split)
+
+
+def peer(points: Points, unit: str, cells: int, starts: int) -> float:
+    """RMSE of scipy's least-squares spline, the logarithms of its cells' widths optimised."""
+    (degree, copies), x, y = SPLINES[unit], points.x[:, 0], points.y
+    order = np.argsort(x)
+    x, y, draw = x[order], y[order], np.random.default_rng(0)
+
+    def residual(logs: np.ndarray) -> np.ndarray:
+        share = np.cumsum(np.exp(logs - logs.max()))
+        inner = np.repeat(x[0] + (x[-1] - x[0]) * share[:-1] / share[-1], copies)
+        t = np.r_[[x[0]] * (degree + 1), inner, [x[-1]] * (degree + 1)]
+        try:
+            left = make_lsq_spline(x, y, t, degree)(x) - y
+        except (ValueError, np.linalg.LinAlgError):  # too few points in a cell
+            left = y
+        return np.where(np.isfinite(left), left, y) / np.sqrt(len(y))
+
+    ends = [least_squares(residual, draw.normal(0, 0.5 * (k > 0), cells), max_nfev=40)
+            for k in range(starts)]  # fmt: skip
+    return float(np.sqrt(2 * min(end.cost for end in ends)))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05])
+@pytest.mark.parametrize("unit", list(SPLINES))
+@pytest.mark.parametrize("n", [5, 8, 20])
+@pytest.mark.slow
+def test_the_default_comes_near_splines_with_optimised_knots(
+    unit: str, n: int, noise: float
+) -> None:
+    data = scattered(400, noise)
+    made = fit(data, unit, n)
+    assert made.train_rmse <= 1.1 * peer(data.train, unit, n, starts=3)
+
+
+def test_free_knots_train_one_input_by_default() -> None:
+    data = scattered(60, 0.0)
+    assert isinstance(fit(data, "mlp", 1).solver, FreeKnots)
+    assert isinstance(fit(data, "mlp", 1, gates="frozen").solver, VariableProjection)
+    assert isinstance(fit(data, "geglu", 1).solver, VariableProjection)
+    several = from_target(target("x*y"), points=50)
+    assert isinstance(fit(several, "mlp", 1).solver, VariableProjection)
+    same = unscaled(Points(np.ones((9, 1)), np.arange(9.0)))
+    assert isinstance(fit(same, "mlp", 1).solver, VariableProjection)
+
+
+def test_a_target_that_is_known_is_fitted_itself() -> None:
+    """Between four points its integral sees what they do not."""
+    data = sampled(target("sin(9*x)"), 4)
+    assert fit(data, "mlp", 12).train_rmse > 1e-3
+    assert fit(unscaled(data.train), "mlp", 12).train_rmse < 1e-12
+
+
+@pytest.mark.parametrize("unit", list(SPLINES))
+@pytest.mark.parametrize("places", [2, 3, 6])
+def test_few_places_are_met(unit: str, places: int) -> None:
+    """One neuron more than the places inside carries a polygon; the others carry more."""
+    x = np.linspace(-1, 1, places)
+    made = fit(unscaled(Points(np.r_[x, x][:, None], np.tile(np.cos(5 * x), 2))), unit, 5)
+    assert made.train_rmse < (5e-2 if unit == "gqu" else 1e-10)
+
+
+def test_noise_attracts_no_cells_and_copies_count() -> None:
+    noisy, plain = scattered(1000, 0.1).train, scattered(1000, 0.0).train
+    few, many = curve(noisy, "noisy").spline, curve(plain, "plain").spline
+    assert len(few.t) < 40 < 200 < len(many.t)
+    deviation = np.std(plain.y)
+    assert np.std(many(plain.x[:, 0]) - plain.y) < 1e-6 * deviation
+    x = np.array([0.0, 1.0, 2.0, 3.0, 3.0, 3.0])
+    y = np.array([0.0, 0.0, 0.0, 0.0, 3.0, 3.0])
+    assert curve(Points(x[:, None], y), "copies").spline(3.0) == pytest.approx(2.0)
+
+
+def test_on_a_held_out_split_validation_chooses() -> None:
+    """Forty GLUs have 201 parameters, the training part 256 points with noise."""
+    data = scattered(400, 0.2, "held-out")
+    made = fit(data, "glu", 40)
+    assert made.network is not made.closest
+    errors = [data.error(one, data.validation) for one in (made.network, made.closest)]
+    assert errors[0] < errors[1]
+    assert made.train_rmse == data.error(made.closest, data.train)
+    assert data.error(made.network, data.train) > made.train_rmse
