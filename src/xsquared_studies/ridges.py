@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import torch
 
 from xsquared.constructions import ridge_sum
@@ -33,10 +35,11 @@ def two_ridges(unit: str, n: int) -> GatedNetwork:
     """A network of n/2 free knots along x - y, and as many along x + y; n is 2 or more."""
     wave = sampled(target("cos(4*x)/2", (-2.0, 2.0)), 1000)
     half = fit(wave, unit, n // 2, solver=FreeKnots()).network
+    assert half is not None
     other = copy.deepcopy(half)
     # The best of -f is minus the best of f.
     set_parameters(other, D=-half.D.detach(), d=-half.d.detach())
-    return ridge_sum([half, other], [[1.0, -1.0], [1.0, 1.0]])
+    return ridge_sum([half, other], np.array([[1.0, -1.0], [1.0, 1.0]]))
 
 
 def ridge_trials(
@@ -55,7 +58,8 @@ def ridge_trials(
 def run_ridges(trial: Trial) -> dict[str, Scalar]:
     """The two ridge functions after the trial's steps; errors over the target's deviation."""
     data, unit = load("sine", trial.seed), find_unit(trial.unit)
-    network, steps = two_ridges(trial.unit, trial.n_hidden), dict(trial.settings)["max_iterations"]
+    settings: dict[str, Any] = dict(trial.settings)
+    network, steps = two_ridges(trial.unit, trial.n_hidden), settings["max_iterations"]
     places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
     values = [data.target_mean + data.target_scale * part.y for part in (data.train, data.test)]
     if steps:
