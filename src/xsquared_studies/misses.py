@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import torch
 from scipy.optimize import differential_evolution
-from scipy.stats import binomtest
+from scipy.special import betaincinv
 
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target, interval_of
@@ -147,6 +147,8 @@ def rate(beaten: pd.Series) -> dict[str, float]:
 
     The interval is that of Clopper and Pearson, as if fits of one target were independent.
     """
-    low, high = binomtest(int(beaten.sum()), len(beaten)).proportion_ci(method="exact")
-    return {"fits": len(beaten), "beaten": int(beaten.sum()), "per cent": 100 * beaten.mean(),
+    lost, count = int(beaten.sum()), len(beaten)
+    low = float(betaincinv(lost, count - lost + 1, 0.025)) if lost else 0.0
+    high = float(betaincinv(lost + 1, count - lost, 0.975)) if lost < count else 1.0
+    return {"fits": count, "beaten": lost, "per cent": 100 * beaten.mean(),
             "from": 100 * low, "to": 100 * high}  # fmt: skip
