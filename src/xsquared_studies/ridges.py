@@ -32,7 +32,7 @@ RIDGE_PROTOCOLS = {
 
 
 def two_ridges(unit: str, n: int) -> GatedNetwork:
-    """A network of n/2 free knots along x - y, and as many along x + y; n is 2 or more."""
+    """A network of n/2 free knots along x - y, and as many along x + y; n is even."""
     wave = sampled(target("cos(4*x)/2", (-2.0, 2.0)), 1000)
     half = fit(wave, unit, n // 2, solver=FreeKnots()).network
     assert half is not None

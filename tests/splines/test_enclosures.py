@@ -12,7 +12,7 @@ from numpy.polynomial import legendre
 
 from xsquared.functions import target
 from xsquared.quadrature import gauss_legendre
-from xsquared.splines.enclosures import enclosed
+from xsquared.splines.enclosures import _piece, enclosed
 
 CASES = (
     ("exp(2*x)", (-1.0, 1.0)),
@@ -99,3 +99,14 @@ def test_constants_are_enclosed_too() -> None:
     values, away = enclosed(target("pi/3"), np.array([0.0, 1.0]), 5)
     np.testing.assert_allclose(values, np.pi / 3, rtol=1e-15)
     assert 0 < away < 1e-14
+
+
+def test_high_orders_are_enclosed_too() -> None:
+    """Series are as long as asked for: a coefficient cut off reads as a distance of nothing."""
+    grid, f = np.array([-0.5, 0.5]), target("sin(8*x)")
+    xi, weights = gauss_legendre(60)
+    x = 2 * gauss_legendre(10)[0] - 1
+    made = np.polynomial.Polynomial.fit(x, f(x / 2), 9, domain=[-1, 1])
+    truth = np.sqrt(weights @ (made(2 * xi - 1) - f(xi - 0.5)) ** 2)
+    assert truth > 5e-5
+    assert truth < _piece(f, *grid, 10)[1] < 10 * truth

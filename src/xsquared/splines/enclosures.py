@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from flint import arb, arb_series
+from flint import arb, arb_series, ctx
 from numpy.polynomial import legendre
 
 from xsquared.functions import Target
@@ -62,6 +62,7 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
     the interval; what remains of the node polynomial is a monic Legendre polynomial, whose norm is
     known. Not finite where balls are not.
     """
+    ctx.cap = max(ctx.cap, count + 1)  # flint drops coefficients beyond it, and says nothing
     middle, half = (arb(left) + right) / 2, (arb(right) - left) / 2
     whole = middle + half * arb(0, 1)
     try:

@@ -81,7 +81,7 @@ def as_drawn(drawn: pd.DataFrame, problem: str, unit: str) -> AsDrawn:
         problem: a problem of Figs. 6 and 7.
         unit: ``"mlp"`` or ``"glu"``.
     """
-    find_unit(unit)
+    find_unit(unit)  # raises for an unknown unit
     grid, errors = paper_points("7" if problem in ("airfoil", "housing") else "6", problem, unit)
     # It standardised all but the planar target.
     scale = load(problem, 0, "paper").target_scale if problem == "sine" else 1.0
@@ -107,7 +107,7 @@ def table1_slopes(
     Returns:
         By protocol, the slope; None where the study lacks the problem or the window.
     """
-    find_unit(unit)
+    find_unit(unit)  # raises for an unknown unit
     figure = "7" if problem in ("airfoil", "housing") else "6"
     widths, errors = paper_points(figure, problem, unit)
     slopes = {name: _slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
