@@ -130,6 +130,8 @@ def compare(
         try:
             then = _contents(git(project.root, "show", f"{commit}:{place}"), name)
             _add(made, name, then, _contents((folder / f"{name}.ipynb").read_text("utf-8"), name))
+        except BookError:
+            raise
         except Exception as error:  # of nbformat, and of what is no chapter
             said = quoted(" ".join(str(error).split()))
             raise BookError(f"{name}: expected an executed chapter: {said}") from error

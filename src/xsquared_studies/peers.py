@@ -34,7 +34,7 @@ def peer_trials() -> tuple[Trial, ...]:
         replace(trial, solver=solver, protocol="peers")
         for trial in which_trials(OURS, sizes=sizes, seeds=dict.fromkeys(sizes, 1))
         if ("shape", "ridges") in trial.settings
-        for solver in ("varpro", *(PEERS if (trial.unit, trial.activation) == ("mlp", "") else ()))
+        for solver in ("varpro", *(PEERS if trial.record.order == 2 else ()))
         if solver not in PEERS[:2] or ("inputs", 1) in trial.settings
     )
 

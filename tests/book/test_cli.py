@@ -154,7 +154,7 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(tmp_path: Path, caps
         # Wrong for every trial: said before any.
         ("--points 1", "n_points: expected an integer from 2"),
         ("--activation gelu", "free_knots fits relu gates with up to two factors, got unit 'mlp'"),
-        ("--target x*y --solver free_knots", "the integral of a target of one variable"),
+        ("--target x*y --solver free_knots", "free_knots fits points of one input, and"),
     ],
 )
 def test_bad_values_one_line(

@@ -33,7 +33,8 @@ def test_pieces_that_need_not_meet_are_the_best_of_all_on_the_grid() -> None:
         return _best_chain(F, 3, 0, chain, None)[1]
 
     choices = {inner: error(inner) for inner in combinations(grid[1:-1], 3)}
-    assert tuple(knots[1:-1]) == min(choices, key=choices.__getitem__)
+    # The target is even: which of two mirrored chains is found is a matter of rounding.
+    assert choices[tuple(knots[1:-1])] == pytest.approx(min(choices.values()), rel=1e-12)
     assert square == pytest.approx(min(choices.values()), rel=1e-12)
 
 
