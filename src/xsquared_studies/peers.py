@@ -34,7 +34,10 @@ def peer_trials() -> tuple[Trial, ...]:
         replace(trial, solver=solver, protocol="peers")
         for trial in which_trials(OURS, sizes=sizes, seeds=dict.fromkeys(sizes, 1))
         if ("shape", "ridges") in trial.settings
-        for solver in ("varpro", *(PEERS if trial.record.order == 2 else ()))
+        for solver in (
+            "varpro",
+            *(PEERS if (trial.record.gate.degree, trial.record.factors) == (1, ()) else ()),
+        )
         if solver not in PEERS[:2] or ("inputs", 1) in trial.settings
     )
 
