@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from xsquared.constructions import ridge_sum
 from xsquared.data import load, sampled
+from xsquared.data.dataset import Points
 from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.training import FreeKnots, fit
-from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.training.points import on_points
+from xsquared.training.variable_projection import to_network
 from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, set_parameters
 from xsquared_studies.trial import Scalar, Trial
 
@@ -63,19 +64,8 @@ def run_ridges(trial: Trial) -> dict[str, Scalar]:
     places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
     values = [data.target_mean + data.target_scale * part.y for part in (data.train, data.test)]
     if steps:
-        state = network.state_dict()
-        gates, *factors = (
-            torch.cat([state[weight], state[bias][:, None]], dim=1)
-            for weight, bias in (("G", "g"), *unit.factors[1:])
-        )
-        way = iterates(
-            unit,
-            torch.tensor(places[0]),
-            torch.tensor(values[0]),
-            Rows(gates, tuple(factors)),
-            max_iterations=steps,
-        )
-        network = to_network(last(way), unit)
+        points = Points(places[0], values[0])
+        network = to_network(on_points(network, points, steps), unit)
     train, test = (
         rmse(network, x, y) / data.target_scale for x, y in zip(places, values, strict=True)
     )
