@@ -3,6 +3,7 @@
 import json
 import platform
 import re
+import shutil
 from base64 import b64encode
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +16,11 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.small_project import commit, git
 from xsquared_book.cli import main
 from xsquared_book.compare import compare
+from xsquared_book.execute import execute
 from xsquared_book.papers import VERDICT_MIME
 from xsquared_book.papers.claims import judge
 from xsquared_book.papers.ledger import ledger
-from xsquared_book.project import BookError, Project
+from xsquared_book.project import BookError, Project, find_project
 from xsquared_book.tables import TABLE_MIME
 
 Said = pytest.CaptureFixture[str]
@@ -220,3 +222,29 @@ def test_a_damaged_run_is_named(found: str, put: str, recorded: Project) -> None
     run.write_text(run.read_text().replace(found, put, 1) if put else "null")
     with pytest.raises(BookError, match=f"^{NAME}: expected an executed chapter"):
         compare(recorded)
+
+
+@pytest.mark.slow
+def test_an_exercise_of_09_flips_the_verdicts_that_it_names(tmp_path: Path) -> None:
+    name, here = "09_gelu_series", find_project(Path(__file__))
+    project = Project(tmp_path)
+    for path in (
+        here.notebooks / f"{name}.md",
+        here.chapters / f"{name}.ipynb",
+        here.root / "_toc.yml",
+    ):
+        copy = tmp_path / path.relative_to(here.root)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    git(project, "init")
+    commit(project)
+    execute(project, [name], {"n_terms": 13}, jobs=1)
+    found = compare(project, [name])
+    assert found.flipped == [
+        *(f"gl-table1-{radius}" for radius in (1, 3, 7)),
+        "gl-acceptable-on-3",
+        "gl-only-around-zero",
+    ]
+    (series,) = (pair for key, pair in found.others["tables"].items() if key == "tab-series")
+    then, now = ([float(row[1]) for row in table["rows"]] for table in series)
+    assert [new < old for old, new in zip(then, now, strict=True)] == [True, True, False, False]
