@@ -159,6 +159,7 @@ class Unit:
         return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 
 
+@torch.inference_mode(False)  # with gradients, wherever it is called
 def register(record: Unit | Gate) -> None:
     """Make a unit or gate known by its name, in place of an earlier one of one's own.
 
@@ -167,7 +168,7 @@ def register(record: Unit | Gate) -> None:
         ValueError: the name of one of the package's own, an unknown gate, or a gate without the
             derivatives that training needs.
     """
-    if not isinstance(record, Unit | Gate):
+    if type(record) not in (Unit, Gate):  # what a class of one's own adds would not be stored
         raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
     if record.name in BUILT_IN:
         raise ValueError(f"{record.name!r} is the package's own: expected another name")
