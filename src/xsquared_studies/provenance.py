@@ -26,7 +26,7 @@ import torch
 
 from xsquared import units
 from xsquared.checks import quoted
-from xsquared.units import Gate, Unit
+from xsquared.units import Gate, Unit, derivatives
 
 
 def _clock() -> float:
@@ -106,21 +106,16 @@ def identity(sources: str, records: tuple[Gate | Unit, ...]) -> str:
     return f"{sources}-{digest.hexdigest()[:16]}"
 
 
-@torch.inference_mode(False)  # with gradients, wherever it is called
 def _computed(gate: Gate) -> bytes:
     """A gate's values and derivatives as the bytes of float64 numbers."""
     large = 10 ** np.linspace(0.1, 6.7, 2001) ** 3
     places = np.concatenate([np.linspace(-12, 12, 24577), large, -large, 1 / large, -1 / large])
-    z = torch.from_numpy(places).requires_grad_()
     try:
-        made = [gate.value(z)]
-        for _ in range(2):  # the term 0 z: the derivative of a constant, where torch has none
-            total = (made[-1] + 0 * z).sum()
-            made += torch.autograd.grad(total, z, create_graph=True)
+        made = derivatives(gate, torch.from_numpy(places))
     except Exception as error:  # of a reader's own code
         what = f"results cannot be stored for gate {gate.name}: expected values at all z"
         raise ValueError(f"{what}, got {quoted(str(error))}") from error
-    return b"".join(part.detach().numpy().tobytes() for part in made)
+    return b"".join(part.numpy().tobytes() for part in made)
 
 
 def _code(text: str) -> str:
