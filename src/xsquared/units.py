@@ -215,6 +215,14 @@ def _check_derivatives(gate: Gate) -> None:
         if not torch.allclose(here[count], expected, rtol=1e-3, atol=slack):
             what = f"torch's derivative {count} of it differs from its values' differences"
             raise ValueError(f"gate {gate.name}: expected a smooth function, {what}")
+    # A jump that moves by less than places are apart would be the same gate to a stored row.
+    places = torch.linspace(-12, 12, 24577, dtype=torch.float64)
+    value, slope, _ = derivatives(gate, places)
+    steepest = torch.maximum(slope[1:].abs(), slope[:-1].abs())
+    jumps = value.diff().abs() > 2 / 1024 * steepest + 1e-9 * value.abs().max()
+    if jumps.any():
+        where = float(places[1:][jumps][0])
+        raise ValueError(f"gate {gate.name}: expected a continuous function, got a jump at {where}")
 
 
 def find_gate(name: str) -> Gate:

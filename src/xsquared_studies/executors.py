@@ -162,7 +162,12 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
                 # Keys of one's own let two sweeps of the same trials share the work.
                 key = f"{asked.identity}-{asked.trial.key}"
                 # Unpickled within the task: a worker that cannot would leave the scheduler waiting.
-                future = client.submit(cloudpickle.loads, cloudpickle.dumps(_Call(asked)), key=key)
+                try:
+                    call = cloudpickle.dumps(_Call(asked))
+                except Exception as error:  # of a reader's own code
+                    said = f"expected gates that other processes can be sent, got {error}"
+                    raise RuntimeError(f"{asked.trial}: {said}") from error
+                future = client.submit(cloudpickle.loads, call, key=key)
                 running[future] = asked
                 arriving.add(future)
             if not running:

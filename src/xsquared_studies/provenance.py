@@ -130,7 +130,7 @@ def _code(text: str) -> str:
 
 def sources(function: Callable[..., object]) -> dict[str, Path]:
     """The modules that a function reaches, by name, and their files."""
-    root, name = function.__module__, function.__qualname__
+    root, name = function.__module__, getattr(function, "__qualname__", "")
     if root == "__main__" or getattr(importlib.import_module(root), name, None) is not function:
         raise ValueError(
             f"expected a function at the top of an importable module, got {root}.{name}: worker "

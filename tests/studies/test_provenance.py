@@ -286,6 +286,8 @@ def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.Mo
         monkeypatch.setattr(inner, "__module__", module)
         with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
             sources(inner)
+    with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
+        sources(partial(inner))
 
 
 def test_rows_of_other_sources_are_neither_read_nor_touched(write: Write, path: Path) -> None:
