@@ -249,11 +249,6 @@ def test_columns_may_be_called_by_numbers(frame: pd.DataFrame) -> None:
     np.testing.assert_array_equal(data.predict(network, numbered), expected)
 
 
-def test_only_csv_and_parquet_are_read(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"expected a file \.csv or \.parquet, got 'mine\.xlsx'"):
-        from_file(tmp_path / "mine.xlsx", "price")
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 @pytest.mark.parametrize("name", ["absent", "s3://bucket/mine", "a\0b", "\ud800", "two\nlines"])
 def test_what_is_no_file_of_this_machine_is_one_line(name: str, suffix: str) -> None:
