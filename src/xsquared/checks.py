@@ -25,10 +25,11 @@ _REPR.maxstring = _REPR.maxother = 80
 
 
 def quoted(value: object) -> str:
-    """A value as an error message shows it: on one line, shortened to about 80 characters."""
+    """A value as an error message shows it: on one line, in at most 200 characters."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"an integer of {value.bit_length()} bits"
-    return " ".join(_REPR.repr(value).split())
+    text = " ".join(_REPR.repr(value).split())
+    return text if len(text) <= 200 else f"{text[:140]}...{text[-57:]}"
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> str:

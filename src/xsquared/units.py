@@ -167,7 +167,7 @@ def register(record: Unit | Gate) -> None:
         ValueError: the name of one of the package's own, an unknown gate, or a gate without the
             derivatives that training needs.
     """
-    if not isinstance(record, Unit | Gate):
+    if type(record) not in (Unit, Gate):  # what a class of one's own adds would not be stored
         raise TypeError(f"expected a Unit or a Gate, got {quoted(record)}")
     if record.name in BUILT_IN:
         raise ValueError(f"{record.name!r} is the package's own: expected another name")
@@ -184,21 +184,18 @@ def _probes() -> Tensor:
     return torch.sinh(torch.linspace(3.179, -3.173, 41, dtype=torch.float64))
 
 
+def derivatives(gate: Gate, z: Tensor) -> list[Tensor]:
+    """A gate's values and its first two derivatives by torch, of the shape of its arguments z."""
+    with torch.inference_mode(False):  # with gradients, wherever it is called
+        z = z.clone().requires_grad_()
+        made = [gate.value(z)]
+        for _ in range(2):  # the term 0 z: the derivative of a constant, where torch has none
+            made += torch.autograd.grad((made[-1] + 0 * z).sum(), z, create_graph=True)
+    return [part.detach() for part in made]
+
+
 def _check_derivatives(gate: Gate) -> None:
     """Refuse a gate that is flat or not elementwise, or whose derivatives are not its values'."""
-
-    def slope(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
-        z = z if z.requires_grad else z.requires_grad_()
-        # The term 0 z leaves the derivative of a constant 0, where torch has none.
-        (made,) = torch.autograd.grad((function(z) + 0 * z).sum(), z, create_graph=True)
-        return made
-
-    def difference(function: Callable[[Tensor], Tensor], z: Tensor) -> Tensor:
-        return (function(z + 1e-6) - function(z - 1e-6)).detach() / 2e-6
-
-    def first(z: Tensor) -> Tensor:
-        return slope(gate.value, z)
-
     z = _probes()
     value = gate.value(z)
     alone = torch.cat([gate.value(one.reshape(1, 1)) for one in z]).ravel()
@@ -206,17 +203,26 @@ def _check_derivatives(gate: Gate) -> None:
         wanted = "expected finite values of each z alone, without parameters of their own"
         raise ValueError(f"gate {gate.name}: {wanted}, got {quoted(value)}")
     try:
-        pairs = [(first(z.clone()), difference(gate.value, z))]
-        pairs += [(slope(first, z.clone()), difference(first, z))]
+        here, above, below = (derivatives(gate, z + step) for step in (0, 1e-6, -1e-6))
     except RuntimeError as error:
         reason = quoted(str(error))
         raise ValueError(f"gate {gate.name}: expected two derivatives by torch: {reason}") from None
-    if not pairs[0][0].any():
+    if not here[1].any():
         raise ValueError(f"gate {gate.name}: expected a derivative that is not zero everywhere")
-    for count, (found, expected) in enumerate(pairs, start=1):
-        if not torch.allclose(found, expected, rtol=1e-3, atol=1e-3 * float(expected.abs().max())):
+    for count in (1, 2):
+        expected = (above[count - 1] - below[count - 1]) / 2e-6
+        slack = 1e-3 * float(expected.abs().max())
+        if not torch.allclose(here[count], expected, rtol=1e-3, atol=slack):
             what = f"torch's derivative {count} of it differs from its values' differences"
             raise ValueError(f"gate {gate.name}: expected a smooth function, {what}")
+    # A jump that moves by less than places are apart would be the same gate to a stored row.
+    places = torch.linspace(-12, 12, 24577, dtype=torch.float64)
+    value, slope, _ = derivatives(gate, places)
+    steepest = torch.maximum(slope[1:].abs(), slope[:-1].abs())
+    jumps = value.diff().abs() > 2 / 1024 * steepest + 1e-9 * value.abs().max()
+    if jumps.any():
+        where = float(places[1:][jumps][0])
+        raise ValueError(f"gate {gate.name}: expected a continuous function, got a jump at {where}")
 
 
 def find_gate(name: str) -> Gate:

@@ -16,6 +16,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -60,24 +61,14 @@ class Attempt:
     Attributes:
         run_trial: runs it.
         trial: what to run.
-        sources: fingerprint of the sources that the asking process has.
         records: a reader's own gates and units among what the trial uses.
+        identity: fingerprint of all that computes the trial's row, when it was asked for.
     """
 
     run_trial: RunTrial
     trial: Trial
-    sources: str
-    records: tuple[Gate | Unit, ...] = ()
-
-    @classmethod
-    def of(cls, run_trial: RunTrial, trial: Trial) -> Attempt:
-        """What this process would run."""
-        return cls(run_trial, trial, fingerprint(run_trial), own_records(trial.record))
-
-    @property
-    def identity(self) -> str:
-        """Fingerprint of all that computes the trial's row."""
-        return identity(self.sources, self.records)
+    records: tuple[Gate | Unit, ...]
+    identity: str
 
     def result(self, status: str, message: str, seconds: float, **values: Scalar) -> Result:
         """A row that says how it ended."""
@@ -86,17 +77,29 @@ class Attempt:
         return Result(self.trial, self.identity, status, message, seconds, now, versions(), values)
 
 
+def attempts(run_trial: RunTrial, trials: Iterable[Trial]) -> list[Attempt]:
+    """What this process would run."""
+    sources = fingerprint(run_trial)
+
+    @cache
+    def own(unit: Unit) -> tuple[tuple[Gate | Unit, ...], str]:
+        records = own_records(unit)
+        return records, identity(sources, records)
+
+    return [Attempt(run_trial, trial, *own(trial.record)) for trial in trials]
+
+
 def attempt(asked: Attempt) -> Result:
     """Run one trial on one thread; a trial that raises gives a row all the same."""
-    found = fingerprint(asked.run_trial)
-    if found != asked.sources:
-        raise RuntimeError(
-            f"the worker on {platform.node()} has other sources of {asked.run_trial.__module__} or "
-            f"other versions of packages ({versions()}) than this process ({found}, here "
-            f"{asked.sources}): install the same and restart it"
-        )
     for record in asked.records:
         register(record)
+    (here,) = attempts(asked.run_trial, [asked.trial])
+    if here.identity != asked.identity:
+        raise RuntimeError(
+            f"the worker on {platform.node()} has other sources of {asked.run_trial.__module__}, "
+            f"other versions of packages ({versions()}) or your own gates compute otherwise there "
+            f"({here.identity}, here {asked.identity}): install the same and restart it"
+        )
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
     start = time.thread_time()
@@ -159,7 +162,12 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
                 # Keys of one's own let two sweeps of the same trials share the work.
                 key = f"{asked.identity}-{asked.trial.key}"
                 # Unpickled within the task: a worker that cannot would leave the scheduler waiting.
-                future = client.submit(cloudpickle.loads, cloudpickle.dumps(_Call(asked)), key=key)
+                try:
+                    call = cloudpickle.dumps(_Call(asked))
+                except Exception as error:  # of a reader's own code
+                    said = f"expected gates that other processes can be sent, got {error}"
+                    raise RuntimeError(f"{asked.trial}: {said}") from error
+                future = client.submit(cloudpickle.loads, call, key=key)
                 running[future] = asked
                 arriving.add(future)
             if not running:

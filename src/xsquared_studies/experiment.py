@@ -71,7 +71,7 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
     if status.word == "failed" and (not done.detail or NO_MEMORY.search(done.detail)):
         raise MemoryError(done.detail or "there is not enough memory")
     said = f"{status.cause}; {status.remedy}. {done.detail}".rstrip()
-    return {
+    values: dict[str, Scalar] = {
         "status": status.word,
         "message": "" if status.word == "converged" else said,
         "parameters": trial.record.parameter_count(data.dim, trial.n_hidden),
@@ -80,19 +80,9 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
         "points": len(data.train.y),
         "iterations": done.iterations,
         "gradient_norm": done.gradient_norm,
-        **_over_the_domain(data, done),
     }
-
-
-def _over_the_domain(data: Dataset, done: Fit) -> dict[str, Scalar]:
-    """The error in the limit of infinitely many points, where that can be known."""
-    if (
-        not math.isfinite(done.train_rmse)
-        or done.network is None
-        or data.target is None
-        or data.dim != 1
-        or data.feature_scale[0] != 1
-    ):
-        return {}
-    hinged = done.network.unit.gate.hinged
-    return {"integral_rmse": measured_rmse(done.network, data.target)} if hinged else {}
+    target = data.target if data.dim == 1 and data.feature_scale[0] == 1 else None
+    if target and done.network and math.isfinite(done.train_rmse) and trial.record.gate.hinged:
+        # In the limit of infinitely many points.
+        values["integral_rmse"] = measured_rmse(done.network, target)
+    return values

@@ -17,12 +17,12 @@ import pandas as pd
 from tqdm import tqdm
 
 from xsquared.checks import check_integer, quoted
-from xsquared_studies.executors import Attempt, RunTrial, in_this_process, on_workers
+from xsquared_studies.executors import Attempt, RunTrial, attempts, in_this_process, on_workers
 from xsquared_studies.store import Store, StoreError
 from xsquared_studies.trial import Result, Scalar, Trial
 
 #: A value of one of a trial's networks: its name, and the column and number that tell which.
-_INDEXED = re.compile(r"(\w+)\[(n|seed)=(\d+)\]")
+_INDEXED = re.compile(r"(\w+)\[(n|seed)=(0|[1-9][0-9]*)\]")
 #: The last columns of a table: how a trial went.
 _HOW = ("status", "seconds", "message", "versions", "fingerprint", "key")
 
@@ -91,7 +91,7 @@ def run_sweep(
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)
     wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
-    asked = [Attempt.of(run_trial, trial) for trial in wanted]
+    asked = attempts(run_trial, wanted)
     store = Store(path)
     for one in asked if retry_failed else ():
         store.forget_failed(one.trial, one.identity)

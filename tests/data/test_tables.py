@@ -34,21 +34,21 @@ def test_data_md_describes_every_file_and_no_other() -> None:
     assert sorted(headings) == sorted(table.file for table in TABLES.values())
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_tables_have_their_rows_and_columns(name: str) -> None:
+@pytest.mark.parametrize(("name", "columns"), [("airfoil", 6), ("housing", 9)])
+def test_tables_have_their_rows_and_columns(name: str, columns: int) -> None:
     table = read(name)
-    assert table.shape == (TABLES[name].rows, len(TABLES[name].columns))
+    assert table.shape == (TABLES[name].rows, columns)
     assert table.dtype == np.float64
     assert np.isfinite(table).all()
 
 
 def test_published_statistics_of_both_tables() -> None:
-    housing = dict(zip(TABLES["housing"].columns, read("housing").T, strict=True))
-    assert housing["median income"].mean() == pytest.approx(3.8706710, abs=5e-8)
-    assert housing["median house value"].mean() / 1e5 == pytest.approx(2.0685582, abs=5e-8)
-    airfoil = dict(zip(TABLES["airfoil"].columns, read("airfoil").T, strict=True))
-    assert (airfoil["frequency"].min(), airfoil["frequency"].max()) == (200, 20000)
-    assert sorted(set(airfoil["velocity"])) == [31.7, 39.6, 55.5, 71.3]
+    *_, income, value = read("housing").T
+    assert income.mean() == pytest.approx(3.8706710, abs=5e-8)
+    assert value.mean() / 1e5 == pytest.approx(2.0685582, abs=5e-8)
+    frequency, _, _, velocity, *_ = read("airfoil").T
+    assert (frequency.min(), frequency.max()) == (200, 20000)
+    assert sorted(set(velocity)) == [31.7, 39.6, 55.5, 71.3]
 
 
 def test_a_damaged_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

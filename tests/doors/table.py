@@ -142,6 +142,7 @@ door(
         *(lambda name=name: xsquared.Unit(name) for name in ("mlp", "", None, 3)),
         *(lambda name=name: xsquared.Unit("mine", activation=name) for name in NAMES),
         *(lambda thing=thing: thing for thing in ("mlp", None, 3, xsquared.Unit)),
+        lambda: type("Own", (xsquared.Unit,), {})("mine"),
     ),
 )
 SIZES = (*INTEGERS, 0, -1)

@@ -185,6 +185,9 @@ def test_units_of_ones_own_reach_the_workers(cluster: Cluster, path: Path) -> No
     again = swept(wanted, scaled_error, path, scheduler=where)
     assert again.resumed == 0, "another gate, another row"
     assert again.results[0].values != there.results[0].values
+    register(Gate("of_a_test", torch.jit.script(torch.nn.Tanh())))
+    with pytest.raises(RuntimeError, match="expected gates that other processes can be sent, got"):
+        swept(wanted, scaled_error, path, scheduler=where)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial, wraps
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import dedent
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ import torch
 from torch import Tensor
 
 from tests.studies.trainers import measure, swept, trials
-from xsquared.units import Gate, Unit, find_unit
+from xsquared.units import Gate, Unit, find_unit, register
 from xsquared_studies import Store, fingerprint, provenance
+from xsquared_studies.executors import attempt, attempts
 from xsquared_studies.provenance import identity, own_records, sources
 
 Write = Callable[[str, str], None]
@@ -147,43 +148,17 @@ def test_another_version_of_what_computes_is_another_fingerprint(
 
 
 SCALE = 2.0
-
-
-def scaled(z: Tensor) -> Tensor:
-    """A helper of a gate."""
-    return SCALE * z
-
-
-def sigmoid_of_scaled(z: Tensor) -> Tensor:
-    return torch.sigmoid(scaled(z))
-
-
-def record_sums(gate: Callable = sigmoid_of_scaled) -> str:
-    """Identity of a unit whose gate and helper are these tests' own."""
-    return identity("f", (Gate("own_gate", gate), Unit("own", (("U", "u"),), "own_gate")))
-
-
-def test_records_of_ones_own_are_part_of_a_rows_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = record_sums()
-    assert before.startswith("f-")
-    assert record_sums() == before
-    assert record_sums(gate=lambda z: torch.sigmoid(scaled(2 * z))) != before
-    assert record_sums(gate=partial(torch.pow, exponent=2)) != before
-    with monkeypatch.context() as other:
-        other.setitem(globals(), "SCALE", 3.0)
-        assert record_sums() != before
-
-    def scaled_again(z: Tensor) -> Tensor:
-        """A helper of a gate."""
-        # Another comment, another place: the same gate.
-        return SCALE * z
-
-    monkeypatch.setitem(globals(), "scaled", scaled_again)
-    assert record_sums() == before
-    assert identity("f", own_records(find_unit("glu"))) == "f"
-
-
 WEIGHTS = np.zeros(3000)
+HELD: dict[str, Any] = {}
+
+
+def combined(z: Tensor, one: float, other: float) -> Tensor:
+    return one * z * z + other * z
+
+
+def combined_otherwise(z: Tensor, other: float, one: float) -> Tensor:
+    """Of the same bytecode: only the names of the arguments tell them apart."""
+    return other * z * z + one * z
 
 
 class Scaled:
@@ -196,198 +171,112 @@ class Scaled:
         return self.factor * z
 
 
-def nested(z: Tensor) -> Tensor:
-    """A gate whose constants stand in functions inside it."""
-
-    def inside(z: Tensor) -> Tensor:
-        return (lambda w: SCALE * w)(z)
-
-    return inside(z) + float(WEIGHTS.sum())
+def table(entry: float) -> Callable[[Tensor], Tensor]:
+    """A gate that looks up one of 3,000 entries."""
+    entries = torch.zeros(3000, dtype=torch.float64)
+    entries[1500] = entry
+    return lambda z: entries[((z.detach() + 5) * 300).long().clamp(0, 2999)] + z
 
 
-def test_whatever_a_gate_computes_with_is_part_of_its_identity(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before = record_sums(gate=nested)
-    with monkeypatch.context() as other:
-        other.setitem(globals(), "SCALE", 3.0)
-        assert record_sums(gate=nested) != before
-    changed = WEIGHTS.copy()
-    changed[1500] = 1.0
-    with monkeypatch.context() as other:
-        other.setitem(globals(), "WEIGHTS", changed)
-        assert record_sums(gate=nested) != before
-    assert record_sums(gate=nested) == before
-    assert record_sums(gate=Scaled(2.0).value) == record_sums(gate=Scaled(2.0).value)
-    assert record_sums(gate=Scaled(2.0).value) != record_sums(gate=Scaled(3.0).value)
+def record_sums(gate: Callable = torch.tanh, **fields: Any) -> str:
+    """Identity of a unit with a gate of these tests' own."""
+    return identity("f", (Gate("own", gate, **fields), Unit("own", (("U", "u"),), "own")))
 
 
-class Slotted:
-    __slots__ = ("factor",)
+class Straight(torch.autograd.Function):
+    """The hyperbolic tangent with another slope."""
+
+    @staticmethod
+    def forward(_: Any, z: Tensor) -> Tensor:
+        return torch.tanh(z)
+
+    @staticmethod
+    def backward(_: Any, slope: Tensor) -> Tensor:
+        return slope
 
 
-class Attributes(dict):
-    """A data type with attributes."""
+#: Pairs of gates that share code, names or bytes, and compute differently.
+PAIRS: dict[str, tuple[Callable, Callable]] = {
+    "constant": (lambda z: torch.tanh(2 * z), lambda z: torch.tanh(3 * z)),
+    "last bit": (lambda z: 2.0 * z, lambda z: np.nextafter(2.0, 3.0) * z),
+    "object": (Scaled(2.0).value, Scaled(3.0).value),
+    "arguments' names": (
+        partial(combined, one=1.0, other=2.0),
+        partial(combined_otherwise, one=1.0, other=2.0),
+    ),
+    "entry of a table": (table(0.0), table(1.0)),
+    "wrapped": (wraps(torch.tanh)(lambda z: 2 * z), wraps(torch.tanh)(lambda z: 3 * z)),
+    "compiled": (torch.jit.script(torch.nn.GELU()), torch.jit.script(torch.nn.SiLU())),
+    "slope": (torch.tanh, Straight.apply),
+    "far away": (lambda z: z.clamp(max=1e5) ** 2, lambda z: z.clamp(max=2e5) ** 2),
+    "about zero": (lambda z: z.abs().sqrt(), lambda z: (z.abs() + 1e-12).sqrt()),
+}
 
 
-def numbered(kind: str, factor: float) -> Callable:
-    """A gate that finds its factor where bytecode and globals do not show it."""
-    held: Any = Attributes()
-    held.factor = factor
-    if kind == "function's attribute":
-
-        def value(z: Tensor) -> Tensor:
-            return own.factor * z
-
-        own: Any = value
-        own.factor = factor
-        return value
-    if kind == "a package's name":
-        return wraps(torch.nn.functional.silu)(lambda z: factor * z)
-    if kind == "call that is an object":
-        return type("Call", (), {"__call__": partial(torch.mul, torch.tensor(factor))})()
-    if kind == "slot":
-        slotted = type("Open", (Slotted,), {})()
-        slotted.factor = factor
-        return lambda z: slotted.factor * z
-    if kind == "masked":
-        masked = np.ma.masked_array([2.0, 3.0], [factor == 2.0, factor == 3.0])
-        return lambda z: float(masked.sum()) * z
-    if kind == "ufunc":
-        ufunc = np.frompyfunc(lambda number: factor * number, 1, 1)
-        return lambda z: torch.tensor(ufunc(z.numpy()).astype(float))
-    if kind == "tensor's attribute":
-        tensor: Any = torch.ones(1)
-        tensor.factor = factor
-        return lambda z: tensor.factor * z
-    return lambda z: held.factor * z
+@pytest.mark.parametrize("name", PAIRS)
+def test_gates_that_compute_differently_have_two_identities(name: str) -> None:
+    one, other = PAIRS[name]
+    assert record_sums(one) == record_sums(one)
+    assert record_sums(one) != record_sums(other)
 
 
-@pytest.mark.parametrize(
-    ("kind", "stored"),
-    [
-        *(("function's attribute", True), ("a package's name", True)),
-        *(("call that is an object", True), ("slot", False), ("masked", False), ("ufunc", False)),
-        *(("data type's attribute", False), ("tensor's attribute", False)),
-    ],
-)
-def test_what_bytecode_and_globals_do_not_show_counts_or_is_refused(
-    kind: str, stored: bool
-) -> None:
-    if stored:
-        assert record_sums(gate=numbered(kind, 2.0)) == record_sums(gate=numbered(kind, 2.0))
-        assert record_sums(gate=numbered(kind, 2.0)) != record_sums(gate=numbered(kind, 3.0))
-    else:
-        with pytest.raises(ValueError, match="results cannot be stored for what computes with"):
-            record_sums(gate=numbered(kind, 2.0))
-
-
-@pytest.mark.parametrize("kind", ["sparse", "bfloat16"])
-def test_tensors_that_numpy_has_not_are_refused(kind: str) -> None:
-    tensor = torch.ones(2).to_sparse() if kind == "sparse" else torch.ones(2, dtype=torch.bfloat16)
-    with pytest.raises(ValueError, match="results cannot be stored for what computes with"):
-        record_sums(gate=lambda z: tensor.sum() * z)
-
-
-class Doubled:
-    def __call__(self, z: Tensor) -> Tensor:
-        return 2.0 * z
-
-
-class Trebled:
-    def __call__(self, z: Tensor) -> Tensor:
-        return 3.0 * z
-
-
-Trebled.__qualname__, Trebled.__name__ = Doubled.__qualname__, Doubled.__name__
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        (lambda z: sum(2.0 * z for _ in (1,)), lambda z: sum(3.0 * z for _ in (1,))),
-        (lambda z: sum([2.0 * z for _ in (1,)]), lambda z: sum([3.0 * z for _ in (1,)])),
-        (Doubled(), Trebled()),
-    ],
-    ids=["generator", "comprehension", "call"],
-)
-def test_constants_of_comprehensions_and_calls_count(one: Callable, other: Callable) -> None:
-    assert record_sums(gate=one) != record_sums(gate=other)
-
-
-class Kind(type):
-    """A class of classes, with a constant."""
-
-    factor = 2.0
-
-    def times(cls, z: Tensor) -> Tensor:
-        return cls.factor * z
-
-
-class Made(metaclass=Kind):
-    """A class whose constants are its own class's."""
-
-
-def test_constants_of_a_metaclass_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = record_sums(gate=lambda z: Made.times(z))
-    monkeypatch.setattr(Kind, "factor", 3.0)
-    assert record_sums(gate=lambda z: Made.times(z)) != before
-
-
-def test_names_that_hide_what_computes_are_refused() -> None:
-    def importing(z: Tensor) -> Tensor:
-        from tests.studies.trainers import SOURCES
-
-        return z * len(SOURCES)
-
-    made = ModuleType("made")  # without a source
-    vars(made)["factor"] = 2.0
-    named = ModuleType("numpy")  # after a package
-    vars(named)["factor"] = 2.0
-    for gate in (
-        importing,
-        lambda z: named.factor * z,
-        lambda z, module=sys.modules[__name__]: module.SCALE * z,
-        lambda z: made.factor * z,
-        lambda z: globals()["SCALE"] * z,
-        lambda z: (lambda: eval("SCALE"))() * z,
-    ):
-        with pytest.raises(
-            ValueError, match=r"results cannot be stored .* '?(tests|<module '|glob|eval)"
-        ):
-            record_sums(gate=gate)
-
-
-def test_a_module_of_ones_own_is_refused_and_what_is_imported_of_it_counts(write: Write) -> None:
-    lab = importlib.import_module("lab.helper")
-    with pytest.raises(ValueError, match=r"results cannot be stored .* <module 'lab\.helper'"):
-        record_sums(gate=lambda z: lab.FACTOR * z)
-    write("other", "FACTOR = 2.0\ndef run(z):\n    return FACTOR * z\n")
-    run = importlib.import_module("lab.other").run
-    before = record_sums(gate=lambda z: run(z))
-    assert record_sums(gate=lambda z: run(z)) == before
-    run.__globals__["FACTOR"] = 4.0  # as a notebook sets it
-    assert record_sums(gate=lambda z: run(z)) != before
-
-
-@pytest.mark.parametrize(
-    ("gate", "identified"),
-    [("torch.tanh", True), ("torch.nn.GELU()", True), ("torch.jit.script(torch.nn.GELU())", False)],
-)
-def test_compiled_gates_have_an_identity_that_lasts_or_are_refused(
-    gate: str, identified: bool
-) -> None:
+def test_gates_that_compute_the_same_have_one_identity_in_every_process() -> None:
     code = (
-        "import torch, warnings\n"
-        "warnings.simplefilter('ignore')\n"
-        "from xsquared.units import Gate\n"
+        "import torch\nfrom xsquared.units import Gate, Unit\n"
         "from xsquared_studies.provenance import identity\n"
-        f"try: print(identity('f', (Gate('mine', {gate}),)))\n"
-        "except ValueError as error: print(error)\n"
+        "same = torch.jit.script(torch.nn.Tanh())\n"
+        "unit = Unit('own', (('U', 'u'),), 'own')\n"
+        "with torch.inference_mode(): print(identity('f', (Gate('own', same), unit)))\n"
     )
-    said = {subprocess.check_output([sys.executable, "-c", code], text=True) for _ in range(2)}
-    assert len(said) == 1 or not identified
-    assert all(line.startswith("f-" if identified else "results cannot be") for line in said)
+    said = subprocess.check_output([sys.executable, "-W", "ignore", "-c", code], text=True)
+    assert said.strip() == record_sums()
+    assert identity("f", own_records(find_unit("glu"))) == "f"
+
+
+@pytest.mark.parametrize("name", ["SCALE", "WEIGHTS", "HELD"])
+def test_whatever_a_gate_computes_with_is_part_of_its_identity(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gate(z: Tensor) -> Tensor:
+        inner = globals()["HELD"].get("inner", torch.tanh)
+        return (lambda w: SCALE * inner(w))(z) + float(WEIGHTS.sum())
+
+    before = record_sums(gate)
+    values = {"SCALE": 3.0, "WEIGHTS": np.eye(3), "HELD": {"inner": torch.sigmoid}}
+    monkeypatch.setitem(globals(), name, values[name])
+    assert record_sums(gate) != before
+
+
+def test_a_records_fields_are_part_of_its_identity() -> None:
+    sums = {
+        record_sums(torch.relu),
+        record_sums(torch.relu, degree=1),
+        identity("f", (Gate("own", torch.relu), Unit("own", (("V", "u"),), "own"))),
+        identity("f", (Gate("own", torch.relu),)),
+    }
+    assert len(sums) == 4
+
+
+def test_a_gate_that_cannot_be_evaluated_is_refused_in_one_line() -> None:
+    def gate(z: Tensor) -> Tensor:
+        if z.abs().max() > 100:
+            raise KeyError("no\nentry")
+        return torch.tanh(z)
+
+    with pytest.raises(ValueError, match=r"stored for gate own: expected values at all z, .*entry"):
+        record_sums(gate)
+
+
+def test_a_worker_whose_gate_computes_otherwise_is_refused() -> None:
+    """As where a module was changed while this process has the old one."""
+    held = [2.0]
+    register(Gate("own", lambda z: torch.tanh(held[0] * z)))
+    register(Unit("own", (), "own"))
+    (asked,) = attempts(measure, [replace(trials(1)[0], unit="own")])
+    assert attempt(asked).fingerprint == asked.identity
+    held[0] = 3.0
+    with pytest.raises(RuntimeError, match="your own gates compute otherwise"):
+        attempt(asked)
 
 
 def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -397,6 +286,8 @@ def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.Mo
         monkeypatch.setattr(inner, "__module__", module)
         with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
             sources(inner)
+    with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
+        sources(partial(inner))
 
 
 def test_rows_of_other_sources_are_neither_read_nor_touched(write: Write, path: Path) -> None:

@@ -43,7 +43,7 @@ from tests.studies.trainers import (
 from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, fingerprint, run_sweep, to_frame
-from xsquared_studies.executors import Attempt, RunTrial, on_workers
+from xsquared_studies.executors import attempts, on_workers
 from xsquared_studies.sweep import write_table
 
 
@@ -183,10 +183,6 @@ def branching_workers() -> Iterator[None]:
         yield
 
 
-def asked(wanted: list[Trial], run_trial: RunTrial) -> list[Attempt]:
-    return [Attempt.of(run_trial, trial) for trial in wanted]
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("branching_workers")
 def test_a_trial_that_kills_its_worker_is_tried_once_more(
@@ -199,7 +195,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(
     (once,) = trials(1, folder=str(tmp_path / "once"), once=True)
     always, never = trials(2, folder=str(tmp_path), once=False)
     wanted = [once, never, always]
-    rows = {row.trial: row for row in on_workers(asked(wanted, die_on_seed_0), 1)}
+    rows = {row.trial: row for row in on_workers(attempts(die_on_seed_0, wanted), 1)}
     assert [rows[trial].status for trial in wanted] == ["completed", "completed", "lost"]
     assert len(rows) == 3
     assert rows[never].values["memory"] == ENVIRONMENT["MALLOC_TRIM_THRESHOLD_"]
@@ -210,7 +206,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(
 @pytest.mark.usefixtures("branching_workers")
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
-    rows = on_workers(asked(wanted, wait_to_be_killed), 2)
+    rows = on_workers(attempts(wait_to_be_killed, wanted), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
     wait_until(told.exists, "the trial has begun")
@@ -282,6 +278,7 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
 def test_every_network_of_a_trial_has_a_row() -> None:
     one, other = trials(2)
     values: Any = {"best": 0.1, "rmse[n=4]": 0.2, "status[n=4]": "stalled", "rmse[n=8]": 0.3}
+    values["rmse[n=04]"] = 0.4  # another name, no second value
     table = to_frame([replace(result(one), values=values), result(other)])
     assert list(table["key"]) == [one.key, one.key, other.key]
     assert list(table["n"]) == [4, 8, other.n_hidden]

@@ -321,7 +321,7 @@ def from_frame(
     if table is None:
         raise TypeError(f"{name}: expected a frame of named columns, got {quoted(frame)}")
     _check_names(name, [*table.columns])
-    if not isinstance(y, str | int) or y not in table.columns:
+    if not isinstance(y, str | int | np.integer) or y not in table.columns:
         raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*table.columns])}")
     columns = {column: _numbers(f"{name}, column {column}", table[column]) for column in table}
     values = columns.pop(y)
