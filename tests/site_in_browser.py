@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -86,16 +87,24 @@ class Handler(SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
 
-@pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
-    """The site on loopback."""
-    handler = functools.partial(Handler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+@contextmanager
+def serving(site: Path, handler: type[Handler] = Handler) -> Iterator[str]:
+    """The address of the site on loopback."""
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(handler, directory=site)
+    ) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The site on loopback."""
+    with serving(site) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ and open to everyone, in both themes, at a desk and on a phone."""
 import functools
 import html
 import re
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -212,22 +211,6 @@ def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
     box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
     page.wait_for_function("box => !box.classList.contains('goes-on')", arg=handle)
     assert handle.evaluate(look) == "none"
-
-
-@pytest.mark.parametrize("name", [CHAPTERS[1], CHAPTERS[11]])
-def test_no_formula_fades_where_fonts_are_slow(browser: Any, address: str, name: str) -> None:
-    page = browser.new_context().new_page()
-
-    def late(route: Any) -> None:
-        time.sleep(0.2)
-        route.continue_()
-
-    page.route("**/*.woff*", late)
-    page.goto(f"{address}/{name}.html", wait_until="networkidle")
-    page.evaluate("document.fonts.ready")
-    assert page.locator("span.math mjx-container").count() > 20
-    assert page.locator("span.math:is(.goes-on, [tabindex]), span.math [tabindex]").count() == 0
-    page.context.close()
 
 
 @pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])
