@@ -22,6 +22,8 @@ PROJECT = Project(Path(__file__).parents[1])
 HERE = Path(__file__).parent / "book"
 #: Served beside the site: a file that the browser has seen is not compiled again for each page.
 AXE = HERE / "axe" / "axe.min.js"
+#: What a host of pages compresses.
+TEXT = ("text/", "image/svg")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 #: What a test that opens a page is marked with.
@@ -53,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @functools.cache
 def served(path: Path, kind: str) -> bytes:
     """A file as it goes over the line."""
-    return gzip.compress(path.read_bytes(), 6) if kind.startswith("text/") else path.read_bytes()
+    return gzip.compress(path.read_bytes(), 6) if kind.startswith(TEXT) else path.read_bytes()
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -81,7 +83,7 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store" if late else "max-age=600")
-        if kind.startswith("text/"):
+        if kind.startswith(TEXT):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         self.wfile.write(body)
