@@ -92,9 +92,10 @@ def as_svg(fig: Figure) -> str:
 
 def _smallest(png: bytes) -> bytes:
     """The same pixels in fewer bytes: up to 256 colours, as colour maps have, are numbered."""
-    image, small = Image.open(io.BytesIO(png)), io.BytesIO()
+    image: Image.Image = Image.open(io.BytesIO(png))
     if image.getchannel("A").getextrema() == (255, 255) and image.getcolors(256):
         image = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    small = io.BytesIO()
     image.save(small, "PNG", optimize=True)
     return small.getvalue()
 
