@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +22,8 @@ PROJECT = Project(Path(__file__).parents[1])
 HERE = Path(__file__).parent / "book"
 #: Served beside the site: a file that the browser has seen is not compiled again for each page.
 AXE = HERE / "axe" / "axe.min.js"
+#: What a host of pages compresses.
+TEXT = ("text/", "image/svg")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 #: What a test that opens a page is marked with.
@@ -52,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @functools.cache
 def served(path: Path, kind: str) -> bytes:
     """A file as it goes over the line."""
-    return gzip.compress(path.read_bytes(), 6) if kind.startswith("text/") else path.read_bytes()
+    return gzip.compress(path.read_bytes(), 6) if kind.startswith(TEXT) else path.read_bytes()
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -80,22 +83,30 @@ class Handler(SimpleHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Cache-Control", "no-store" if late else "max-age=600")
-        if kind.startswith("text/"):
+        if kind.startswith(TEXT):
             self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         self.wfile.write(body)
 
 
-@pytest.fixture(scope="session")
-def address(site: Path) -> Iterator[str]:
-    """The site on loopback."""
-    handler = functools.partial(Handler, directory=str(site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+@contextmanager
+def serving(site: Path, handler: type[Handler] = Handler) -> Iterator[str]:
+    """The address of the site on loopback."""
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(handler, directory=site)
+    ) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    """The site on loopback."""
+    with serving(site) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

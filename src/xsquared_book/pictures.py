@@ -34,7 +34,7 @@ PLOTTED = "plotted"
 #: The types of pictures.
 SVG, PNG = "image/svg+xml", "image/png"
 #: The most bytes that a figure may have as SVG; a heavier one is shown in pixels.
-MOST_BYTES = 150_000
+MOST_BYTES = 170_000
 #: Pixels of a PNG for each of the page.
 _SHARPNESS = 2
 #: Attributes of an SVG that hold lengths in points, and the numbers in them.
@@ -42,6 +42,8 @@ _LENGTHS = re.compile(r' (?:d|x|y|width|height|viewBox)="[^"]*"|translate\([^)]*
 _NUMBER = re.compile(r"-?\d+\.\d+")
 #: Clips and markers, whose names depend on digits that are rounded away.
 _NAMED = re.compile(r'<(?:clipPath|path) id="([mp][0-9a-f]{10})"(.*?>)')
+#: What an SVG holds in pixels.
+_PIXELS = re.compile(r'(?<=data:image/png;base64,)[^"]*')
 #: How far apart the lengths of one figure may be on two processors, in points; and its numbers.
 _APART, _PARTED = 0.05, 1e-4
 #: A line's markers, each with the same style.
@@ -56,11 +58,13 @@ def as_svg(fig: Figure) -> str:
 
     Lengths are rounded to hundredths of a point, and clips and markers named by what they are then,
     so that last digits, which differ between processors, do not show. On the page it is as large as
-    a PNG with the figure's dots per inch.
+    a PNG with the figure's dots per inch. Images, and artists that ask for it by matplotlib's own
+    ``set_rasterized(True)``, are pixels in it.
     """
     drawn = io.StringIO()
     untold = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-    fig.savefig(drawn, format="svg", dpi=fig.dpi, bbox_inches="tight", metadata=untold)
+    sharp = _SHARPNESS * fig.dpi
+    fig.savefig(drawn, format="svg", dpi=sharp, bbox_inches="tight", metadata=untold)
     _, opening, rest = drawn.getvalue().partition("<svg ")
     text = re.sub(r"<!--.*?-->", "", opening + rest, flags=re.DOTALL)
 
@@ -75,14 +79,25 @@ def as_svg(fig: Figure) -> str:
         style = f' style="{found[3]}"'
         return f"<g{found[1]}{style}>{found[2].replace(style, '')}</g>"
 
+    text = _PIXELS.sub(lambda pixels: b64encode(_smallest(b64decode(pixels[0]))).decode(), text)
     head, _, body = text.partition(">")
     head = re.sub(r'\b(width|height)="([\d.]+)pt"', sized, head)
     line = " ".join(re.sub(r">\s+<", "><", _LENGTHS.sub(rounded, f"{head}>{body}")).split())
-    line = re.sub(r'<g id="[^"]*"', "<g", line)  # names of groups, to which nothing refers
+    line = re.sub(r'(?<=<g) id="[^"]*"| id="image[^"]*"', "", line)  # nothing refers to them
     for name, what in _NAMED.findall(line):
         shape = what if name[0] == "m" else line.partition(f'"{name}"{what}')[2].partition("/>")[0]
         line = line.replace(name, name[0] + hashlib.sha256(shape.encode()).hexdigest()[:10])
     return _MARKERS.sub(shared, line.replace(" xlink:href=", " href="))
+
+
+def _smallest(png: bytes) -> bytes:
+    """The same pixels in fewer bytes: up to 256 colours, as colour maps have, are numbered."""
+    image: Image.Image = Image.open(io.BytesIO(png))
+    if image.getchannel("A").getextrema() == (255, 255) and image.getcolors(256):
+        image = image.convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    small = io.BytesIO()
+    image.save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def as_png(fig: Figure) -> bytes:
@@ -242,13 +257,24 @@ def same_figure(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     if not kind or kind != other or not same_numbers(before, after):
         return False
     if kind == PNG:
-        pixels = [np.asarray(Image.open(io.BytesIO(f)).convert("RGB"), float) for f in (old, new)]
-        return pixels[0].shape == pixels[1].shape and np.abs(pixels[1] - pixels[0]).mean() < 0.2
-    texts = [re.split(r"(-?\d+\.?\d*)", file.decode()) for file in (old, new)]
+        return _same_pixels(old, new)
+    files = [old.decode(), new.decode()]
+    texts = [re.split(r"(-?\d+\.?\d*)", _PIXELS.sub("", file)) for file in files]
     if texts[0][::2] != texts[1][::2]:
+        return False
+    maps = zip(*([b64decode(png) for png in _PIXELS.findall(file)] for file in files), strict=True)
+    if not all(_same_pixels(*pair) for pair in maps):
         return False
     lengths = [np.array(text[1::2], dtype=float) for text in texts]
     return bool(np.all(np.abs(lengths[1] - lengths[0]) <= _APART))
+
+
+def _same_pixels(old: bytes, new: bytes) -> bool:
+    """Whether two PNGs have the same size and colours, but for rounding."""
+    pixels = [
+        np.asarray(Image.open(io.BytesIO(file)).convert("RGBA"), float) for file in (old, new)
+    ]
+    return pixels[0].shape == pixels[1].shape and np.abs(pixels[1] - pixels[0]).mean() < 0.2
 
 
 def same_numbers(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

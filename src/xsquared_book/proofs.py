@@ -49,7 +49,7 @@ class Proof:
     def command(self) -> str:
         """What repeats them from the checkout."""
         files = " ".join(sorted({test.partition("::")[0] for test in self.tests}))
-        return f"pytest {files} -k {self.key}" if self.links else f"pytest {files}"
+        return f".venv/bin/pytest {files}" + (f" -k {self.key}" if self.links else "")
 
     @property
     def counted(self) -> str:

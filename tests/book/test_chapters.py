@@ -27,14 +27,7 @@ PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()
 NAMES = [source.stem for source in SOURCES]
 #: Figures in pixels, and why.
-PIXELS = {
-    "fig-plane": "filled contours of many levels",
-    "fig-surfaces": "two surfaces of thousands of facets",
-    "fig-neurons": "filled contours of many levels",
-    "fig-dimensions": "clouds of a thousand points, with ticks on eight logarithmic axes",
-    "fig-planar-fits": "colour maps on grids of thousands of points",
-    "fig-convergence": "the README's, and previews of links show no SVG",
-}
+PIXELS = {"fig-convergence": "the README's, and previews of links show no SVG"}
 
 
 def chapter(name: str) -> nbformat.NotebookNode:

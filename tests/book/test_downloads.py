@@ -25,6 +25,14 @@ def test_roles_become_words() -> None:
     assert install_line("").startswith("# ")
 
 
+def test_no_command_takes_the_checkout_for_a_package_of_an_index() -> None:
+    pages = [*PROJECT.book.glob("*.md"), PROJECT.root / "README.md"]
+    told = re.findall(r"pip install ([^\n`]*)", "\n".join(page.read_text() for page in pages))
+    words = {word.strip("'") for line in told for word in line.split() if word[0] not in "-\\"}
+    assert len(words) > 3
+    assert {word for word in words if word[0] != "."} == {"notebook", "requirements.lock"}
+
+
 def test_every_role_of_every_chapter_has_words(tmp_path: Path) -> None:
     folder = tmp_path / "_sources" / "chapters"
     folder.mkdir(parents=True)

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
 
@@ -105,6 +106,36 @@ def test_two_colour_maps_stay_smooth_in_256_colours() -> None:
 
     apart = np.abs(seen(pictures.as_png(fig)) - seen(whole.getvalue())).max(axis=-1)
     assert np.percentile(apart, 95) < 2, "undithered it is 3"
+
+
+def plane(factor: float = 1) -> Figure:
+    fig, (left, right) = plt.subplots(1, 2)
+    left.imshow(factor * np.add.outer(X, X), interpolation="none", vmin=0, vmax=2)
+    right.contourf(np.add.outer(X, X)).set_rasterized(True)
+    return fig
+
+
+def test_of_a_drawing_in_lines_a_colour_map_alone_is_pixels() -> None:
+    svg = ET.fromstring(pictures.as_svg(fig := plane()))
+    held = [
+        next(v for k, v in image.items() if k.endswith("href"))
+        for image in svg.findall(".//{*}image")
+    ]
+    small, filled = (Image.open(io.BytesIO(b64decode(one.partition(",")[2]))) for one in held)
+    shades = np.asarray(mpl.colormaps["viridis"](np.add.outer(X, X) / 2, bytes=True))[..., :3]
+    assert small.mode == filled.mode == "P"
+    assert (np.asarray(small.convert("RGB")) == shades).all(), "every pixel of it, as it was"
+    fig.draw_without_rendering()
+    wide = fig.axes[1].get_window_extent().width
+    assert filled.width == pytest.approx(2 * wide, rel=0.01), "two for each of the page"
+    assert len(svg.findall(".//{*}path")) > 20, "axes and letters are lines"
+
+
+def test_a_colour_map_in_a_drawing_is_the_same_but_for_rounding() -> None:
+    first = shown(plane())
+    assert pictures.SVG in first["data"]
+    assert pictures.same_figure(first, shown(plane(1 + 1e-4)))
+    assert not pictures.same_figure(first, shown(plane(1.1)))
 
 
 def test_what_would_be_too_heavy_as_svg_is_shown_in_pixels() -> None:
