@@ -497,7 +497,8 @@ def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
     few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
-    longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, {2: 2, 5: 2}, "longer")
+    sizes = {2: (120,), 5: (172,)}
+    longer = which_trials(COMPARED, kinds, sizes, dict.fromkeys(sizes, SEEDS), "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
