@@ -25,6 +25,7 @@ from xsquared_studies.best_splines import (
     run_search,
 )
 from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
+from xsquared_studies.depth import DEPTH_PROTOCOLS, depth_trials, run_depth
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -527,6 +528,20 @@ def _peers() -> Study:
     )
 
 
+def _depth() -> Study:
+    trials = depth_trials()
+    return Study(
+        "depth",
+        "What training finds of what deep networks contain, from random starts and from built ones",
+        DEPTH_PROTOCOLS,
+        trials,
+        tuple(
+            trial for trial in trials if trial.n_hidden == 2 and ("off", 0.001) in trial.settings
+        ),
+        run_depth,
+    )
+
+
 def _gates_replaced() -> Study:
     trials = replaced_trials()
     return Study(
@@ -615,6 +630,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _misses,
     _which_unit,
     _peers,
+    _depth,
     _gates_replaced,
     _models_replaced,
     _segments,
