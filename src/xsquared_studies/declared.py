@@ -46,7 +46,7 @@ from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.misses import all_targets, miss_trials, run_misses
 from xsquared_studies.optimal_knots import knot_trials, run_knots
-from xsquared_studies.peers import peer_trials, run_peer
+from xsquared_studies.peers import peer_trials, pwlf_missing, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
@@ -525,6 +525,7 @@ def _peers() -> Study:
         trials,
         tuple(trial for trial in trials if trial.solver == "splines"),
         run_peer,
+        pwlf_missing,
     )
 
 
