@@ -499,7 +499,7 @@ def _which_unit() -> Study:
     few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
     sizes = {2: (120,), 5: (172,)}
-    longer = which_trials(COMPARED, kinds, sizes, dict.fromkeys(sizes, SEEDS), "longer")
+    longer = which_trials(COMPARED, kinds, sizes, dict.fromkeys(sizes, FEWER_SEEDS), "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
