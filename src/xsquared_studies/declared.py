@@ -498,8 +498,8 @@ def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
     few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
-    sizes = {2: (120,), 5: (172,)}
-    longer = which_trials(COMPARED, kinds, sizes, dict.fromkeys(sizes, FEWER_SEEDS), "longer")
+    middle, few_more = {2: (120,), 5: (172,)}, {2: FEWER_SEEDS, 5: FEWER_SEEDS}
+    longer = which_trials(COMPARED, kinds, middle, few_more, "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
