@@ -9,8 +9,8 @@ Modules import :mod:`xsquared` and, of this package, those named before them:
 ``trial`` → ``store`` → ``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` →
 ``scaling`` → ``airfoil`` → ``ridges`` → ``line`` → ``learned_maps`` → ``optimal_knots`` →
 ``best_splines`` → ``certified_splines`` → ``real_roots`` → ``misses`` → ``which_unit`` →
-``peers`` → ``language_models`` → ``gates_replaced`` → ``layer_features`` → ``declared`` →
-``committed`` → ``speedrun``.
+``peers`` → ``depth`` → ``language_models`` → ``gates_replaced`` → ``layer_features`` →
+``declared`` → ``committed`` → ``speedrun``.
 """
 
 from xsquared_studies.committed import rows

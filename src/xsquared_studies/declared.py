@@ -25,6 +25,7 @@ from xsquared_studies.best_splines import (
     run_search,
 )
 from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
+from xsquared_studies.depth import DEPTH_PROTOCOLS, depth_trials, run_depth
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -45,7 +46,7 @@ from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
 from xsquared_studies.misses import all_targets, miss_trials, run_misses
 from xsquared_studies.optimal_knots import knot_trials, run_knots
-from xsquared_studies.peers import peer_trials, run_peer
+from xsquared_studies.peers import peer_trials, pwlf_missing, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
 from xsquared_studies.trial import Trial
@@ -497,7 +498,8 @@ def _which_unit() -> Study:
     narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
     few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
-    longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, {2: 2, 5: 2}, "longer")
+    middle, few_more = {2: (120,), 5: (172,)}, {2: FEWER_SEEDS, 5: FEWER_SEEDS}
+    longer = which_trials(COMPARED, kinds, middle, few_more, "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
@@ -523,6 +525,21 @@ def _peers() -> Study:
         trials,
         tuple(trial for trial in trials if trial.solver == "splines"),
         run_peer,
+        pwlf_missing,
+    )
+
+
+def _depth() -> Study:
+    trials = depth_trials()
+    return Study(
+        "depth",
+        "What training finds of what deep networks contain, from random starts and from built ones",
+        DEPTH_PROTOCOLS,
+        trials,
+        tuple(
+            trial for trial in trials if trial.n_hidden == 2 and ("off", 0.001) in trial.settings
+        ),
+        run_depth,
     )
 
 
@@ -614,6 +631,7 @@ STUDIES: Mapping[str, Study] = _Studies(
     _misses,
     _which_unit,
     _peers,
+    _depth,
     _gates_replaced,
     _models_replaced,
     _segments,

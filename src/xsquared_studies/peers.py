@@ -2,7 +2,8 @@
 
 A trial is a peer with all its choices, made on validation points, or a unit; ``seconds`` count all.
 Predictions are confined to the widened range of the training values, as networks' are. ``unit`` and
-``n`` of a peer say its budget; scikit-learn's MLPs keep it, and splines come near it.
+``n`` of a peer say its budget; scikit-learn's MLPs keep it, and splines come near it. Piecewise
+linear fits came after all others, and their seconds are of another run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 from scipy.interpolate import AAA, LSQUnivariateSpline
@@ -20,9 +22,9 @@ from xsquared_studies.trial import Scalar, Trial
 from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
 
 OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
-#: The first two are of one input; the last four are scikit-learn's MLPs, by gate and solver.
+#: The first three are of one input; the last four are scikit-learn's MLPs, by gate and solver.
 PEERS = (
-    *("splines", "rationals", "polynomials", "Gaussian process", "boosting"),
+    *("splines", "rationals", "pwlf", "polynomials", "Gaussian process", "boosting"),
     *("relu lbfgs", "relu adam", "tanh lbfgs", "tanh adam"),
 )
 
@@ -38,8 +40,13 @@ def peer_trials() -> tuple[Trial, ...]:
             "varpro",
             *(PEERS if (trial.record.gate.degree, trial.record.factors) == (1, ()) else ()),
         )
-        if solver not in PEERS[:2] or ("inputs", 1) in trial.settings
+        if solver not in PEERS[:3] or ("inputs", 1) in trial.settings
     )
+
+
+def pwlf_missing() -> str:
+    """The line that says what to install; empty where the package is there."""
+    return "" if find_spec("pwlf") else "pwlf is missing: pip install --group peers"
 
 
 def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callable[..., np.ndarray]]:
@@ -62,6 +69,13 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
             for terms in (5, 10, 15, 20, 30, 50, 100):
                 rational = AAA(x[:, 0], y, max_terms=terms)
                 yield lambda at, rational=rational: rational(at[:, 0])
+        case ["pwlf"]:  # by several starts of L-BFGS; more segments take minutes
+            from pwlf import PiecewiseLinFit
+
+            for segments in (5, 10, 20):
+                pieces = PiecewiseLinFit(x[:, 0], y, seed=0)
+                pieces.fitfast(segments)
+                yield lambda at, pieces=pieces: pieces.predict(at[:, 0])
         case ["polynomials"]:  # of every total degree
             count = {1: 60, 2: 30}.get(d, 7)
             every = np.array([p for p in np.ndindex(*[count] * d) if sum(p) < count])

@@ -59,6 +59,6 @@ def test_a_choice_changes_table_and_address(reader: Reader) -> None:
     page.locator("select[name=inputs]").select_option("2")
     assert page.locator("select[name=size]").input_value() == str(SIZES[2][-1])
     assert shown(reader) != before
-    assert "2 seeds" in page.locator("#choose caption").inner_text()
+    assert f"{SEEDS[2]} seeds" in page.locator("#choose caption").inner_text()
     reader.open(PAGE + "?" + page.url.partition("?")[2])
     assert reader.page.locator("select[name=target]").input_value() == "kinked"
