@@ -138,15 +138,13 @@ def global_search(
         knots, square = _best_chain(target, order, shared, places, knots)
         knots, square = _best_chain(target, order, shared, places, knots)
     moves = np.arange(-_SIDE, _SIDE + 1)
-    it = 0
     for halving in range(_HALVINGS):
         while True:
-            it += 1
             h = np.diff(knots)
             step = np.minimum(h[1:], h[:-1]) / _FINE / 2**halving
             around = knots[1:-1, None] + step[:, None] * moves
             moved, lower = _best_chain(target, order, shared, [ends[0], *around, ends[1]], knots)
-            if not lower < square * (1 - 1e-9):
+            if not lower < square - 1e-9 * abs(square):  # rounding's, of a spline, may be negative
                 break
             knots, square = moved, lower
-    return knots, math.sqrt(square / (b - a))
+    return knots, math.sqrt(max(square, 0.0) / (b - a))
