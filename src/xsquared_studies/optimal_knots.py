@@ -8,6 +8,7 @@ import numpy as np
 
 from xsquared.functions import PAPER_TARGET, Target, interval_of, target
 from xsquared.splines.free_knots import FreeKnotSpline, cell_errors, fit_free_knots
+from xsquared.splines.optimal_knots import optimal_knots
 from xsquared.training import FreeKnots
 from xsquared.units import PAPER_UNITS, space
 from xsquared_studies.trial import Scalar, Trial
@@ -35,13 +36,18 @@ def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
 
 @cache
 def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
-    """The best spline found, by the solver or from the best of a cell fewer with one parted."""
-    found = [FreeKnots().spline(made, unit, cells)]
+    """The best spline found: by the solver, from Newton's knots, from a cell fewer with one parted.
+
+    Where errors are small, only Newton's knots, from the target's derivative, are free of rounding.
+    """
+    shape = space(unit)
+    newton = optimal_knots(made, shape.degree + 1, cells, shape.smoothness).knots
+    found = [FreeKnots().spline(made, unit, cells), fit_free_knots(made, shape, newton)]
     if cells > 1:
         fewer = best(made, unit, cells - 1)
         for worst in np.argsort(cell_errors(made, fewer))[-_PARTED:]:
             parted = np.insert(fewer.knots, worst + 1, fewer.knots[worst : worst + 2].mean())
-            found.append(fit_free_knots(made, space(unit), parted))
+            found.append(fit_free_knots(made, shape, parted))
     return min(found, key=lambda one: one.rmse)
 
 
