@@ -43,7 +43,9 @@ def test_the_law_is_what_the_errors_tend_to(unit: str) -> None:
     order, constant = law("exp(2x)", unit)
     errors = read_optima().loc["exp(2x)", unit]["rmse"]
     assert order == find_unit(unit).order
-    assert errors[50] == pytest.approx(constant * 50.0**-order, rel=0.02)
+    # The ends are worth so many cells, as for x^k on [0, 1], whose k-th derivative has no zero.
+    more = {"mlp": 0.0, "glu": 0.2209, "gqu": 0.4607}[unit]
+    assert errors[50] == pytest.approx(constant * (50 + more) ** -order, rel=0.002)
 
 
 def test_the_still_figure_is_always_the_same_and_the_script_classic() -> None:
