@@ -47,8 +47,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _WORTH = 1e-6
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
-# In the study `ablation` none of these up to _ROOTS, cut, moves a median by one per cent. They
-# rescue single cases, most of them of narrow networks.
+# In the study `ablation` none of these, cut, moves a median by one per cent. They rescue single
+# cases, most of them of narrow networks; _ROOTS is younger than that study's rows.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
 #: which knots could cross.
 _JITTER = 0.4
@@ -95,8 +95,7 @@ class FreeKnots:
     Attributes:
         max_iterations: of each local fit.
         start: ``"density"`` as above, or ``"equidistant"`` knots, which are the paper's.
-        starts: local fits that are compared: the start itself and jittered ones; with the density
-            and few cells there is one more, from the dynamic programme.
+        starts: local fits that are compared, the start and jittered ones; few cells have one more.
         moves: most knots moved (4.).
         directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
@@ -374,19 +373,16 @@ def _with_an_idle_neuron(network: GatedNetwork) -> GatedNetwork:
 
 
 def _with_zeros_moved(smooth: FreeKnotSpline, draw: np.random.Generator) -> list[Rows]:
-    """Rows of a GQU's smooth optimum with zeros beside the hinges.
+    """Rows of GQUs with one zero beside the hinge, where a smooth optimum has both.
 
-    There both zeros of a neuron lie at its hinge, and to move one has the same derivative as to
-    move the hinge: none at an optimum. So a descent from there would stay.
+    Moving one has the same derivative as moving the hinge: none, so a descent would stay there.
     """
     signs, hinges, width = smooth.directions, smooth.knots[1:-1], np.diff(smooth.knots)
     assert signs is not None
     room = _JITTER * np.maximum(width[:-1], width[1:])
-    shifts = (np.zeros_like(room), *draw.uniform(-room, room, (_ROOTS, len(room))))
-    gate, *moved = (
-        torch.from_numpy(np.column_stack([signs, -signs * (hinges + shift)])) for shift in shifts
-    )
-    return [Rows(gate, (zeros,)) for zeros in moved]
+    places = (hinges, *(hinges + draw.uniform(-room, room) for _ in range(_ROOTS)))
+    gate, *zeros = (torch.from_numpy(np.column_stack([signs, -signs * t])) for t in places)
+    return [Rows(gate, (one,)) for one in zeros]
 
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
