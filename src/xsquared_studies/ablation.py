@@ -99,6 +99,7 @@ def _parts() -> Iterator[Part]:
     yield knots("trial_iterations", "halved", 12)
     yield knots("jitter", "halved", 0.2, "spline_network._JITTER")
     yield knots("narrow", "none", 0, "spline_network._NARROW")
+    yield knots("random_knots", "none", 0, "spline_network._RANDOM_KNOTS")
     yield knots("first_iterations", "halved", 4, "spline_network._FIRST_ITERATIONS")
     yield knots("screened", "halved", 8, "spline_network._SCREENED")
     yield knots("ahead", "halved", 1, "spline_network._AHEAD")

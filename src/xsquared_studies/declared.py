@@ -43,7 +43,7 @@ from xsquared_studies.layer_features import FEATURE_PROTOCOLS, feature_trials, r
 from xsquared_studies.learned_maps import PROTOCOLS as MAP_PROTOCOLS
 from xsquared_studies.learned_maps import corner_trials, map_trials, run_map
 from xsquared_studies.line import LINE_PROTOCOLS, line_trials
-from xsquared_studies.misses import all_targets, miss_trials, random_texts, run_misses
+from xsquared_studies.misses import all_targets, miss_trials, run_misses
 from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.peers import peer_trials, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
@@ -478,7 +478,7 @@ def _ablation() -> Study:
 
 
 def _misses() -> Study:
-    trials = (*miss_trials(all_targets()), *miss_trials(random_texts(seed=30), (3,)))
+    trials = miss_trials(all_targets())
     return Study(
         "misses",
         "Narrow networks of least error found, and those of another search",

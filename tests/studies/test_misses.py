@@ -16,7 +16,6 @@ def test_half_of_the_targets_are_random_and_all_are_others() -> None:
     for text in texts:
         assert np.isfinite(target(text)(np.linspace(-1, 1, 11))).all()
     assert len(miss_trials(texts)) == 240
-    assert not set(texts) & set(random_texts(seed=30))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_free_roots_start_from_a_network_of_fewer_neurons(monkeypatch: pytest.Mo
     f = target("abs(x - 0.3) + x**2")
     inner = FreeKnots().on_target(f, "glu", 2)
     monkeypatch.setattr(FreeKnots, "on_target", lambda *_: inner)
-    made = FreeKnots()._with_free_roots(f, find_unit("gqu"), 3, 0, None)
+    made = FreeKnots()._with_free_roots(f, find_unit("gqu"), 3, 0)
     assert [one.network.n_hidden for one in made] == [2] * len(made)
     assert len(made) > 1
     assert max(error(one.network, f) for one in made) < 1e-12
@@ -150,30 +150,13 @@ def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str) -> None:
         assert gqu <= glu * (1 + 1e-6) + 1e-12
 
 
-@pytest.mark.parametrize(("n", "text"), [(2, "sin(4*x)"), (3, "sin(1.81*(x + 1.1)**1.47 + 0.22)")])
-def test_narrow_gqus_whose_slope_jumps_compete(
-    n: int, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("n", [2, 3])
+def test_narrow_gqus_whose_slope_jumps_compete(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Although one factor less does not come closer."""
-    f = target(text)
+    f = target("sin(4*x)")
     kinked = found(f, "gqu", n)
     monkeypatch.setattr(module, "_JUMPS", n - 1)
     assert kinked.rmse < 0.9 * FreeKnots().on_target(f, "gqu", n).rmse
-
-
-def test_a_narrow_network_starts_from_the_knots_of_a_dynamic_programme() -> None:
-    """Neither the density nor its jittered copy puts knots where this target has its kinks."""
-    assert found(target("abs(sin(4*x))"), "glu", 3).rmse < 0.016
-
-
-def test_zeros_of_a_smooth_optimum_are_moved_off_the_hinges(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The optimum is stationary: only elsewhere does the way down to a jump of the slope begin."""
-    f = target("sqrt(1.05 + x)*sin(7*x + 1)")
-    assert found(f, "gqu", 3).rmse < 0.0445
-    monkeypatch.setattr(module, "_ROOTS", 0)
-    assert FreeKnots().on_target(f, "gqu", 3).rmse > 0.047
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -181,7 +164,7 @@ def test_seeds_change_the_jittered_start_only(unit: str, monkeypatch: pytest.Mon
     starts = recorded(monkeypatch)
     for seed in (0, 0, 1):
         FreeKnots(moves=0).spline(PAPER_TARGET, unit, 6, seed)
-    plain, jittered, _, plain_again, same, _, plain_other, other, _ = starts
+    plain, jittered, plain_again, same, plain_other, other = starts
     np.testing.assert_array_equal(plain, plain_again)
     np.testing.assert_array_equal(plain, plain_other)
     np.testing.assert_array_equal(jittered, same)
@@ -206,7 +189,7 @@ def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         starts = recorded(patch)
         FreeKnots(moves=0).spline(PAPER_TARGET, "mlp", n, seed)
-    plain, jittered, *_ = starts
+    plain, jittered = starts
     assert (np.diff(jittered) > 0.19 * np.diff(plain).min()).all()
 
 

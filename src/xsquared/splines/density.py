@@ -74,5 +74,10 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
     # At a jump all cells would fall together.
-    widths = np.cumsum(np.maximum(np.diff(knots), 1e-9 * (b - a)))
-    return np.concatenate([[a], a + (b - a) * widths[:-1] / widths[-1], [b]])
+    return proportioned_knots(target, np.maximum(np.diff(knots), 1e-9 * (b - a)))
+
+
+def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
+    """Knots (n + 1,) of cells that fill a target's interval, their widths in proportion to (n,)."""
+    (a, b), share = interval_of(target), np.cumsum(widths)
+    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])

@@ -25,9 +25,8 @@ from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
 from xsquared.quadrature import on_cells
-from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.density import equidistributed_knots, proportioned_knots
 from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
-from xsquared.splines.global_search import global_search
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
 from xsquared.training.frozen_gates import fit_frozen
@@ -47,13 +46,16 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _WORTH = 1e-6
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
-# In the study `ablation` none of these, cut, moves a median by one per cent. They rescue single
-# cases, most of them of narrow networks; _ROOTS is younger than that study's rows.
+# In the study `ablation` none of the eight up to _RANDOM_STARTS, cut, moves a median by one per
+# cent. They rescue single cases, most of them of narrow networks, and keep the values with which
+# the rows of the other studies were made.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
 #: which knots could cross.
 _JITTER = 0.4
 #: The widest network whose optima are searched more closely.
 _NARROW = 8
+#: Random knots from which a narrow network's directions are tried as well.
+_RANDOM_KNOTS = 16
 #: A narrow network has many fits: iterations of each in a first round,
 _FIRST_ITERATIONS = 8
 #: the number of best ones that then get ``trial_iterations``,
@@ -62,8 +64,8 @@ _SCREENED = 16
 _AHEAD = 3
 #: GQUs up to this width try slopes that jump; wider ones where a unit of one factor less wins.
 _JUMPS = 3
-#: Random rows, and random zeros beside a smooth spline's hinges, from which such networks start.
-_RANDOM_STARTS, _ROOTS = 30, 16
+#: Random rows from which such networks start.
+_RANDOM_STARTS = 30
 #: Cells of the rule on which such networks are fitted.
 _FIXED = 60
 
@@ -79,13 +81,12 @@ class FreeKnots:
         min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
     1. Knots start at equal shares of the integral of abs(f^(k))**(2/(2k + 1)), which is optimal as
-       n grows (k the unit's order), at jittered copies, and up to nine cells at those of a dynamic
-       programme.
+       n grows (k the unit's order), and at jittered copies.
     2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
     3. At each optimum, or the best if n > 8, gates' directions are chosen, and the fit goes on.
     4. The knot between the two cells of least error moves into the worst cell, while that pays.
-    5. Up to eight neurons: gates away from an anchor, too. GQUs where it may pay: slopes that jump
-       at the hinges. The smooth optimum is stationary among these, so zeros are moved off hinges.
+    5. Up to eight neurons: random knots and gates away from an anchor, too. GQUs where it may pay:
+       slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
 
     Data without a target, or scaled, are fitted by way of a smooth curve through the points, in
@@ -95,7 +96,7 @@ class FreeKnots:
     Attributes:
         max_iterations: of each local fit.
         start: ``"density"`` as above, or ``"equidistant"`` knots, which are the paper's.
-        starts: local fits that are compared, the start and jittered ones; few cells have one more.
+        starts: local fits that are compared: the start itself and jittered ones.
         moves: most knots moved (4.).
         directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
         trial_iterations: of each of these fits before the best goes on.
@@ -170,13 +171,11 @@ class FreeKnots:
             return made[-1].rmse
 
         spent, reached, bound = 0, np.inf, 0.0
-        smooth: FreeKnotSpline | None = None
         if self.directions:
             optima = _distinct(self._optima(target, record, n_hidden + 1, seed))
-            ends, tried = self._with_directions(target, record, n_hidden, optima)
+            ends, tried = self._with_directions(target, record, n_hidden, optima, seed)
             spent += sum(one.iterations for one in (*optima, *ends)) + tried
-            smooth = min(ends, key=lambda one: one.rmse)
-            reached = add(smooth)
+            reached = add(min(ends, key=lambda one: one.rmse))
             bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
         if n_hidden <= _NARROW or not reached <= bound:
             spline = self.spline(target, record, n_hidden, seed)
@@ -193,7 +192,7 @@ class FreeKnots:
             knots = equidistributed_knots(target, space(fewer), n_hidden + 1)
             kinked = self._fit(target, fewer, knots).rmse < best.rmse
         if (kinked and order > 3) or (record.factors and not (best and best.holds)):
-            for other in self._with_free_roots(target, record, n_hidden, seed, smooth):
+            for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
                 made.append(other)
         best = min(made, key=lambda one: one.rmse)
@@ -204,14 +203,22 @@ class FreeKnots:
         return replace(min(made, key=lambda one: one.rmse), iterations=spent)
 
     def _with_directions(
-        self, target: Target, unit: Unit, n_hidden: int, optima: list[FreeKnotSpline]
+        self, target: Target, unit: Unit, n_hidden: int, optima: list[FreeKnotSpline], seed: int
     ) -> tuple[list[FreeKnotSpline], int]:
         """Fits of n + 1 cells on which n gates suffice, and all short fits' iterations."""
         narrow = n_hidden <= _NARROW
+        places = [(free.knots, self.directions) for free in optima[: None if narrow else 1]]
+        if narrow:
+            width = np.diff(equidistributed_knots(target, space(unit), n_hidden + 1))
+            draw = np.random.default_rng((seed, n_hidden, 1))
+            places += [
+                (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
+                for _ in range(_RANDOM_KNOTS)
+            ]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = [
-            (free.knots, directions)
-            for free in optima[: None if narrow else 1]
-            for directions in best_directions(target, unit, free.knots, self.directions)
+            (knots, directions)
+            for knots, count in places
+            for directions in best_directions(target, unit, knots, min(count, self.directions))
         ]
         spent = 0
         for limit, kept in self._rounds(narrow):
@@ -232,13 +239,12 @@ class FreeKnots:
         return [*first, (self.trial_iterations, _AHEAD if narrow else 1)]
 
     def _with_free_roots(
-        self, target: Target, unit: Unit, n_hidden: int, seed: int, smooth: FreeKnotSpline | None
+        self, target: Target, unit: Unit, n_hidden: int, seed: int
     ) -> list[SplineNetwork]:
         """Networks with jumps of the slope, as of a unit with a factor less, or with free roots.
 
         First that unit's, the last factor set to one. With two factors also variable projection
-        from it, and where the network is narrow from random rows and the best smooth spline, on
-        nodes that do not move.
+        from it, and from random rows where the network is narrow, on nodes that do not move.
         """
         fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
@@ -265,8 +271,6 @@ class FreeKnots:
             starts += [
                 rows_on_data(unit, x[:, None], n_hidden, draw) for _ in range(_RANDOM_STARTS)
             ]
-            if smooth is not None:
-                starts += _with_zeros_moved(smooth, draw)
         spent = 0
         for limit, kept in (*self._rounds(narrow=True), (self.max_iterations, 1)):
             tries = sorted((run(rows, limit) for rows in starts), key=lambda one: one.rmse)
@@ -325,11 +329,7 @@ class FreeKnots:
         width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
         room = np.minimum(width[:-1], width[1:])
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n_cells - 1)) * room
-        made = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
-        if self.start == "density" and 1 < n_cells <= _NARROW + 1:
-            shape = space(unit)
-            made.append(global_search(target, shape.degree + 1, n_cells, shape.smoothness)[0])
-        return made
+        return [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
 
 
 @dataclass(frozen=True)
@@ -370,19 +370,6 @@ def _with_an_idle_neuron(network: GatedNetwork) -> GatedNetwork:
     values["D"][:, -1] = 0.0
     set_parameters(wider, **values)
     return wider
-
-
-def _with_zeros_moved(smooth: FreeKnotSpline, draw: np.random.Generator) -> list[Rows]:
-    """Rows of GQUs with one zero beside the hinge, where a smooth optimum has both.
-
-    Moving one has the same derivative as moving the hinge: none, so a descent would stay there.
-    """
-    signs, hinges, width = smooth.directions, smooth.knots[1:-1], np.diff(smooth.knots)
-    assert signs is not None
-    room = _JITTER * np.maximum(width[:-1], width[1:])
-    places = (hinges, *(hinges + draw.uniform(-room, room) for _ in range(_ROOTS)))
-    gate, *zeros = (torch.from_numpy(np.column_stack([signs, -signs * t])) for t in places)
-    return [Rows(gate, (one,)) for one in zeros]
 
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
