@@ -47,3 +47,9 @@ def test_known_optima(text: str, order: int, continuity: int, n: int, best: floa
     assert error == pytest.approx(best, rel=1e-4)
     assert (np.diff(knots) > 0).all()
     assert len(knots) == n + 1
+
+
+@pytest.mark.parametrize(("text", "order", "continuity"), [("x**3", 4, 1), ("abs(x - 0.3)", 2, 0)])
+def test_a_spline_is_found_and_the_search_ends(text: str, order: int, continuity: int) -> None:
+    """Squares of rounding errors may be negative, and lower ones for ever."""
+    assert global_search(target(text), order, 3, continuity)[1] < 1e-12
