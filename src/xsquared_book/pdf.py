@@ -153,7 +153,7 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
     except ImportError:
         browser = None
     if browser is None:
-        raise BookError("printing takes playwright (pip install 'xsquared[test]') and chromium")
+        raise BookError("printing takes playwright (pip install './xsquared[test]') and chromium")
     bound, out = html / "print.html", html / NAME
     try:
         with sync_playwright() as playwright:

@@ -4,10 +4,11 @@ Protocol, fixed before the first row; results of 200 evaluations were known.
 Levenberg-Marquardt with exact derivatives, of all weights at once, fits 101 equidistant points and
 stops by itself or after 1,000 evaluations. It starts at random, from normal weights of variance 2
 over a neuron's number of inputs, or at a network that is built, each weight off by a share that is
-normal with the deviation ``off``. The seed draws either. Starts at what is built tell a space that
-lacks the target from a trainer that does not come there: it comes if its training error is at most
-1.001 times that of the network that is built. Errors below 1e-9 are stored as 1e-9, since rounding
-decides them. Beside networks of several layers stand those of one with as many parameters.
+normal with the deviation ``off``; zeros stay zero. The seed draws either. Starts at what is built
+tell a space that lacks the target from a trainer that does not come there: it comes if its training
+error is at most 1.001 times that of the network that is built. Errors below 1e-9 are stored as
+1e-9, since rounding decides them. Beside networks of several layers stand those of one with as many
+parameters.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from numpy.polynomial import Chebyshev
 from scipy.optimize import leastsq
 from scipy.special import expit
 
+from xsquared.units import find_unit
 from xsquared_studies.trial import Scalar, Trial
 
 SEEDS, EXACT, OFF = 10, 1e-9, (0.1, 0.01, 0.001)
@@ -116,7 +118,7 @@ def forward(
         open_ = expit(z) if unit == "swiglu" else (z > 0) * 1.0
         slope = open_ + z * open_ * (1 - open_)
         z, dz = z * open_, dz * slope[:, None]
-        if unit != "mlp":
+        if find_unit(unit).factors:
             u, du = affine(n)
             z, dz = z * u, dz * u[:, None] + z[:, None] * du
         h, dh = z, dz
@@ -148,7 +150,7 @@ def _start(trial: Trial, layers: tuple[int, ...]) -> np.ndarray:
     if trial.protocol == "built":
         built = BUILT[str(settings["target"]), layers]
         return built * (1 + float(str(settings["off"])) * draw.normal(size=len(built)))
-    rows = [*(n * (1 if trial.unit == "mlp" else 2) for n in layers), 1]
+    rows = [*(n * (1 + len(trial.record.factors)) for n in layers), 1]
     sizes = [(m, n * (m + 1)) for m, n in zip((1, *layers), rows, strict=True)]
     return np.concatenate([draw.normal(size=size) * math.sqrt(2 / m) for m, size in sizes])
 

@@ -149,7 +149,7 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
         from distributed.scheduler import KilledWorker
     except ImportError as error:
         raise RuntimeError(
-            f"a sweep in several processes needs Dask ({error}): pip install 'xsquared[cluster]'"
+            f"a sweep in several processes needs Dask ({error}): pip install './xsquared[cluster]'"
         ) from error
     with _quiet("distributed"), _client(jobs, address) as client:
         waiting, running = iter(attempts), dict[Any, Attempt]()

@@ -89,8 +89,9 @@ def identity(sources: str, records: tuple[Gate | Unit, ...]) -> str:
     """A fingerprint of sources, with that of a reader's own records where a trial uses any.
 
     A gate is what it computes, wherever its constants stand: its values and two derivatives, to the
-    last bit, at 32,000 places from -1e300 to 1e300. Gates that differ between two neighbours alone
-    are taken for one: these are at most 1/1024 apart within 12 of zero, beyond by 2 % and more.
+    last bit, at 32,000 places from -1e300 to 1e300. Gates that differ between two neighbours alone,
+    or in where they jump by less than a slope's 1/1024, are taken for one: neighbours are at most
+    1/1024 apart within 12 of zero, beyond by 2 % and more.
 
     Raises:
         ValueError: a gate that cannot be evaluated at all these places.

@@ -41,7 +41,7 @@ class SlowFonts(Handler):
 
     def do_GET(self) -> None:
         if self.path.endswith(".woff"):
-            time.sleep(random.uniform(0, 0.4))
+            time.sleep(random.Random(self.path).uniform(0, 0.4))
         super().do_GET()
 
 

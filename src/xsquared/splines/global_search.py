@@ -29,8 +29,8 @@ _DEGREES, _PANELS, _NODES = 16, 3, 16
 #: end from its share of the grid, in cells.
 _FINE, _AWAY = 8, 3
 #: Halvings of the grid's step around the knots found, places tried to either side of a knot, and
-#: most rounds with a step: where cells merge at a kink, errors fall slightly for thousands.
-_HALVINGS, _SIDE, _ROUNDS = 10, 2, 50
+#: most rounds with a step: where cells merge at a kink it takes hundreds; thousands gain little.
+_HALVINGS, _SIDE, _ROUNDS = 10, 2, 1000
 
 
 @cache
