@@ -259,7 +259,7 @@ def test_a_scheduler_without_workers_is_reported_and_waited_for(
 
 def test_without_dask_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install 'xsquared\[cluster\]'"):
+    with pytest.raises(RuntimeError, match=r"needs Dask .*: pip install './xsquared\[cluster\]'"):
         swept(trials(2), measure, path, scheduler="tcp://127.0.0.1:1")
 
 
