@@ -495,11 +495,10 @@ def _misses() -> Study:
 
 
 def _which_unit() -> Study:
-    narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds={1: 1})
-    few, kinds, sizes = {1: FEWER_SEEDS, 2: 1}, ("smooth", "kinked"), {1: (50, 85, 142)}
+    narrow = which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds=1)
+    few, kinds, sizes = FEWER_SEEDS, ("smooth", "kinked"), {1: (50, 85, 142)}
     unbounded = which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
-    middle, few_more = {2: (120,), 5: (172,)}, {2: FEWER_SEEDS, 5: FEWER_SEEDS}
-    longer = which_trials(COMPARED, kinds, middle, few_more, "longer")
+    longer = which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, few, "longer")
     others = [
         trial
         for protocol in ("adamw", "lbfgs")
