@@ -34,7 +34,7 @@ def peer_trials() -> tuple[Trial, ...]:
     sizes = {d: sizes[-1:] for d, sizes in SIZES.items()}
     return tuple(
         replace(trial, solver=solver, protocol="peers")
-        for trial in which_trials(OURS, sizes=sizes, seeds=dict.fromkeys(sizes, 1))
+        for trial in which_trials(OURS, sizes=sizes, seeds=1)
         if ("shape", "ridges") in trial.settings
         for solver in (
             "varpro",
