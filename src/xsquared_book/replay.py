@@ -2,7 +2,6 @@
 
 nbval compares printed output strictly and of a figure only that it is there, as its lines may
 differ by rounding. What was plotted is in the output's metadata, and is compared but for rounding.
-Left out are figures tagged `differs-by-processor`: of runs that rounding leads elsewhere.
 """
 
 from __future__ import annotations
@@ -20,8 +19,6 @@ def _compare_outputs(cell: Any, found: Any, committed: Any, skip_compare: Any = 
 
     if not _compare_printed(cell, found, committed, skip_compare):
         return False
-    if "differs-by-processor" in cell.cell.metadata.get("tags", []):
-        return True
     before, after = (list(filter(picture_of, outputs)) for outputs in (committed, found))
     if all(map(same_numbers, before, after)):
         return True
