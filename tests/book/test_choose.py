@@ -15,7 +15,7 @@ PAGE = "chapters/13_which_unit.html"
 def test_every_error_of_the_bounded_protocol_is_there() -> None:
     found = errors()
     assert len(found) == sum(5 * len(sizes) + (d > 1) * len(sizes) for d, sizes in SIZES.items())
-    for key, by_unit in found.items():
+    for by_unit in found.values():
         assert set(by_unit) == set(COMPARED)
         assert {len(values) for values in by_unit.values()} == {SEEDS}
     made = told(rows("which_unit"))
