@@ -9,6 +9,6 @@ Modules import :mod:`xsquared`, :mod:`xsquared_studies` and, of this package, th
 ``tables`` → ``papers`` → ``pictures`` → ``replay`` → ``plotting`` → ``project`` → ``parameters`` →
 ``search`` → ``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` →
 ``page_tables`` → ``how_made`` → ``page_html`` → ``metadata`` → ``downloads`` → ``explore`` →
-``choose`` → ``front`` → ``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` → ``pdf`` →
-``cli``.
+``choose`` → ``moving`` → ``front`` → ``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` →
+``pdf`` → ``cli``.
 """

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GLUED = "application/papermill.record/text/plain"
 _ROLE = re.compile(r"\{([a-z:]+)\}`([^`]*)`")
+#: What only the book's pages can show.
+_MOVES = re.compile(r"^```\{(?:moving|unit-chooser)\}.*\n```\n?", re.M)
 #: The label of a displayed formula, behind it.
 _LABEL = re.compile(r"^\$\$ \((eq-[\w-]+)\)$", re.M)
 
@@ -66,7 +68,7 @@ def in_words(
         shown = content.partition("<")[0].strip() or content
         return roles[role](content) if role in roles else shown
 
-    return _LABEL.sub("$$", _ROLE.sub(word, text))
+    return _LABEL.sub("$$", _ROLE.sub(word, _MOVES.sub("", text)))
 
 
 def write_downloads(app: Sphinx, error: Exception | None) -> None:

@@ -11,6 +11,7 @@
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
 - ``{explorable}``: data and still figure of the page on which knots move.
+- ``{moving} NAME``: a small figure with sliders.
 - ``{rooms} FIRST LAST``: every module of these rooms of the package and those between.
 
 Nothing here is typed into a page, so nothing on a page can disagree with the runs.
@@ -32,7 +33,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.checks import check_choice
-from xsquared_book import choose, downloads, explore, front, metadata, search, verdicts
+from xsquared_book import choose, downloads, explore, front, metadata, moving, search, verdicts
 from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
@@ -200,6 +201,7 @@ WRITERS: dict[str, Callable[..., str]] = {
     "chapter-times": write_times,
     "rooms": write_rooms,
     "explorable": explore.write_explorable,
+    "moving": moving.write_moving,
     "unit-chooser": choose.write_chooser,
     "how-to-cite": metadata.how_to_cite,
 }
