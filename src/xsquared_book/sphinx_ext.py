@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from myst_nb.ext.glue.roles import PasteTextRole
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
@@ -99,6 +100,17 @@ class CellRole(FoundRole):
     def written(self, text: str) -> str:
         """How a cell's text stands in a sentence."""
         return text
+
+
+class GluedRole(PasteTextRole):
+    """``{glue:text}`name:format```, with its name: :class:`HowMade` links it to its cell."""
+
+    def run(self) -> tuple[list[nodes.Node], list[system_message]]:
+        """Make the nodes."""
+        found, messages = super().run()
+        for node in found:
+            node["glued"] = self.text.partition(":")[0]
+        return found, messages
 
 
 class PlainRole(CellRole):
@@ -233,6 +245,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("proof", ProofRole())
     app.add_role("cell", CellRole())
     app.add_role("plain", PlainRole())
+    app.add_role_to_domain("glue", "text", GluedRole(), override=True)
     for name in WRITERS:
         app.add_directive(name, Written)
     app.add_post_transform(HowMade)
