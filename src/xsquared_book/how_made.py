@@ -130,7 +130,7 @@ class HowMade(SphinxPostTransform):
         """Let the numbers in sentences lead to the cells that glued them."""
         made = {name: place for place, cell in enumerate(cells) for name in glued([cell])}
         for number in list(self.document.findall(nodes.inline)):
-            if (place := made.get(number.get("glued"))) in boxes:
+            if (place := made.get(number.get("glued"), -1)) in boxes:
                 link = nodes.reference(
                     refuri=f"#cell-{place + 1}", internal=True, classes=["xs-from"]
                 )

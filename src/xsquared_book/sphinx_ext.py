@@ -102,7 +102,7 @@ class CellRole(FoundRole):
         return text
 
 
-class GluedRole(PasteTextRole):
+class GluedRole(PasteTextRole):  # type: ignore[misc]  # of a package without types
     """``{glue:text}`name:format```, with its name: :class:`HowMade` links it to its cell."""
 
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:

@@ -97,12 +97,12 @@ class TestInTheBrowser:
 
     def test_a_neuron_keeps_what_it_was_given(self, reader: Reader) -> None:
         page = reader.open(PAGES["spline"])
-        slider = lambda name: page.locator(f"#moving-spline input[name={name}]")  # noqa: E731
-        slider("hinge").fill("-0.8")
-        slider("neuron").fill("3")
-        assert slider("hinge").input_value() == "0"
-        slider("neuron").fill("1")
-        assert slider("hinge").input_value() == "-0.8"
+        hinge, neuron = (page.locator(f"#moving-spline [name={n}]") for n in ("hinge", "neuron"))
+        hinge.fill("-0.8")
+        neuron.fill("3")
+        assert hinge.input_value() == "0"
+        neuron.fill("1")
+        assert hinge.input_value() == "-0.8"
 
     def test_without_scripts_the_words_around_it_stand_alone(
         self, site: Path, browser: Any
