@@ -111,5 +111,4 @@ function show() {
   box.append(Object.assign(document.createElement("p"), { textContent: `${said} for “${query}”.`, role: "status" }), list);
 }
 
-if (typeof document === "undefined") module.exports = { prepare, find };
-else show();
+show();

@@ -4,6 +4,12 @@ addEventListener("DOMContentLoaded", () => {
     button.blur = () => {};
 });
 
+// Who follows a link to a cell wants to see its code.
+addEventListener("click", ({ target }) => {
+  const link = target.closest("a[href^='#cell-']");
+  link && document.querySelector(`${link.hash} details.hide`)?.setAttribute("open", "");
+});
+
 // What is wider than its place scrolls in its own box. Such a box is a tab stop, so that keys scroll it; no other is.
 // Until its end is reached it fades out there, as nothing else says that it goes on; but no formula in a sentence does.
 const fade = (box) => {

@@ -8,7 +8,7 @@ what the chapters settled; ``render`` calls Jupyter Book, whose extension is ``s
 Modules import :mod:`xsquared`, :mod:`xsquared_studies` and, of this package, those named before:
 ``tables`` → ``papers`` → ``pictures`` → ``replay`` → ``plotting`` → ``project`` → ``parameters`` →
 ``search`` → ``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` →
-``page_tables`` → ``how_made`` → ``page_html`` → ``metadata`` → ``downloads`` → ``explore`` →
-``choose`` → ``front`` → ``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` → ``pdf`` →
-``cli``.
+``page_tables`` → ``downloads`` → ``how_made`` → ``page_html`` → ``metadata`` → ``explore`` →
+``choose`` → ``moving`` → ``front`` → ``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` →
+``pdf`` → ``cli``.
 """

@@ -7,7 +7,7 @@ is downloaded they are words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GLUED = "application/papermill.record/text/plain"
 _ROLE = re.compile(r"\{([a-z:]+)\}`([^`]*)`")
+#: What only the book's pages can show.
+_MOVES = re.compile(r"^```\{(?:moving|unit-chooser)\}.*\n```\n?", re.M)
 #: The label of a displayed formula, behind it.
 _LABEL = re.compile(r"^\$\$ \((eq-[\w-]+)\)$", re.M)
 
@@ -37,11 +39,11 @@ def install_line(repository: str) -> str:
     return "# Needs the package: %pip install -e PATH, the folder of the book's pyproject.toml."
 
 
-def glued(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """The numbers and texts that a notebook's cells glued, by name, as they were printed."""
+def glued(cells: Iterable[nbformat.NotebookNode]) -> dict[str, str]:
+    """The numbers and texts that cells of a notebook glued, by name, as they were printed."""
     return {
         output.metadata["scrapbook"]["name"]: output.data[_GLUED]
-        for cell in notebook.cells
+        for cell in cells
         for output in cell.get("outputs", [])
         if "scrapbook" in output.get("metadata", {})
     }
@@ -66,7 +68,7 @@ def in_words(
         shown = content.partition("<")[0].strip() or content
         return roles[role](content) if role in roles else shown
 
-    return _LABEL.sub("$$", _ROLE.sub(word, text))
+    return _LABEL.sub("$$", _ROLE.sub(word, _MOVES.sub("", text)))
 
 
 def write_downloads(app: Sphinx, error: Exception | None) -> None:
@@ -99,7 +101,7 @@ def write_downloads(app: Sphinx, error: Exception | None) -> None:
     }
     for path in sorted(folder.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
-        numbers = glued(notebook)
+        numbers = glued(notebook.cells)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 cell.source = in_words(cell.source, numbers, roles)

@@ -1,4 +1,4 @@
-"""How each figure and table of a chapter was made, in a note below it.
+"""How each figure and table of a chapter was made, in a note below it, and whence its numbers.
 
 The note names the cell, the parameters and the committed rows that the cell rests on, versions and
 commit, and links the numbers shown, as CSV in the folder ``data``. What a cell rests on is read off
@@ -12,7 +12,7 @@ import dis
 import html
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -21,6 +21,7 @@ import nbformat
 from docutils import nodes
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from xsquared_book.downloads import glued
 from xsquared_book.page_tables import numbered
 from xsquared_book.pictures import plotted_in
 from xsquared_book.project import BookError, Project, git
@@ -123,6 +124,21 @@ class HowMade(SphinxPostTransform):
 
     default_priority = 140  # while code and outputs still stand together
 
+    def link_numbers(
+        self, boxes: Mapping[int, nodes.container], cells: Sequence[nbformat.NotebookNode]
+    ) -> None:
+        """Let the numbers in sentences lead to the cells that glued them."""
+        made = {name: place for place, cell in enumerate(cells) for name in glued([cell])}
+        for number in list(self.document.findall(nodes.inline)):
+            if (place := made.get(number.get("glued"), -1)) in boxes:
+                link = nodes.reference(
+                    refuri=f"#cell-{place + 1}", internal=True, classes=["xs-from"]
+                )
+                link += number.children
+                number.children = []
+                number += link
+                boxes[place]["ids"] = [f"cell-{place + 1}"]
+
     def run(self, **_: Any) -> None:
         """Write this page's notes."""
         page, path = self.env.docname, Path(self.env.doc2path(self.env.docname))
@@ -140,10 +156,12 @@ class HowMade(SphinxPostTransform):
         }
         up = "../" * page.count("/")
         notebook = f"{up}_sources/{page}.ipynb"
-        for cell in self.document.findall(lambda n: isinstance(n, nodes.container)):
-            if "cell_index" not in cell:
-                continue
-            place = cell["cell_index"]
+        found = self.document.findall(
+            lambda n: isinstance(n, nodes.container) and "cell_index" in n
+        )
+        boxes = {box["cell_index"]: box for box in found}
+        self.link_numbers(boxes, cells)
+        for place, cell in boxes.items():
             name = f"cell-{place + 1}"
             for shown in list(cell.findall(lambda n: isinstance(n, nodes.figure | nodes.table))):
                 if not (title := numbered(self.env, page, shown)):

@@ -139,6 +139,7 @@ def mend_body(body: str, files: dict[str, Path]) -> str:
     body = body.replace(' aria-label="Toggle hidden content"', "")
     body = body.replace(' role="doc-biblioentry"', ' role="listitem"')
     body = re.sub(r'(<a class="headerlink" [^>]*?)title=', r"\1aria-label=", body)
+    body = re.sub(r'<a class="[^"]*\bxs-from\b', r'<a tabindex="-1" class="xs-from', body)
     return part_names(size_images(reserve_room(mark_long_tables(body)), files))
 
 

@@ -172,7 +172,8 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
             wide = opened(sum_up(project, html))
             sheets = made(path=html / SUMMARY).count(b"<</Type /Page\n")
             wide += opened(bind(project, html, code))
-            page.evaluate("numbered", pages_of(made()))
+            pages = pages_of(made())
+            page.evaluate("numbered", pages)
             made(path=out)
             chromium.close()
     finally:
@@ -181,6 +182,9 @@ def print_book(project: Project, html: Path, code: bool = False) -> Path:
         raise BookError(f"the summary takes {sheets} sheets: shorten what it shows, or its type")
     if wide:
         raise BookError(f"wider than the paper: {wide}")
+    names = [name for _, part in bound_pages(project) for name in part]
+    if missing := [name for name in names if _anchor(name) not in pages]:
+        raise BookError(f"listed and not printed: {missing}")
     for path in html.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         book, sheet = (os.path.relpath(html / name, path.parent) for name in (NAME, SUMMARY))

@@ -11,6 +11,7 @@
 - ``{chapter-times}``: the last execution's wall time per chapter.
 - ``{how-to-cite}``: a BibTeX entry, from ``CITATION.cff``.
 - ``{explorable}``: data and still figure of the page on which knots move.
+- ``{moving} NAME``: a small figure with sliders.
 - ``{rooms} FIRST LAST``: every module of these rooms of the package and those between.
 
 Nothing here is typed into a page, so nothing on a page can disagree with the runs.
@@ -27,12 +28,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
+from myst_nb.ext.glue.roles import PasteTextRole
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from xsquared.checks import check_choice
-from xsquared_book import choose, downloads, explore, front, metadata, search, verdicts
+from xsquared_book import choose, downloads, explore, front, metadata, moving, search, verdicts
 from xsquared_book.api_pages import hide_long_values, keep_whole, write_rooms
 from xsquared_book.how_made import HowMade
 from xsquared_book.page_html import mend_page
@@ -98,6 +100,17 @@ class CellRole(FoundRole):
     def written(self, text: str) -> str:
         """How a cell's text stands in a sentence."""
         return text
+
+
+class GluedRole(PasteTextRole):  # type: ignore[misc]  # of a package without types
+    """``{glue:text}`name:format```, with its name: :class:`HowMade` links it to its cell."""
+
+    def run(self) -> tuple[list[nodes.Node], list[system_message]]:
+        """Make the nodes."""
+        found, messages = super().run()
+        for node in found:
+            node["glued"] = self.text.partition(":")[0]
+        return found, messages
 
 
 class PlainRole(CellRole):
@@ -200,6 +213,7 @@ WRITERS: dict[str, Callable[..., str]] = {
     "chapter-times": write_times,
     "rooms": write_rooms,
     "explorable": explore.write_explorable,
+    "moving": moving.write_moving,
     "unit-chooser": choose.write_chooser,
     "how-to-cite": metadata.how_to_cite,
 }
@@ -231,6 +245,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("proof", ProofRole())
     app.add_role("cell", CellRole())
     app.add_role("plain", PlainRole())
+    app.add_role_to_domain("glue", "text", GluedRole(), override=True)
     for name in WRITERS:
         app.add_directive(name, Written)
     app.add_post_transform(HowMade)

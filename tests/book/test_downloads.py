@@ -19,6 +19,7 @@ def test_roles_become_words() -> None:
     numbers = {"n": "'four'", "s": "-1.774"}
     assert in_words(text, numbers, roles) == "four of -1.77, (a), that, 02_b."
     assert in_words("$$\nx\n$$ (eq-x)\n", {}, {}) == "$$\nx\n$$\n"
+    assert in_words("a\n```{moving} spline\n```\nb", {}, {}) == "a\nb"
     with pytest.raises(KeyError):
         in_words("{glue:text}`unknown`", {}, {})
     assert install_line("https://a.b/c") == ('%pip install --quiet "xsquared @ git+https://a.b/c"')

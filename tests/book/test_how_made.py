@@ -133,3 +133,17 @@ class TestInTheBrowser:
         text = (site / "chapters" / "08_real_data.html").read_text()
         assert 'href="../_sources/chapters/08_real_data.ipynb"' in text
         assert (site / "_sources" / "chapters" / "08_real_data.ipynb").is_file()
+
+    def test_a_number_leads_to_the_code_that_glued_it_and_is_no_stop(self, reader: Reader) -> None:
+        page = reader.open("chapters/09_gelu_series.html")
+        links = page.locator("a.xs-from")
+        source = (PROJECT.notebooks / "09_gelu_series.md").read_text(encoding="utf-8")
+        assert links.count() == source.count("{glue:text}`") > 10
+        assert links.evaluate_all("all => all.every(a => a.tabIndex < 0)")
+        link = links.filter(has_text="0.000009").first
+        cell = page.locator(link.get_attribute("href"))
+        assert '"error_1": largest_error(n_terms, 1)' in cell.locator("pre").first.text_content()
+        assert not cell.locator("pre").first.is_visible()
+        link.click()
+        assert cell.locator("pre").first.is_visible()
+        assert cell.evaluate("cell => cell.getBoundingClientRect().top < innerHeight")

@@ -131,3 +131,13 @@ def test_the_document_is_tagged_has_an_outline_and_is_linked(printable: Project)
         'href="../xsquared.pdf"' in (printable.html / "chapters" / "13_which_unit.html").read_text()
     )
     assert not (printable.html / "print.html").exists()
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: nothing printed")
+def test_a_page_that_styles_keep_from_the_paper_is_told(printable: Project) -> None:
+    template = printable.book / "_templates" / "print.html"
+    hidden = "#chapters-13_which_unit { display: none; } </style>"
+    template.write_text(template.read_text().replace("</style>", hidden, 1))
+    with ThreadPoolExecutor(1) as thread, pytest.raises(BookError, match=r"printed.*13_which"):
+        thread.submit(pdf.print_book, printable, printable.html).result()

@@ -23,6 +23,9 @@ REFERENCE = [f"api/{module}" for modules in rooms().values() for module in modul
 MADE = ["genindex", "py-modindex", "search"]
 EVERY = [*CHAPTERS, *PAGES, *MADE, *REFERENCE]
 
+#: Chapters with a small figure that sliders move.
+MOVING = {"01_function_space", "09_gelu_series", "12_order_and_constants"}
+
 #: What axe-core judges; and of it, what the colours decide, all that a change of theme can change.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 COLOURS = ["color-contrast", "link-in-text-block"]
@@ -288,7 +291,9 @@ def test_search_works_from_a_disk(reader: Reader, site: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "limit", "where", "pages"),
     [
-        ("explore.js", 60_000, "**/*.html", {"explore"}),
+        ("explore.js", 40_000, "**/*.html", {"explore"}),
+        ("draw.js", 5000, "**/*.html", {"explore", *MOVING}),
+        ("moving.js", 5000, "**/*.html", MOVING),
         ("choose.js", 3000, "**/*.html", {"13_which_unit"}),
         ("verdicts.js", 3000, "**/*.html", {"verdicts"}),
         ("_static/tables.js", 3000, "*.html", {"coverage", "notation", "verdicts"}),
@@ -301,6 +306,12 @@ def test_a_script_is_small_and_asked_for_where_it_is_needed(
     assert (site / script).stat().st_size < limit
     asks = re.compile(rf"<script[^>]*{re.escape(script)}")
     assert {p.stem for p in site.glob(where) if asks.search(p.read_text())} == pages
+
+
+def test_all_scripts_of_the_book_together_are_small() -> None:
+    scripts = [p for room in ("_extra", "_static") for p in (PROJECT.book / room).glob("*.js")]
+    assert len(scripts) > 7
+    assert sum(script.stat().st_size for script in scripts) < 60_000
 
 
 def test_a_missing_page_is_told_and_leads_back(site: Path) -> None:
