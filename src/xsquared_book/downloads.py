@@ -32,11 +32,19 @@ _MOVES = re.compile(r"^```\{(?:moving|unit-chooser)\}.*\n```\n?", re.M)
 _LABEL = re.compile(r"^\$\$ \((eq-[\w-]+)\)$", re.M)
 
 
+#: torch's build for CPUs is smaller by gigabytes than the one that PyPI serves on Linux.
+_CPU = "--extra-index-url https://download.pytorch.org/whl/cpu"
+
+
 def install_line(repository: str) -> str:
-    """What a notebook's first cell says; a comment where no address is known to install from."""
+    """What a notebook's first cell says; comments where no address is known to install from."""
     if repository:
-        return f'%pip install --quiet "xsquared @ git+{repository}"'
-    return "# Needs the package: %pip install -e PATH, the folder of the book's pyproject.toml."
+        return f'%pip install --quiet "xsquared @ git+{repository}" {_CPU}'
+    return (
+        "# Needs the package. In Colab, or on any notebook server, upload the book's checkout as\n"
+        "# xsquared.zip, take the signs # off the next two lines and run them.\n"
+        f"# !unzip -q xsquared.zip\n# %pip install --quiet ./xsquared {_CPU}"
+    )
 
 
 def glued(cells: Iterable[nbformat.NotebookNode]) -> dict[str, str]:

@@ -22,8 +22,17 @@ def test_roles_become_words() -> None:
     assert in_words("a\n```{moving} spline\n```\nb", {}, {}) == "a\nb"
     with pytest.raises(KeyError):
         in_words("{glue:text}`unknown`", {}, {})
-    assert install_line("https://a.b/c") == ('%pip install --quiet "xsquared @ git+https://a.b/c"')
-    assert install_line("").startswith("# ")
+
+
+def test_a_notebook_says_how_to_install_the_small_build_of_torch() -> None:
+    cpu = "--extra-index-url https://download.pytorch.org/whl/cpu"
+    assert (
+        install_line("https://a.b/c")
+        == f'%pip install --quiet "xsquared @ git+https://a.b/c" {cpu}'
+    )
+    told = install_line("").splitlines()
+    assert all(line.startswith("# ") for line in told), "runs where the package is there already"
+    assert told[-2:] == ["# !unzip -q xsquared.zip", f"# %pip install --quiet ./xsquared {cpu}"]
 
 
 def test_no_command_takes_the_checkout_for_a_package_of_an_index() -> None:
