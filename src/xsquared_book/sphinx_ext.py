@@ -164,7 +164,9 @@ class ProofRole(FoundRole):
         said = f"Eq. {number} {words}" if number[:1].isdigit() else words
         label = f"{words[0]} Eq. {number}" if number[:1].isdigit() else words[0]
         place = f"proof-{self.env.new_serialno('proof')}"
-        node = nodes.inline(classes=["proof", f"proof-{kind}"])
+        first = self.env.new_serialno(f"mark-{self.text}") == 0
+        ids = [f"mark-{self.text}"] if first else []
+        node = nodes.inline(classes=["proof", f"proof-{kind}"], ids=ids)
         node += nodes.raw("", proof_html(proof, place, said, label), format="html")
         return node
 
@@ -180,7 +182,8 @@ def write_errata(project: Project, paper: str) -> str:
             shown = f"*Evidence:* {slip.evidence}"
         elif proof := proofs.get(slip.key):
             state = "passed" if proof.passed else "FAILED"
-            shown = f"*Proof:* `{proof.test_name}` ({proof.counted}, {state})."
+            shown = f"*Proof:* `{proof.test_name}` ({proof.counted}, {state}) "
+            shown += f"{{proof}}`{slip.key}`"
         else:
             raise BookError(f"no test proves the erratum {slip.key}")
         right = slip.right.strip()

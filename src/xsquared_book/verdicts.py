@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -218,16 +219,26 @@ def failure_list(project: Project) -> str:
     )
 
 
-def _linked(keys: Collection[str]) -> str:
-    """Keys of claims, equations and errata, claims and errata as links."""
+@cache
+def equation_places(project: Project) -> dict[str, str]:
+    """Where the first mark of each equation stands, as pages beside the front page link to it."""
+    return {
+        key: f"chapters/{source.stem}.html#mark-{key}"
+        for source in reversed(project.sources())
+        for key in re.findall(r"\{proof\}`([\w-]+)`", source.read_text(encoding="utf-8"))
+    }
+
+
+def _linked(project: Project, keys: Collection[str]) -> str:
+    """Keys of claims, equations and errata as links."""
     kinds = dict.fromkeys((slip.key for slip in errata()), "erratum")
     kinds |= dict.fromkeys(ledger(), "claim")
-    return ", ".join(
-        f"{{ref}}`{key} <{kinds[key]}-{key}>`" if key in kinds else f"`{key}`" for key in keys
-    )
+    links = {key: f'<a href="{place}">{key}</a>' for key, place in equation_places(project).items()}
+    links |= {key: f"{{ref}}`{key} <{kind}-{key}>`" for key, kind in kinds.items()}
+    return ", ".join(links.get(key, f"`{key}`") for key in keys)
 
 
-def _written(entry: Entry) -> str:
+def _written(project: Project, entry: Entry) -> str:
     """One claim in Markdown: what is claimed, how it was judged, what was found, what flips it."""
     claim, record, number = entry.claim, entry.record, entry.claim.chapter[:2]
     ways = protocols()
@@ -249,7 +260,7 @@ def _written(entry: Entry) -> str:
         "Note": record.get("note", ""),
         "Where": f"{claim.where}; {settled if record else f'awaits chapter {number}'}",
         "Since": str(pasts().get(claim.id, "")),
-        "Rests on": _linked(claim.uses),
+        "Rests on": _linked(project, claim.uses),
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in told.items() if words)
     stands = f" ({entry.rests})" if entry.rests else ""
@@ -269,10 +280,7 @@ def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
     if not own:
         return ""
     amended = {slip.key for slip in errata()}
-    texts = {
-        path.stem: path.read_text(encoding="utf-8")
-        for path in sorted(project.notebooks.glob("*.md"))
-    }
+    marks = equation_places(project)
 
     def node(key: str) -> Node:
         if key in entries:
@@ -283,8 +291,7 @@ def _drawn(project: Project, chapter: str, entries: dict[str, Entry]) -> str:
             return Node(key, kind, said, f"#claim-{key}")
         if key in amended:
             return Node(key, "amended form", "see the errata", f"errata.html#erratum-{key}")
-        marked = (f"chapters/{name}" for name, text in texts.items() if f"`{key}`" in text)
-        return Node(key, "equation", "checked by algebra", f"{next(marked, 'coverage')}.html")
+        return Node(key, "equation", "checked by algebra", marks.get(key, "coverage.html"))
 
     below = sorted(set().union(*map(foundations, own)) - set(own))
     nodes = {key: node(key) for key in (*below, *own)}
@@ -309,7 +316,7 @@ def full_table(project: Project, paper: str) -> str:
     for chapter, entries in groupby(found.values(), lambda entry: entry.claim.chapter):
         blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
         blocks += filter(None, [_drawn(project, chapter, found)])
-        blocks += [_written(entry) for entry in entries]
+        blocks += [_written(project, entry) for entry in entries]
     return "\n\n".join(blocks)
 
 
@@ -318,11 +325,11 @@ def protocol_list(_project: Project) -> str:
     return "\n".join(f"- *{protocol.says}*: {protocol}" for protocol in protocols().values())
 
 
-def coverage_table(_project: Project, paper: str) -> str:
+def coverage_table(project: Project, paper: str) -> str:
     """A Markdown table: every place of one paper, with its entries or the reason for none."""
     rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
     for place in places():
         if place.paper == paper:
-            entries = _linked(place.entries) or f"*None.* {place.reason}"
+            entries = _linked(project, place.entries) or f"*None.* {place.reason}"
             rows.append(f"| {place.where} | {place.says} | {entries} |")
     return "\n".join(rows)

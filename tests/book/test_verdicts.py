@@ -158,6 +158,12 @@ def test_the_table_of_coverage_links_claims_and_gives_reasons(small_project: Pro
         "| Eq. (6) | The MLP's recurrence. | {ref}`gu-eq6 <erratum-gu-eq6>`, "
         "{ref}`gu-eq6-printed <claim-gu-eq6-printed>` |"
     ) in table
+    source = small_project.notebooks / "01_good.md"
+    source.write_text(source.read_text() + "\n{proof}`gu-eq1`, once more {proof}`gu-eq1`\n")
+    verdicts.equation_places.cache_clear()
+    table = verdicts.coverage_table(small_project, "gated-units").splitlines()
+    mark = '<a href="chapters/01_good.html#mark-gu-eq1">gu-eq1</a>'
+    assert any(row.startswith("| Eq. (1) |") and mark in row for row in table), "to its proof"
     assert any("*None.* A definition" in row or "*None.* A choice" in row for row in table)
 
 
