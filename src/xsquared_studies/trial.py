@@ -17,7 +17,7 @@ from xsquared.data.dataset import SPLITS, Split
 from xsquared.data.problems import find_problem
 from xsquared.functions import Target, check_box, target
 from xsquared.training.result import Gates
-from xsquared.units import Unit, find_unit
+from xsquared.units import BUILT_IN, Unit, find_unit
 
 #: What a field of a result may hold.
 Scalar = str | int | float | bool | None
@@ -89,7 +89,11 @@ class Trial:
             text = getattr(self, name)
             if not isinstance(text, str) or (name in _TEXTS and printable(text) != text):
                 raise TypeError(f"{name}: expected text, got {quoted(text)}")
-        _ = self.record
+        if not {self.record.name, self.record.activation} <= BUILT_IN:
+            raise ValueError(
+                f"{self.unit} {self.activation}: expected a unit and a gate of the package, "
+                "since rows are filed under its sources; fit() trains your own"
+            )
         for name, least in (("n_hidden", 1), ("seed", 0), ("points", 1)):
             if (number := getattr(self, name)) is not None or name != "points":
                 object.__setattr__(self, name, check_integer(name, number, least))
