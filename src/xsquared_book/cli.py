@@ -142,12 +142,7 @@ def pdf(code: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--baseline", default="HEAD", metavar="REV", help="A git revision.")
 @click.option("--book", is_flag=True, help="The chapters in book/chapters in place of the runs.")
-@click.option("--all", "everything", is_flag=True, help="Also the rows that did not change.")
-@click.option("--md", "form", flag_value="md", help="In Markdown.")
-@click.option("--json", "form", flag_value="json", help="Every row, for a program.")
-def compare(
-    names: Sequence[str], baseline: str, book: bool, everything: bool, form: str | None
-) -> int:
+def compare(names: Sequence[str], baseline: str, book: bool) -> int:
     """Say what a run with other parameters changed.
 
     Shows parameters and claims of the runs in _build/runs beside the recorded ones, and what else
@@ -161,7 +156,7 @@ def compare(
         found = compare(find_project(Path.cwd()), names, baseline, book)
     except BookError as error:
         raise click.UsageError(str(error)) from error
-    print(found.json() if form == "json" else found.text(everything, form == "md"))
+    print(found.text())
     return 3 if found.flipped else 0
 
 
