@@ -60,7 +60,7 @@ def check_integer(name: str, value: object, least: int = 0, most: int = MOST) ->
     raise ValueError(f"{name}: expected an integer {bounds}, got {quoted(value)}")
 
 
-def check_integers(name: str, values: object, least: int = 0, most: int = MOST) -> list[int]:
+def check_integers(name: str, values: object, least: int = 0) -> list[int]:
     """At least one integer, each as :func:`check_integer` wants it.
 
     Raises:
@@ -68,7 +68,7 @@ def check_integers(name: str, values: object, least: int = 0, most: int = MOST) 
     """
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ValueError(f"{name}: expected a list of integers, got {quoted(values)}")
-    found = [check_integer(name, value, least, most) for value in values]
+    found = [check_integer(name, value, least) for value in values]
     if not found:
         raise ValueError(f"{name}: expected at least one integer, got none")
     return found

@@ -53,9 +53,7 @@ def find_study(name: str) -> Study:
     return STUDIES[check_choice("study", name, STUDIES)]
 
 
-def rows(
-    name: str, trials: Iterable[Trial] | None = None, jobs: int = 1, progress: bool = False
-) -> pd.DataFrame:
+def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
     """Rows of a study, one a network; ``results/README.md`` describes the columns.
 
     Committed rows are read. What is missing of the trials is computed and kept: in a checkout below
@@ -65,7 +63,6 @@ def rows(
         name: of the study.
         trials: whose rows to give, in their order; all committed ones where None.
         jobs: missing trials to compute at a time.
-        progress: whether to show a bar meanwhile.
 
     Raises:
         ValueError: an unknown study.
@@ -81,7 +78,7 @@ def rows(
         store = _store(name)
         if not _in_checkout():
             _LOG.warning("%s: %d trials to compute, kept in %s", name, len(missing), store)
-        report = run_sweep(missing, STUDIES[name].run, store, jobs, progress=progress)
+        report = run_sweep(missing, STUDIES[name].run, store, jobs, progress=False)
         made = to_frame(report.results)
         columns = found.columns if len(found) else made.columns
         found = pd.concat([found, made.reindex(columns=columns)]) if len(found) else made

@@ -237,12 +237,11 @@ door(
 )
 
 # ---- training
-FIT = {"data": DATA, "unit": "glu", "gates": "trained", "activation": "relu", "seed": 0}
+FIT = {"data": DATA, "unit": "glu", "gates": "trained", "seed": 0}
 BAD_FIT: dict[str, tuple[Any, ...]] = {
     "data": (None, "ab", (1, 2), FRAME, DATA.train, PAPER_TARGET),
     "unit": NAMES,
     "gates": NAMES,
-    "activation": GATE_NAMES,
     "seed": SEEDS,
 }
 door(

@@ -14,6 +14,7 @@ import torch
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
 from xsquared.training import AdamW, FreeKnots, Growth, fit
+from xsquared.units import find_unit
 from xsquared_studies import Store, Trial, experiment, fingerprint, run_sweep, to_frame
 from xsquared_studies.executors import attempt
 from xsquared_studies.experiment import check, dataset, run_trial
@@ -52,7 +53,7 @@ def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
     )
     data = load("friedman1", 3, "held-out", 100)
     solver = Growth(candidates=20)
-    done = fit(data, "glu", 4, solver=solver, gates="frozen", activation="gelu", seed=3)
+    done = fit(data, find_unit("glu", "gelu"), 4, solver=solver, gates="frozen", seed=3)
     assert row["train_rmse"] == done.train_rmse
     assert row["test_rmse"] == done.test_rmse
 

@@ -82,19 +82,17 @@ def fit(
     *,
     solver: Solver | None = None,
     gates: Gates = "trained",
-    activation: str | None = None,
     seed: int = 0,
 ) -> Fit:
     """Train one network of one output.
 
     Args:
         data: training and test points.
-        unit: the unit or its name.
+        unit: the unit or its name; :func:`~xsquared.units.find_unit` gives one another gate.
         n_hidden: number of neurons, at least 1.
         solver: an instance, with its settings; where None ``FreeKnots()`` for trained ReLU gates of
             one input and at most two factors, else ``VariableProjection()``.
         gates: ``"trained"``, or ``"frozen"`` where they start.
-        activation: name of the gate, as ``"gelu"``; the unit's own where None.
         seed: of all randomness, at least 0.
 
     Returns:
@@ -105,8 +103,8 @@ def fit(
         ValueError: an argument is out of range, or the solver does not implement it; the message
             names it and what was expected.
     """
-    solver = _default(data, unit, gates, activation) if solver is None else solver
-    record = _checked(data, unit, n_hidden, solver, gates, activation, seed)
+    solver = _default(data, unit, gates) if solver is None else solver
+    record = _checked(data, unit, n_hidden, solver, gates, seed)
     n_hidden, seed = int(n_hidden), int(seed)
     (made,) = _run(data, lambda: [solver.train(data, record, n_hidden, gates, seed)], solver, seed)
     return made
@@ -119,7 +117,6 @@ def grow(
     *,
     solver: Growth | None = None,
     gates: Gates = "trained",
-    activation: str | None = None,
     seed: int = 0,
 ) -> list[Fit]:
     """Train one network for each of several ascending widths, each grown from the one before.
@@ -136,13 +133,13 @@ def grow(
     widths = check_integers("widths", widths, 1)
     if sorted(set(widths)) != widths:
         raise ValueError(f"widths: expected ascending ones, got {widths}")
-    record = _checked(data, unit, widths[-1], solver, gates, activation, seed)
+    record = _checked(data, unit, widths[-1], solver, gates, seed)
     return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
 
 
-def _default(data: Dataset, unit: str | Unit, gates: Gates, activation: str | None) -> Solver:
+def _default(data: Dataset, unit: str | Unit, gates: Gates) -> Solver:
     """What trains where no solver is named."""
-    record = find_unit(unit, activation)
+    record = find_unit(unit)
     splines = record.gate.name == "relu" and len(record.factors) <= 2
     if isinstance(data, Dataset) and data.dim == 1 and splines and gates != "frozen":
         return FreeKnots() if np.ptp(data.train.x) > 0 else VariableProjection()
@@ -150,13 +147,7 @@ def _default(data: Dataset, unit: str | Unit, gates: Gates, activation: str | No
 
 
 def _checked(
-    data: Dataset,
-    unit: str | Unit,
-    n_hidden: int,
-    solver: Solver,
-    gates: Gates,
-    activation: str | None,
-    seed: int,
+    data: Dataset, unit: str | Unit, n_hidden: int, solver: Solver, gates: Gates, seed: int
 ) -> Unit:
     """Check all arguments and return the unit's record."""
     if not isinstance(data, Dataset):
@@ -166,7 +157,7 @@ def _checked(
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
-    record = find_unit(unit, activation)
+    record = find_unit(unit)
     check_integer("n_hidden", n_hidden, 1)
     numbers = _numbers(record, data, n_hidden, solver, gates)
     check_fit_size(solver.name, n_hidden, len(data.train), numbers)
