@@ -55,6 +55,8 @@ MOST_COLUMNS = 10_000
 _ROUNDING = 1e-12
 #: What no header has: a number, or a word for none. Rows without a header begin so.
 _NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*|[-+]?(inf|nan|na|null)", re.IGNORECASE)
+#: What an index without a name is called in a csv or parquet file.
+_INDEX = re.compile(r"Unnamed: |__index_level_\d+__$")
 
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -272,14 +274,17 @@ def from_arrays(
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
     rows, held, kept = len(y), 0, 0
     try:
-        label = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+        labels = np.arange(rows) if groups is None else np.asarray(groups)
+        found, label = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError) as error:
-        found = quoted(str(error))
-        raise ValueError(f"{name}: expected groups that can be sorted: {found}") from None
+        reason = quoted(str(error))
+        raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
     if label.shape != (rows,):
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
+    if len(missing := labels[labels != labels]):  # NaN, or NaT of dates
+        raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
     if split == "held-out":
-        count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
+        count = check_integer(f"{name}, groups to split", len(found), 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
         order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
@@ -337,7 +342,7 @@ def from_file(
     split: Split = "held-out",
     points: int | None = None,
 ) -> Dataset:
-    """A csv or parquet file with named columns, an index among them; else as :func:`from_frame`.
+    """A csv or parquet file; an index with a name is a column. Else as :func:`from_frame`.
 
     Raises:
         OSError: the file cannot be read.
@@ -367,9 +372,8 @@ def from_file(
             frame = pd.read_csv(path)
         else:
             with parquet.ParquetFile(path) as file:
-                _check_count(path.name, file.schema_arrow.names)
-                table = file.read().replace_schema_metadata(None).to_pandas()
-            frame = table.filter(regex=r"^(?!__index_level_\d+__$)")  # an index without a name
+                _check_names(path.name, file.schema_arrow.names)
+                frame = file.read().replace_schema_metadata(None).to_pandas()
     except OSError as error:
         raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
     except (*parsing, ArrowException) as error:
@@ -377,18 +381,14 @@ def from_file(
     return from_frame(frame, y, seed, split, points, path.name)
 
 
-def _check_count(name: str, columns: Sequence[object]) -> None:
-    if len(columns) > MOST_COLUMNS:
-        raise ValueError(f"{name}: expected at most {MOST_COLUMNS} columns, got {len(columns)}")
-
-
 def _check_names(name: str, columns: Sequence[object]) -> None:
     """Refuse a table whose columns cannot be told apart by names of their own."""
-    _check_count(name, columns)
+    if len(columns) > MOST_COLUMNS:
+        raise ValueError(f"{name}: expected at most {MOST_COLUMNS} columns, got {len(columns)}")
     for n in columns:
         if isinstance(n, bool) or not isinstance(n, str | int | np.integer):
             raise ValueError(f"{name}: expected columns named by texts, got {quoted(n)}")
-        if isinstance(n, str) and (not n.strip() or n.startswith("Unnamed: ")):
+        if isinstance(n, str) and (not n.strip() or _INDEX.match(n)):
             raise ValueError(f"{name}: expected a name for every column, got {n!r}: drop an index")
     texts = [n for n in columns if isinstance(n, str)]
     if texts and all(_NUMBER.fullmatch(text.strip()) for text in texts):
