@@ -181,7 +181,7 @@ def register(record: Unit | Gate) -> None:
 
 def _probes() -> Tensor:
     """Where gates are tried: from 12 to -12, dense about 0, at no simple fraction (a kink)."""
-    return torch.sinh(torch.linspace(3.179, -3.173, 41, dtype=torch.float64))
+    return torch.sinh(torch.linspace(3.179, -3.173, 41, dtype=torch.float64, device="cpu"))
 
 
 def _derivatives(gate: Gate, z: Tensor) -> list[Tensor]:
@@ -255,6 +255,12 @@ def space(unit: str | Unit) -> Space:
     return Space(record.degree, record.continuity)
 
 
+def check_device() -> None:
+    """Refuse another default device of torch than the processor, by a ValueError."""
+    if (device := torch.get_default_device()).type != "cpu":
+        raise ValueError(f"expected the cpu as torch's default device, got {device}")
+
+
 def build(
     unit: str | Unit,
     n_in: int,
@@ -274,9 +280,10 @@ def build(
         generator: of the parameters; a new one, which draws the same every time, where None.
 
     Raises:
-        ValueError: an unknown unit or gate, a dimension below 1, or more parameters than memory
-            should hold.
+        ValueError: an unknown unit or gate, a dimension below 1, more parameters than memory should
+            hold, or another default device of torch than the cpu.
     """
+    check_device()
     record = find_unit(unit, activation)
     for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
         check_integer(name, value, 1)
@@ -402,6 +409,7 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
         TypeError: no network.
         ValueError: points of another dimension, or several outputs.
     """
+    check_device()
     if not isinstance(network, GatedNetwork):
         raise TypeError(f"expected a network, as build makes one, got {quoted(network)}")
     points = as_points(x)

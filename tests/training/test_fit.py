@@ -28,11 +28,12 @@ from xsquared.training import (
     Trained,
     VariableProjection,
     fit,
+    grow,
     solver_from,
 )
 from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
-from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
+from xsquared.units import PAPER_UNITS, UNITS, Gate, GatedNetwork, Unit, build, predict, register
 
 LINE = sampled(PAPER_TARGET, 120)
 PLANE = from_target(target("sin(2*x)*y"), points=60)
@@ -419,6 +420,23 @@ def test_bad_settings_are_refused(solver: str) -> None:
         for value in values:
             with pytest.raises(ValueError, match=f"^{name}: expected .*, got|^unknown {name} '"):
                 solver_from(solver, {name: value})
+
+
+def test_another_default_device_is_one_line() -> None:
+    network = build("mlp", 1, 2)
+    torch.set_default_device("meta")
+    try:
+        for call in (
+            lambda: fit(sampled(PAPER_TARGET, 20), "mlp", 2),
+            lambda: grow(sampled(PAPER_TARGET, 20), "mlp", [2]),
+            lambda: build("mlp", 1, 2),
+            lambda: predict(network, np.ones(3)),
+        ):
+            with pytest.raises(ValueError, match="^expected the cpu as torch's .* got meta$"):
+                call()
+        register(Gate("of_a_test", torch.sin))
+    finally:
+        torch.set_default_device(None)
 
 
 def test_unknown_solvers_are_refused() -> None:

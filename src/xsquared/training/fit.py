@@ -44,7 +44,7 @@ from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
-from xsquared.units import GatedNetwork, Unit, find_unit
+from xsquared.units import GatedNetwork, Unit, check_device, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -150,6 +150,7 @@ def _checked(
     data: Dataset, unit: str | Unit, n_hidden: int, solver: Solver, gates: Gates, seed: int
 ) -> Unit:
     """Check all arguments and return the unit's record."""
+    check_device()
     if not isinstance(data, Dataset):
         raise TypeError(
             f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
