@@ -432,7 +432,7 @@ def test_another_default_device_is_one_line() -> None:
             lambda: build("mlp", 1, 2),
             lambda: predict(network, np.ones(3)),
         ):
-            with pytest.raises(ValueError, match="^expected the cpu as torch's .* got meta$"):
+            with pytest.raises(ValueError, match=r"^expected the cpu as torch's .* got meta$"):
                 call()
         register(Gate("of_a_test", torch.sin))
     finally:
