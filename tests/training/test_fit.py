@@ -409,8 +409,8 @@ BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
                "ridges": ((), (1e-3, 0.0), 1e-3)},
     "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
     "newton": {"max_iterations": (0,), "joint": ("no",)},
-    "adamw": {"max_iterations": (2.5,), "learning_rate": (0,), "records": (0,)},
-    "lbfgs": {"pairs": (0,), "inner": (None,), "stall": (-1.0,)},
+    "adamw": {"max_iterations": (2.5,), "learning_rate": (0,)},
+    "lbfgs": {"max_iterations": (0,)},
 }  # fmt: skip
 
 
