@@ -218,19 +218,14 @@ class Target:
         """Number of variables."""
         return len(self.variables)
 
-    def derivative(self, *orders: int) -> sp.Expr:
-        """The partial derivative, one order per variable; the function itself without orders.
+    def numpy(self, *orders: int) -> ArrayFunction:
+        """The partial derivative as a function of float64 arrays, one array per variable.
+
+        The function itself without orders, of which there is one per variable. The result has the
+        broadcast shape of the arguments; it raises ValueError where it is not finite or not real.
 
         Raises:
             ValueError: a derivative of ``abs``, which may have a kink, or one that is too long.
-        """
-        return _derivative(self, orders or (0,) * self.dim)
-
-    def numpy(self, *orders: int) -> ArrayFunction:
-        """The partial derivative as a function of float64 arrays, one per variable.
-
-        Its result has the broadcast shape of its arguments. It raises ValueError where its value is
-        not finite or not real.
         """
         return _numpy_form(self, orders or (0,) * self.dim)
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import click
 
 from xsquared import __version__
-from xsquared.checks import MOST, check_integer, quoted
+from xsquared.checks import MOST, check_choice, check_integer, quoted
 
 #: Trials of one sweep: beyond that describing them takes all the memory.
 _MOST_TRIALS = 10**5
@@ -326,16 +326,16 @@ def study(
     Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
     its rows anew and compares them with the committed ones.
     """
-    from xsquared_studies.committed import TOLERANCE, check, drawn, find_study, run
+    from xsquared_studies.committed import TOLERANCE, check, drawn, run
     from xsquared_studies.declared import STUDIES
 
     if every == bool(name):
         raise ValueError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    names = list(STUDIES) if every else [name]
+    studies = STUDIES.values() if every else [STUDIES[check_choice("study", name, STUDIES)]]
     where = (jobs, scheduler)
     seed = random.randrange(10**6) if seed is None else seed
     failed = False
-    for one in map(find_study, names):
+    for one in studies:
         if count:
             trials = drawn(one, count, seed)
             lines = check(one, trials, *where)

@@ -7,6 +7,7 @@ says what made them. Both are shipped with the package. In a checkout a study ru
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
@@ -22,7 +23,6 @@ import pandas as pd
 
 from xsquared.checks import check_choice
 from xsquared_studies.declared import STUDIES, Study
-from xsquared_studies.provenance import write_origin
 from xsquared_studies.store import StoreError
 from xsquared_studies.sweep import Report, run_sweep, to_frame, write_table
 from xsquared_studies.trial import COMPLETED, Result, Trial
@@ -46,11 +46,6 @@ _TOLD = (
 TOLERANCE = 0.02
 #: The checkout that this package lies in, if it lies in one.
 _CHECKOUT = Path(__file__).parents[2]
-
-
-def find_study(name: str) -> Study:
-    """The study of that name."""
-    return STUDIES[check_choice("study", name, STUDIES)]
 
 
 def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
@@ -122,7 +117,8 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     # Six digits are what one machine reproduces.
     table = _folder() / f"{study.name}.csv"
     write_table(frame, table, float_format="%.6g")
-    write_origin(table.with_suffix(".toml"), made)
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in made.items()]
+    table.with_suffix(".toml").write_text("".join(lines), encoding="utf-8", newline="\n")
     return report, moved
 
 

@@ -17,7 +17,6 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -80,16 +79,11 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
         except (Exception, SystemExit) as error:
             status = LOST if _may_pass(error) else FAILED
             message = f"{type(error).__name__}: {error}"
-    return _row(trial, sources, str(status), str(message), time.thread_time() - start, values)
+    return _row(trial, sources, str(status), str(message), time.thread_time() - start, **values)
 
 
 def _row(
-    trial: Trial,
-    sources: str,
-    status: str,
-    message: str,
-    seconds: float,
-    values: Mapping[str, Scalar] = MappingProxyType({}),
+    trial: Trial, sources: str, status: str, message: str, seconds: float, /, **values: Scalar
 ) -> Result:
     """A row that says how a trial ended, now."""
     now = datetime.now(UTC).isoformat(timespec="seconds")

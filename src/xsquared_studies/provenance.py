@@ -11,11 +11,10 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec, resolve_name
@@ -65,12 +64,6 @@ def versions() -> str:
     return ", ".join([python, *(f"{name} {version(name)}" for name in _PACKAGES)])
 
 
-def write_origin(path: Path, origin: Mapping[str, object]) -> None:
-    """What made a table, as TOML beside it."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in origin.items()]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-
-
 def _code(text: str) -> str:
     """A source without comments, docstrings and layout."""
     tree = ast.parse(text)
@@ -89,11 +82,7 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
             f"expected a function at the top of an importable module, got {root}.{name}: worker "
             "processes import it by that name"
         )
-    return _reached(root, "xsquared", "xsquared_studies", root.partition(".")[0])
-
-
-def _reached(root: str, *packages: str) -> dict[str, Path]:
-    """The modules of some packages that a module imports, and those that these do, with files."""
+    packages = "xsquared", "xsquared_studies", root.partition(".")[0]
     found: dict[str, Path] = {}
     waiting = [root]
     while waiting:
