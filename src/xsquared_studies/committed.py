@@ -29,7 +29,7 @@ from xsquared_studies.trial import COMPLETED, Result, Trial
 
 _LOG = logging.getLogger(__name__)
 #: Columns that no chapter reads and no two machines share, or that the provenance holds.
-_LEFT_OUT = ["gradient_norm", "message", "versions", "fingerprint"]
+_LEFT_OUT = ["message", "versions", "fingerprint"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 #: What tells a row from every other of its study.
 _NETWORK = ["key", "n", "seed"]

@@ -39,7 +39,7 @@ from xsquared.data.dataset import Dataset
 from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
-from xsquared.training.newton import Newton, mean_square
+from xsquared.training.newton import Newton
 from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
@@ -224,13 +224,6 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         trained.promised is not None and not train <= (1 + _MISSED) * trained.promised + slack
     ) or _rounding(closest, data.train.x) > _MISSED * train + slack:
         word = "inexact"
-    parts = (torch.tensor(part).split(_rows(closest)) for part in (data.train.x, data.train.y))
-    gradients = []
-    for x, y in zip(*parts, strict=True):
-        loss = mean_square(closest, x, y) * (len(y) / len(data.train))
-        gradients.append(torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True))
-    sums = (sum(parts) for parts in zip(*gradients, strict=True) if parts[0] is not None)
-    squares = [torch.sum(g**2) for g in sums]
     return Fit(
         STATUSES[word],
         wall,
@@ -242,18 +235,13 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         test,
         iterations=trained.iterations,
         history=trained.history,
-        gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
     )
 
 
 def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
     """What rounding may do to values, RMS: the unit roundoff times a pass of absolute values."""
     magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
-    parts = torch.tensor(x).abs().split(_rows(network))
+    rows = rows_at_once((4 + 2 * len(network.unit.factors)) * network.n_hidden)
+    parts = torch.tensor(x).abs().split(rows)
     values = torch.cat([torch.func.functional_call(network, magnitudes, part) for part in parts])
     return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
-
-
-def _rows(network: GatedNetwork) -> int:
-    """Points of a forward and a backward pass that memory should hold at once."""
-    return rows_at_once((4 + 2 * len(network.unit.factors)) * network.n_hidden)

@@ -216,10 +216,10 @@ def iterates(
 
 
 def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
-    """The torch module with a fit's weights, on the CPU; D = 1 where it is a free scale."""
-    gate = fit.rows.gate.cpu().numpy()
+    """The torch module with a fit's weights; D = 1 where it is a free scale."""
+    gate = fit.rows.gate.numpy()
     n, size = gate.shape
-    linear = fit.linear.cpu().numpy()
+    linear = fit.linear.numpy()
     network = build(unit, size - 1, n)
     set_parameters(network, G=gate[:, :-1], g=gate[:, -1], d=linear[-1:])
     if not unit.factors:
@@ -227,7 +227,7 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
         return network
     set_parameters(network, D=np.ones((1, n)))
     inner = linear[:-1].reshape(size, n).T
-    outer = [factor.cpu().numpy() for factor in fit.rows.factors]
+    outer = [factor.numpy() for factor in fit.rows.factors]
     for (weight, bias), rows in zip(unit.factors, (inner, *outer), strict=True):
         set_parameters(network, **{weight: rows[:, :-1], bias: rows[:, -1]})
     return network
