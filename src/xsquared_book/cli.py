@@ -43,7 +43,7 @@ def _names(_context: click.Context, _option: click.Parameter, text: str) -> list
     return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
-def _filled(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def _text(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     """A text that is not empty, as of a variable that the shell does not know."""
     if text is not None and not text.strip():
         raise click.BadParameter("expected text, got none")
@@ -209,26 +209,18 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @commands.command()
-@click.option(
-    "--target", callback=_filled, help="Expression in x, y, z (default: 1/(1+cos(pi*x)**2))."
-)
-@click.option("--problem", callback=_filled, help="A problem of the book, as friedman1.")
-@click.option("--data", callback=_filled, metavar="FILE", help="CSV or Parquet file; needs --y.")
-@click.option("--y", callback=_filled, metavar="COLUMN", help="The column of FILE to predict.")
+@click.option("--target", callback=_text, help="Expression in x, y, z (default: the paper's).")
+@click.option("--problem", callback=_text, help="A problem of the book, as friedman1.")
+@click.option("--data", callback=_text, metavar="FILE", help="CSV or Parquet file; needs --y.")
+@click.option("--y", callback=_text, metavar="COLUMN", help="The column of FILE to predict.")
 @click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")
 @click.option("--unit", callback=_names, default="mlp,glu,gqu", help="Units, by commas.")
 @click.option("--widths", callback=_widths, default="5:50", help="As 5:50, 5:50:5 or 4,8,16.")
-@click.option(
-    "--activation", callback=_filled, help="Gate of all units (default: each unit's own)."
-)
+@click.option("--activation", callback=_text, help="Gate of all units (default: their own).")
 @click.option(
     "--gates", type=click.Choice(("trained", "frozen")), default="trained", help="Or left alone."
 )
-@click.option(
-    "--solver",
-    callback=_filled,
-    help="Default: free_knots for a target of one variable, growth else.",
-)
+@click.option("--solver", callback=_text, help="Default: free_knots in one variable, else growth.")
 @click.option(
     "--set", "settings", callback=_settings, multiple=True, help="name=value, for the solver."
 )
