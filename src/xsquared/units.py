@@ -271,13 +271,9 @@ def build(
 ) -> GatedNetwork:
     """A network of a unit, its parameters standard normal.
 
-    Args:
-        unit: the unit or its name.
-        n_in: input dimension, as all sizes at least 1.
-        n_hidden: number of neurons n.
-        n_out: output dimension.
-        activation: name of the gate; the unit's own where None.
-        generator: of the parameters; a new one, which draws the same every time, where None.
+    It has ``n_in`` inputs, ``n_hidden`` neurons and ``n_out`` outputs, each at least one, and the
+    gate ``activation`` in place of the unit's own where one is named. A generator where None is
+    given is a new one, which draws the same every time.
 
     Raises:
         ValueError: an unknown unit or gate, a dimension below 1, more parameters than memory should
@@ -309,7 +305,7 @@ class GatedNetwork(nn.Module):
         n_in: int,
         n_hidden: int,
         n_out: int,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.unit = unit

@@ -135,16 +135,11 @@ class Dataset:
         """A network's values in the units of the data."""
         return y * self.target_scale + self.target_mean
 
-    def predict(
-        self, network: GatedNetwork, x: ArrayLike, *, confined: bool | None = None
-    ) -> np.ndarray:
+    def predict(self, network: GatedNetwork, x: ArrayLike, *, confined: bool = True) -> np.ndarray:
         """A trained network's values (m,) at features that :meth:`standardise` takes.
 
-        Args:
-            network: of this data's features.
-            x: features in the units of the data.
-            confined: to the widened range of the training values. None: as errors are judged, on a
-                held-out split; False: as the network gives them.
+        On a held-out split they are confined to the widened range of the training values, as errors
+        are judged; ``confined=False`` leaves them as the network gives them.
         """
         return self.inverse(self._values(network, self.standardise(x), confined))
 
@@ -154,12 +149,10 @@ class Dataset:
             squares = (self._values(network, points.x) - points.y) ** 2
         return error if math.isfinite(error := float(np.sqrt(np.mean(squares)))) else math.inf
 
-    def _values(
-        self, network: GatedNetwork, x: np.ndarray, confined: bool | None = None
-    ) -> np.ndarray:
+    def _values(self, network: GatedNetwork, x: np.ndarray, confined: bool = True) -> np.ndarray:
         """x (m, dim) -> y (m,), both in the network's units."""
         y = predict(network, x)
-        if not (self.split == "held-out" if confined is None else confined):
+        if self.split == "paper" or not confined:
             return y
         low, high = self.train.y.min(), self.train.y.max()
         room = MARGIN * (high - low)

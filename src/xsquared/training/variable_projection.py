@@ -187,9 +187,8 @@ def iterates(
         weights: (N,) quadrature weights with sum 1; equal ones where None.
         train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0; this, ridge and sharpest as in :class:`VariableProjection`.
-        ridge: as there.
-        sharpest: as there, of every step's rows.
+        max_iterations, ridge, sharpest: as in :class:`VariableProjection`, the first at least 0,
+            the last of every step's rows.
 
     Yields:
         As :func:`xsquared.levenberg_marquardt.descend`.
