@@ -17,7 +17,7 @@ A unit or gate of one's own is registered, and is then known to ``fit`` and all 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
@@ -49,27 +49,22 @@ class Gate:
         value: the function of z, elementwise, twice differentiable by torch.
         degree: the gate is ``z**degree`` where it is open; None where it is no power of z anywhere,
             as GELU and SiLU. The scale of the gate's row is then a parameter of its own.
-        hinged: open where z > 0 and zero elsewhere; False: one formula everywhere, no hinge.
+        hinged: whether it is a power open where z > 0 and zero elsewhere; found from its values.
 
     Raises:
-        TypeError: a name, value or hinge of another type.
+        TypeError: a name or value of another type.
         ValueError: a value of another shape or type than z, or another degree than the value's.
     """
 
     name: str
     value: Callable[[Tensor], Tensor]
     degree: int | None = None
-    hinged: bool = True
+    hinged: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         _check_name("gate", self.name)
-        if not callable(self.value) or not isinstance(self.hinged, bool):
-            raise TypeError(
-                f"gate {self.name}: expected a function as value and a bool as hinged, got "
-                f"{quoted(self.value)}, {quoted(self.hinged)}"
-            )
-        if self.degree is None and self.hinged:
-            object.__setattr__(self, "hinged", False)
+        if not callable(self.value):
+            raise TypeError(f"gate {self.name}: expected a function, got {quoted(self.value)}")
         z = _probes()
         value = self.value(z)
         if not isinstance(value, Tensor) or (value.dtype, value.shape) != (z.dtype, z.shape):
@@ -79,13 +74,13 @@ class Gate:
             )
         if self.degree is not None:
             check_integer(f"gate {self.name}, degree", self.degree, 1)
-            expected = torch.relu(z) if self.hinged else z
-            if not torch.allclose(value, expected**self.degree):
-                where = "z > 0, zero elsewhere" if self.hinged else "all z"
+            hinged = torch.allclose(value, torch.relu(z) ** self.degree)
+            if not hinged and not torch.allclose(value, z**self.degree):
                 raise ValueError(
-                    f"gate {self.name}: expected value(z) = z**{self.degree} for {where}, got "
-                    f"{quoted(value)}; degree=None says it is no power"
+                    f"gate {self.name}: expected value(z) = z**{self.degree}, for all z or for z > 0 "
+                    f"and zero elsewhere, got {quoted(value)}; degree=None says it is no power"
                 )
+            object.__setattr__(self, "hinged", hinged)
 
 
 @dataclass(frozen=True)
@@ -366,7 +361,7 @@ _GATES = {
         Gate("relu", nn.functional.relu, degree=1),
         Gate("relu2", partial(_relu_power, degree=2), degree=2),
         Gate("relu3", partial(_relu_power, degree=3), degree=3),
-        Gate("identity", nn.Identity(), degree=1, hinged=False),
+        Gate("identity", nn.Identity(), degree=1),
         Gate("gelu", nn.functional.gelu),
         Gate("silu", nn.functional.silu),
     )

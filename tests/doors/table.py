@@ -111,9 +111,8 @@ door(
 )
 GATES = (
     *(("relu", torch.relu, 1), ("", torch.relu, 1), (3, torch.relu, 1), ("g", "relu", 1)),
-    *(("g", torch.relu, 2), ("g", torch.square, 2), ("g", torch.relu, 0), (None, torch.relu, 1)),
-    *(("g", torch.relu, 1, False), ("g", torch.relu, 1, 1), ("g", torch.nn.functional.gelu, 1)),
-    ("g", lambda z: torch.relu(z) ** 1.5, 1.5),
+    *(("g", torch.relu, 2), ("g", torch.square, 3), ("g", torch.relu, 0), (None, torch.relu, 1)),
+    *(("g", lambda z: torch.relu(z) ** 1.5, 1.5), ("g", torch.nn.functional.gelu, 1)),
     *(("g", value, None) for value in (torch.sign, torch.floor, torch.zeros_like, torch.sum)),
     *(("g", value, None) for value in (lambda z: z.detach().sin(), lambda z: z * z.detach())),
     *(("g", value, None) for value in (lambda z: z.float(), lambda z: z.numpy(), lambda _: 1.0)),

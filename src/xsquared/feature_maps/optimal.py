@@ -49,6 +49,7 @@ class Level:
 
     Attributes:
         degree: of its spherical harmonics.
+        radial: its place in its degree, from 0.
         value: the singular value; exp(-700) where float64 has none so small.
         multiplicity: number of harmonics of that degree.
         share: of the second moment, that all of them carry together.
@@ -57,6 +58,7 @@ class Level:
     """
 
     degree: int
+    radial: int
     value: float
     multiplicity: int
     share: float
@@ -96,7 +98,7 @@ def spectrum(d: int, scale: float = 1.0, features: int = 0, left_over: float = 1
     _, roots, basis = _rule(d)
     radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
     share = d * scale**2 / 4 / second_moment(d, scale)
-    linear = Level(1, scale / 2, d, share, 1.0, radius / math.sqrt(d))
+    linear = Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))
     found, carried = [(math.log(scale / 2), linear)], [share]
     for own in _by_degree(d, scale):
         largest = own[0][0] if own else -math.inf
@@ -166,10 +168,10 @@ def _degree_levels(
     kept = order[values[order] ** 2 > _ROUNDING * whole]
     logs = np.log(np.abs(values[kept])) - math.log(count) / 2
     basis, found = _rule(d)[2], []
-    for log_value, i in zip(logs, kept, strict=True):
+    for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
         value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
         sign = math.copysign(1.0, values[i])
-        level = Level(degree, value, count, share, sign, basis @ vectors[:, i])
+        level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
         found.append((float(log_value), level))
     return tuple(found)
 
