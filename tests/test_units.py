@@ -255,7 +255,7 @@ def test_a_gate_that_cannot_be_trained_is_refused(value: Callable, message: str)
 
 @pytest.mark.parametrize("far", [lambda z: torch.relu(z.clamp(max=5)), lambda z: torch.relu(z) % 9])
 def test_a_gate_that_is_a_power_near_zero_only_is_refused(far: Callable) -> None:
-    with pytest.raises(ValueError, match=r"expected value\(z\) = z\*\*1, for all z or for z > 0"):
+    with pytest.raises(ValueError, match=r"expected value\(z\) = z\*\*1 for all z or for z > 0"):
         Gate("mine", far, degree=1)
 
 

@@ -76,9 +76,10 @@ class Gate:
             check_integer(f"gate {self.name}, degree", self.degree, 1)
             hinged = torch.allclose(value, torch.relu(z) ** self.degree)
             if not hinged and not torch.allclose(value, z**self.degree):
+                where = "for all z or for z > 0 and zero elsewhere"
                 raise ValueError(
-                    f"gate {self.name}: expected value(z) = z**{self.degree}, for all z or for z > 0 "
-                    f"and zero elsewhere, got {quoted(value)}; degree=None says it is no power"
+                    f"gate {self.name}: expected value(z) = z**{self.degree} {where}, got "
+                    f"{quoted(value)}; degree=None says it is no power"
                 )
             object.__setattr__(self, "hinged", hinged)
 
