@@ -327,7 +327,6 @@ def _grid(made: Target) -> tuple[np.ndarray, ...]:
     return tuple(np.meshgrid(*axes, indexing="ij"))
 
 
-@cache
 def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
     result = made.expression
     for variable, order in zip(made.variables, orders, strict=True):
@@ -341,13 +340,6 @@ def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
                 raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
     return result
-
-
-def _lambdify(variables: tuple[sp.Symbol, ...], expression: sp.Expr) -> Callable[..., Any]:
-    form: Callable[..., Any] = sp.lambdify(
-        variables, _folded(expression), modules=["scipy", "numpy"], cse=True
-    )
-    return form
 
 
 def _folded(part: sp.Expr) -> sp.Expr:
@@ -385,7 +377,8 @@ def _precise(constant: sp.Expr) -> sp.Expr:
 
 @cache
 def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders))
+    expression = _folded(_derivative(made, orders))
+    raw = sp.lambdify(made.variables, expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         arrays = [np.asarray(p, dtype=np.float64) for p in points]
@@ -398,26 +391,15 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         if np.iscomplexobj(value):
             good &= np.isreal(value)
         if not good.all():
-            raise _not_finite(made, orders, arrays, value, good)
+            first = tuple(int(i) for i in np.argwhere(~good)[0])
+            at = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, arrays, strict=True))
+            order = orders[0] if made.dim == 1 else orders
+            what = f"derivative of order {order}" if any(orders) else "value"
+            kind = "finite" if np.isreal(value[first]) else "real"
+            raise ValueError(f"the {what} of {made.name} is not {kind} at {at}: {value[first]}")
         return np.array(value.real, dtype=np.float64)
 
     return evaluate
-
-
-def _not_finite(
-    made: Target,
-    orders: tuple[int, ...],
-    points: Sequence[np.ndarray],
-    values: np.ndarray,
-    good: np.ndarray,
-) -> ValueError:
-    """The error for the first point without a finite real value."""
-    first = tuple(int(i) for i in np.argwhere(~good)[0])
-    where = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, points, strict=True))
-    order = orders[0] if made.dim == 1 else orders
-    what = f"derivative of order {order}" if any(orders) else "value"
-    kind = "finite" if np.isreal(values[first]) else "real"
-    return ValueError(f"the {what} of {made.name} is not {kind} at {where}: {values[first]}")
 
 
 @cache

@@ -30,7 +30,6 @@ import torch
 
 from xsquared.checks import (
     check_choice,
-    check_fit_size,
     check_integer,
     check_integers,
     quoted,
@@ -51,6 +50,8 @@ SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
 
+#: Numbers that all arrays of one fit, copies included, may hold together: 2 GiB.
+MOST_OF_A_FIT = 2**28
 #: Errors that end a run and are no mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
 _FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
@@ -160,8 +161,9 @@ def _checked(
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit)
     check_integer("n_hidden", n_hidden, 1)
-    numbers = _numbers(record, data, n_hidden, solver, gates)
-    check_fit_size(solver.name, n_hidden, len(data.train), numbers)
+    if (numbers := _numbers(record, data, n_hidden, solver, gates)) > MOST_OF_A_FIT:
+        what = f"the arrays of {solver.name} for {n_hidden} neurons on {len(data.train)} points"
+        raise ValueError(f"{what}: expected at most {MOST_OF_A_FIT} numbers, got {quoted(numbers)}")
     check_integer("seed", seed, 0)
     check_choice("gates", gates, get_args(Gates))
     return record
