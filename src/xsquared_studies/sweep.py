@@ -98,16 +98,8 @@ def run_sweep(
     missing = [trial for trial in wanted if not store.has(trial, sources)]
     resumed = len(wanted) - len(missing)
     if missing:
-        with (
-            store.reserved(len(missing)),
-            tqdm(
-                total=len(wanted),
-                initial=resumed,
-                desc="trials",
-                unit="trial",
-                disable=not progress,
-            ) as bar,
-        ):
+        shown = {"total": len(wanted), "initial": resumed, "disable": not progress}
+        with store.reserved(len(missing)), tqdm(unit="trial", **shown) as bar:
             asked = run_trial, _pending(missing, store, sources, bar), sources
             apart = scheduler or jobs > 1
             results = on_workers(*asked, jobs, scheduler) if apart else in_this_process(*asked)
