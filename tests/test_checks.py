@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from xsquared.checks import (
     MOST,
     MOST_NUMBERS,
-    MOST_OF_A_FIT,
     check_choice,
     check_finite_array,
-    check_fit_size,
     check_integer,
     check_integers,
     check_number,
@@ -102,13 +100,6 @@ def test_sizes_are_refused_from_a_gibibyte_on() -> None:
     check_size("grid", MOST_NUMBERS)
     with pytest.raises(ValueError, match=r"^grid: expected at most 134217728 numbers, got 2 x 99"):
         check_size("grid", 2, 99 * 10**6)
-
-
-def test_a_fit_is_refused_by_its_arrays_together() -> None:
-    check_fit_size("varpro", 3, 50, MOST_OF_A_FIT)
-    named = r"^the arrays of varpro for 3 neurons on 50 points: expected at most 268435456 numbers"
-    with pytest.raises(ValueError, match=named):
-        check_fit_size("varpro", 3, 50, MOST_OF_A_FIT + 1)
 
 
 @given(st.one_of(st.text(), st.integers(), st.lists(st.text()), st.binary()))

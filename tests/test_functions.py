@@ -60,18 +60,14 @@ def test_two_variables_broadcast_and_differentiate() -> None:
     np.testing.assert_allclose(mixed, -64 * np.cos(4 * x) * np.sin(4 * y), atol=1e-12)
 
 
-def test_sympy_expressions_in_any_assumptions_are_accepted() -> None:
-    plain = sp.Symbol("x")
-    np.testing.assert_allclose(target(plain**2)(np.array([3.0])), [9.0])
-
-
 def test_decimals_are_exact() -> None:
     assert parse("0.1 + 0.2") == sp.Rational(3, 10)
 
 
 def test_paper_target_has_its_values_and_norms() -> None:
     np.testing.assert_allclose(PAPER_TARGET(np.array([-1.0, 0.0, 0.5, 1.0])), [0.5, 0.5, 1, 0.5])
-    square, _ = quad(sp.lambdify(PAPER_TARGET.variables, PAPER_TARGET.derivative(2) ** 2), -1, 1)
+    second = sp.diff(PAPER_TARGET.expression, parse("x"), 2)
+    square, _ = quad(sp.lambdify(PAPER_TARGET.variables, second**2), -1, 1)
     assert math.isclose(PAPER_TARGET.l2_norm(2), math.sqrt(square), rel_tol=1e-8)
 
 
@@ -126,11 +122,9 @@ def test_non_finite_values_on_the_domain_are_refused(text: str, where: str) -> N
         *("exp(10**20)", "exp(exp(exp(10)))", "sin(10**1000)", "10**400", "1e200*1e200*x"),
         *("(9*x)**(10**9)", "(x-x+9)**(9**9)", "2**(x+10**9)/2**x", "(1+1e-300)**(10**6)*x"),
         *("x**(10**300)", "(x**1000000)**1000000", "2**-2000*x", "9" * 400),
-        *(sp.sqrt(-4) * sp.Symbol("x"), sp.zoo, sp.nan, sp.oo, sp.Integer(10) ** 400),
-        *(sp.Symbol("x") ** sp.Integer(10) ** 30, sp.Integer(10) ** 20_000),
     ],
 )
-def test_constants_beyond_real_float64_are_refused(text: str | sp.Expr) -> None:
+def test_constants_beyond_real_float64_are_refused(text: str) -> None:
     """The ways to hang sympy are among them."""
     with pytest.raises(ValueError, match=r"^expected real constants that float64 holds .*, got "):
         target(text)
@@ -210,34 +204,11 @@ def test_any_expression_is_read_or_refused_in_one_line(text: str) -> None:
 
 def test_missing_derivatives_are_refused() -> None:
     for order in (1, 2):
-        with pytest.raises(ValueError, match="has no derivative of order"):
-            target("abs(x)").numpy(order)
+        for text in ("abs(x)", "x/abs(x)", "x*sqrt(x**2)", "abs((x - 0.30013)**2 - 1e-9)"):
+            with pytest.raises(ValueError, match="has no derivative of order"):
+                target(text, (-1, 1.01)).numpy(order)
     with pytest.raises(ValueError, match=r"derivative of order 1 of sqrt\(x\) is not finite"):
         target("sqrt(x)", (0, 1)).l2_norm(1)
-    np.testing.assert_array_equal(target("abs(x - 2)").numpy(1)(np.array([0.0])), [-1.0])
-
-
-def test_abs_of_one_sign_is_differentiated_up_to_the_end() -> None:
-    made = target("abs(x)", (0, 1))
-    np.testing.assert_array_equal(made.numpy(4)([0.0, 1.0]), [0.0, 0.0])
-    np.testing.assert_array_equal(made.numpy(1)([0.0, 1.0]), [1.0, 1.0])
-    np.testing.assert_array_equal(target("abs(x)", (-1, 0)).numpy(1)([0.0]), [-1.0])
-
-
-def test_a_dip_through_zero_between_probes_turns_the_derivative() -> None:
-    """The argument is positive at every probe and below zero on a ten thousandth of the domain."""
-    dip = "((x - 0.30013)**2 - 1e-9)"
-    made, inside = target(f"abs{dip}", (0, 1)), np.array([0.30012, 0.30014, 0.3, 0.9])
-    smooth = target(dip, (0, 1))
-    turned = np.array([-1, -1, 1, 1])
-    np.testing.assert_array_equal(made(inside), turned * smooth(inside))
-    for order in (1, 2):
-        np.testing.assert_array_equal(
-            made.numpy(order)(inside), turned * smooth.numpy(order)(inside)
-        )
-    below = target(f"abs(-{dip})", (0, 1))
-    np.testing.assert_array_equal(below.numpy(1)(inside), made.numpy(1)(inside))
-    assert target("abs(2*x - 3)").derivative(1) == -2
 
 
 def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
@@ -261,7 +232,7 @@ def test_the_longest_and_deepest_expressions() -> None:
     assert str(parse("-" * 200 + "+".join(["x"] * 200))) == "200*x"
     deepest = target("sin(" * 50 + "x" + ")" * 50)
     assert np.isfinite(deepest.numpy(1)(np.array(0.5)))
-    for deeper in ("sin(" * 51 + "x" + ")" * 51, sp.sin(deepest.expression), "-" * 1999 + "x"):
+    for deeper in ("sin(" * 51 + "x" + ")" * 51, "-" * 1999 + "x"):
         with pytest.raises(ValueError, match="expected an expression nested at most 50 deep, got"):
             target(deeper)
 
@@ -294,6 +265,6 @@ def test_exponents_of_a_million_are_the_largest() -> None:
 )
 def test_a_derivative_that_would_fill_memory_is_refused(text: str, order: int) -> None:
     made = target(text)
-    made.derivative(1)
+    made.numpy(1)
     with pytest.raises(ValueError, match=rf"derivative of order \({order},\) of .* is too long"):
-        made.derivative(order)
+        made.numpy(order)

@@ -12,7 +12,7 @@ from tests.training.test_fit import FEW
 from xsquared import Gate, Unit, fit, from_target, register, sampled, target
 from xsquared.data import Dataset
 from xsquared.training import Gates, Trained
-from xsquared.units import build
+from xsquared.units import build, find_unit
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def data_in(dim: int) -> Dataset:
 
 @pytest.mark.parametrize("solver", [name for name in FEW if name != "free_knots"])
 def test_every_solver_of_points_trains_it(solver: str) -> None:
-    result = fit(data_in(3), "ungated", 4, solver=FEW[solver], activation="squared")
+    result = fit(data_in(3), find_unit("ungated", "squared"), 4, solver=FEW[solver])
     assert result.status.word in ("converged", "iterations", "stalled")
     assert result.network.unit == Unit("ungated", (("U", "u"),), "squared")
 

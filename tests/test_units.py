@@ -200,6 +200,8 @@ def test_a_readers_gate_and_unit_are_known_everywhere() -> None:
     x = np.random.default_rng(1).standard_normal((5, 2))
     np.testing.assert_allclose(predict(network, x), naive(network, x)[:, 0], rtol=1e-11)
     assert build("mlp", 1, 2, activation="relu4").unit.gate is GATES["relu4"]
+    assert GATES["relu4"].hinged
+    assert not Gate("square", torch.square, degree=2).hinged
 
 
 def test_a_readers_own_may_be_replaced() -> None:
@@ -243,9 +245,6 @@ def once_differentiable(z: Tensor) -> Tensor:
         *((value, "finite values of each z alone") for value in (torch.log, torch.sqrt)),
         *((lambda z: z.sort(0)[0], "finite"), (lambda z: torch.tanh(z) * z.shape[-1], "finite")),
         (nn.PReLU(dtype=torch.float64), "finite values of each z alone, without parameters"),
-        (lambda z: torch.where(z > 0.7, z * z, z), "a continuous function, got a jump, .* at 0.7"),
-        (lambda z: torch.exp(2 * z) + 0.9 * (z < -1.0001), "a continuous function, .* at -1.0"),
-        (lambda z: torch.relu(z) % 9, "a continuous function, got a jump, .* at 9.0"),
     ],
 )
 def test_a_gate_that_cannot_be_trained_is_refused(value: Callable, message: str) -> None:
@@ -256,7 +255,7 @@ def test_a_gate_that_cannot_be_trained_is_refused(value: Callable, message: str)
 
 @pytest.mark.parametrize("far", [lambda z: torch.relu(z.clamp(max=5)), lambda z: torch.relu(z) % 9])
 def test_a_gate_that_is_a_power_near_zero_only_is_refused(far: Callable) -> None:
-    with pytest.raises(ValueError, match=r"expected value\(z\) = z\*\*1 for z > 0"):
+    with pytest.raises(ValueError, match=r"expected value\(z\) = z\*\*1 for all z or for z > 0"):
         Gate("mine", far, degree=1)
 
 

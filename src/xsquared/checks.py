@@ -17,8 +17,6 @@ import numpy as np
 MOST = 2**31 - 1
 #: Numbers that one array may hold: 1 GiB of float64.
 MOST_NUMBERS = 2**27
-#: Numbers that all arrays of one fit may hold together: 2 GiB.
-MOST_OF_A_FIT = 2**28
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
@@ -60,7 +58,7 @@ def check_integer(name: str, value: object, least: int = 0, most: int = MOST) ->
     raise ValueError(f"{name}: expected an integer {bounds}, got {quoted(value)}")
 
 
-def check_integers(name: str, values: object, least: int = 0, most: int = MOST) -> list[int]:
+def check_integers(name: str, values: object, least: int = 0) -> list[int]:
     """At least one integer, each as :func:`check_integer` wants it.
 
     Raises:
@@ -68,7 +66,7 @@ def check_integers(name: str, values: object, least: int = 0, most: int = MOST) 
     """
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ValueError(f"{name}: expected a list of integers, got {quoted(values)}")
-    found = [check_integer(name, value, least, most) for value in values]
+    found = [check_integer(name, value, least) for value in values]
     if not found:
         raise ValueError(f"{name}: expected at least one integer, got none")
     return found
@@ -163,14 +161,3 @@ def check_size(name: str, *shape: int) -> None:
     if math.prod(shape) > MOST_NUMBERS:
         sizes = " x ".join(quoted(size) for size in shape)
         raise ValueError(f"{name}: expected at most {MOST_NUMBERS} numbers, got {sizes}")
-
-
-def check_fit_size(solver: str, n_hidden: int, points: int, numbers: int) -> None:
-    """Refuse a fit whose arrays, copies included, would hold too many numbers together.
-
-    Raises:
-        ValueError: more than :data:`MOST_OF_A_FIT`.
-    """
-    if numbers > MOST_OF_A_FIT:
-        what = f"the arrays of {solver} for {n_hidden} neurons on {points} points"
-        raise ValueError(f"{what}: expected at most {MOST_OF_A_FIT} numbers, got {quoted(numbers)}")

@@ -1,8 +1,8 @@
 """Target functions: one sympy expression each, from which values and derivatives follow.
 
 An expression consists of arithmetic, ``pi``, ``e``, the variables and the functions of
-:data:`FUNCTIONS`. Text is read by sympy's parser, after its syntax tree was found to hold nothing
-else; a sympy expression passes the same test.
+:data:`FUNCTIONS`. Its text is read by sympy's parser, after its syntax tree was found to hold
+nothing else.
 """
 
 from __future__ import annotations
@@ -35,10 +35,6 @@ _NAMES = {name: sp.Symbol(name, real=True) for name in VARIABLE_NAMES} | {"pi": 
 _SYNTAX = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.USub, ast.UAdd),
     *(ast.Constant, ast.Name, ast.Call),
-)
-_PARTS = (
-    *(sp.Number, sp.NumberSymbol, sp.Symbol, sp.Add, sp.Mul, sp.Pow),
-    *(function for name, function in FUNCTIONS.items() if name != "sqrt"),  # a power to sympy
 )
 # Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
 _MOST_CHARACTERS = 2000
@@ -193,18 +189,6 @@ _BUILDERS = {
 }
 
 
-def _from_sympy(expression: sp.Expr) -> sp.Expr:
-    """The expression in this module's symbols; what no text could say is refused."""
-    for symbol in sorted(_shallow(expression).free_symbols, key=str):
-        check_choice("symbol", symbol.name, VARIABLE_NAMES)
-    for part in sp.postorder_traversal(expression):
-        if isinstance(part, sp.Expr) and not _sound(part):
-            raise ValueError(f"{_SOUND}, got {_text(part)} in {_text(expression)}")
-        if not isinstance(part, _PARTS):
-            raise ValueError(f"{_text(part)} is not allowed: expected {_GRAMMAR}")
-    return expression.xreplace({s: _NAMES[s.name] for s in expression.free_symbols})
-
-
 def _text(expression: sp.Basic) -> str:
     """An expression in at most 80 characters."""
     if any(max(abs(n.p), n.q).bit_length() > 10_000 for n in expression.atoms(sp.Rational)):
@@ -234,20 +218,14 @@ class Target:
         """Number of variables."""
         return len(self.variables)
 
-    def derivative(self, *orders: int) -> sp.Expr:
-        """The partial derivative, one order per variable; the function itself without orders.
+    def numpy(self, *orders: int) -> ArrayFunction:
+        """The partial derivative as a function of float64 arrays, one array per variable.
+
+        The function itself without orders, of which there is one per variable. The result has the
+        broadcast shape of the arguments; it raises ValueError where it is not finite or not real.
 
         Raises:
-            ValueError: a derivative that does not exist on the whole domain (that of ``abs`` across
-                its kink), or that is too long.
-        """
-        return _derivative(self, orders or (0,) * self.dim)
-
-    def numpy(self, *orders: int) -> ArrayFunction:
-        """The partial derivative as a function of float64 arrays, one per variable.
-
-        Its result has the broadcast shape of its arguments. It raises ValueError where its value is
-        not finite or not real.
+            ValueError: a derivative of ``abs``, which may have a kink, or one that is too long.
         """
         return _numpy_form(self, orders or (0,) * self.dim)
 
@@ -265,15 +243,15 @@ class Target:
 
 
 def target(
-    expression: str | sp.Expr,
+    expression: str,
     domain: tuple[float, float] | Sequence[tuple[float, float]] = (-1.0, 1.0),
     name: str | None = None,
 ) -> Target:
-    """A target function from text or from sympy.
+    """A target function.
 
     Args:
-        expression: text such as ``"1/(1 + 9*x**2)"``, or an expression in the symbols x, y, z, of
-            arithmetic and :data:`FUNCTIONS`.
+        expression: text such as ``"1/(1 + 9*x**2)"``, in x, y, z, of arithmetic and
+            :data:`FUNCTIONS`.
         domain: the interval ``(a, b)``, used for every variable, or one interval per variable.
         name: how to call it; the expression's own text where None.
 
@@ -282,18 +260,14 @@ def target(
         function of x.
 
     Raises:
-        TypeError: the expression is neither text nor sympy.
+        TypeError: an expression or a name that is no text.
         ValueError: an unknown symbol or function, an interval that is empty or not finite, a number
             of intervals other than the number of variables, or a value that is not finite.
     """
-    if isinstance(expression, str):
-        parsed = parse(expression)
-    elif isinstance(expression, sp.Expr):
-        parsed = _from_sympy(expression)
-    else:
-        raise TypeError(f"expected text or a sympy expression, got {type(expression).__name__}")
-    if not isinstance(name, str | None):
-        raise TypeError(f"expected a name as text, got {type(name).__name__}")
+    for text in (expression, "" if name is None else name):
+        if not isinstance(text, str):
+            raise TypeError(f"expected an expression and a name as text, got {quoted(text)}")
+    parsed = parse(expression)
     used = {symbol.name for symbol in parsed.free_symbols}
     count = max((VARIABLE_NAMES.index(symbol) + 1 for symbol in used), default=1)
     variables = tuple(_NAMES[symbol] for symbol in VARIABLE_NAMES[:count])
@@ -353,67 +327,19 @@ def _grid(made: Target) -> tuple[np.ndarray, ...]:
     return tuple(np.meshgrid(*axes, indexing="ij"))
 
 
-@cache
 def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
-    result, signs = _without_kinks(made) if any(orders) else (made.expression, {})
+    result = made.expression
     for variable, order in zip(made.variables, orders, strict=True):
+        if order and any(variable in part.free_symbols for part in result.atoms(sp.Abs)):
+            what = f"{made.name} has no derivative of order {orders}"
+            raise ValueError(f"{what} on its whole domain: abs may have a kink")
         if order > 1:
             first = sp.diff(result, variable)
             before, after = max(1, sp.count_ops(result)), sp.count_ops(first)
             if before * (after / before) ** order > _MOST_OPERATIONS:
                 raise ValueError(f"the derivative of order {orders} of {made.name} is too long")
         result = sp.diff(result, variable, order)
-    moved = {variable for variable, k in zip(made.variables, orders, strict=True) if k}
-    crossed = (sign for sign in signs.values() if not isinstance(sign, sp.Piecewise))
-    if any(moved & sign.free_symbols for sign in crossed):
-        raise ValueError(f"{made.name} has no derivative of order {orders} on its whole domain")
-    return _with_signs(result, signs)
-
-
-def _without_kinks(made: Target) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
-    """The expression with every ``abs`` as its argument times a sign, and what each sign is.
-
-    Off the kinks a sign is constant: a symbol for which nothing need be differentiated. Where an
-    affine argument keeps its sign at the domain's corners it is 1 or -1. Any other argument may
-    dip through zero between the grid's points: its sign is taken at every point.
-    """
-    signs: dict[sp.Symbol, sp.Expr] = {}
-    variables = made.variables
-
-    def affine(inner: sp.Expr) -> bool:
-        plain = inner.free_symbols <= {*variables} and inner.is_polynomial(*variables)
-        return bool(plain) and sp.Poly(inner, *variables).total_degree() <= 1
-
-    def unfolded(inner: sp.Expr) -> sp.Expr:
-        form = _lambdify(variables, _with_signs(inner, signs))
-        with np.errstate(all="ignore"):
-            values = form(*_grid(made))
-        if not np.min(values) < 0 < np.max(values):
-            usual = 1 if np.max(values) > 0 else -1
-            if affine(inner):
-                return usual * inner
-            kept = sp.Dummy("kept", real=True)
-            signs[kept] = sp.Piecewise((-usual, usual * inner < 0), (usual, True))
-            return kept * inner
-        sign = sp.Dummy("sign", real=True)
-        signs[sign] = sp.sign(inner)
-        return sign * inner
-
-    return made.expression.replace(sp.Abs, unfolded), signs
-
-
-def _with_signs(expression: sp.Expr, signs: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-    """The expression with its signs in their places, those of outer kinks first."""
-    for symbol, sign in reversed(signs.items()):
-        expression = expression.xreplace({symbol: sign})
-    return expression
-
-
-def _lambdify(variables: tuple[sp.Symbol, ...], expression: sp.Expr) -> Callable[..., Any]:
-    form: Callable[..., Any] = sp.lambdify(
-        variables, _folded(expression), modules=["scipy", "numpy"], cse=True
-    )
-    return form
+    return result
 
 
 def _folded(part: sp.Expr) -> sp.Expr:
@@ -451,7 +377,8 @@ def _precise(constant: sp.Expr) -> sp.Expr:
 
 @cache
 def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    raw = _lambdify(made.variables, _derivative(made, orders))
+    expression = _folded(_derivative(made, orders))
+    raw = sp.lambdify(made.variables, expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         arrays = [np.asarray(p, dtype=np.float64) for p in points]
@@ -464,26 +391,15 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         if np.iscomplexobj(value):
             good &= np.isreal(value)
         if not good.all():
-            raise _not_finite(made, orders, arrays, value, good)
+            first = tuple(int(i) for i in np.argwhere(~good)[0])
+            at = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, arrays, strict=True))
+            order = orders[0] if made.dim == 1 else orders
+            what = f"derivative of order {order}" if any(orders) else "value"
+            kind = "finite" if np.isreal(value[first]) else "real"
+            raise ValueError(f"the {what} of {made.name} is not {kind} at {at}: {value[first]}")
         return np.array(value.real, dtype=np.float64)
 
     return evaluate
-
-
-def _not_finite(
-    made: Target,
-    orders: tuple[int, ...],
-    points: Sequence[np.ndarray],
-    values: np.ndarray,
-    good: np.ndarray,
-) -> ValueError:
-    """The error for the first point without a finite real value."""
-    first = tuple(int(i) for i in np.argwhere(~good)[0])
-    where = ", ".join(f"{s}={p[first]:g}" for s, p in zip(made.variables, points, strict=True))
-    order = orders[0] if made.dim == 1 else orders
-    what = f"derivative of order {order}" if any(orders) else "value"
-    kind = "finite" if np.isreal(values[first]) else "real"
-    return ValueError(f"the {what} of {made.name} is not {kind} at {where}: {values[first]}")
 
 
 @cache

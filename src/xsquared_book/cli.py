@@ -20,7 +20,7 @@ from typing import Any, Literal
 import click
 
 from xsquared import __version__
-from xsquared.checks import MOST, check_integer, quoted
+from xsquared.checks import MOST, check_choice, check_integer, quoted
 
 #: Trials of one sweep: beyond that describing them takes all the memory.
 _MOST_TRIALS = 10**5
@@ -43,7 +43,7 @@ def _names(_context: click.Context, _option: click.Parameter, text: str) -> list
     return list(dict.fromkeys(name.strip() for name in text.split(",")))
 
 
-def _filled(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+def _text(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     """A text that is not empty, as of a variable that the shell does not know."""
     if text is not None and not text.strip():
         raise click.BadParameter("expected text, got none")
@@ -142,12 +142,7 @@ def pdf(code: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--baseline", default="HEAD", metavar="REV", help="A git revision.")
 @click.option("--book", is_flag=True, help="The chapters in book/chapters in place of the runs.")
-@click.option("--all", "everything", is_flag=True, help="Also the rows that did not change.")
-@click.option("--md", "form", flag_value="md", help="In Markdown.")
-@click.option("--json", "form", flag_value="json", help="Every row, for a program.")
-def compare(
-    names: Sequence[str], baseline: str, book: bool, everything: bool, form: str | None
-) -> int:
+def compare(names: Sequence[str], baseline: str, book: bool) -> int:
     """Say what a run with other parameters changed.
 
     Shows parameters and claims of the runs in _build/runs beside the recorded ones, and what else
@@ -161,7 +156,7 @@ def compare(
         found = compare(find_project(Path.cwd()), names, baseline, book)
     except BookError as error:
         raise click.UsageError(str(error)) from error
-    print(found.json() if form == "json" else found.text(everything, form == "md"))
+    print(found.text())
     return 3 if found.flipped else 0
 
 
@@ -214,26 +209,18 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @commands.command()
-@click.option(
-    "--target", callback=_filled, help="Expression in x, y, z (default: 1/(1+cos(pi*x)**2))."
-)
-@click.option("--problem", callback=_filled, help="A problem of the book, as friedman1.")
-@click.option("--data", callback=_filled, metavar="FILE", help="CSV or Parquet file; needs --y.")
-@click.option("--y", callback=_filled, metavar="COLUMN", help="The column of FILE to predict.")
+@click.option("--target", callback=_text, help="Expression in x, y, z (default: the paper's).")
+@click.option("--problem", callback=_text, help="A problem of the book, as friedman1.")
+@click.option("--data", callback=_text, metavar="FILE", help="CSV or Parquet file; needs --y.")
+@click.option("--y", callback=_text, metavar="COLUMN", help="The column of FILE to predict.")
 @click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")
 @click.option("--unit", callback=_names, default="mlp,glu,gqu", help="Units, by commas.")
 @click.option("--widths", callback=_widths, default="5:50", help="As 5:50, 5:50:5 or 4,8,16.")
-@click.option(
-    "--activation", callback=_filled, help="Gate of all units (default: each unit's own)."
-)
+@click.option("--activation", callback=_text, help="Gate of all units (default: their own).")
 @click.option(
     "--gates", type=click.Choice(("trained", "frozen")), default="trained", help="Or left alone."
 )
-@click.option(
-    "--solver",
-    callback=_filled,
-    help="Default: free_knots for a target of one variable, growth else.",
-)
+@click.option("--solver", callback=_text, help="Default: free_knots in one variable, else growth.")
 @click.option(
     "--set", "settings", callback=_settings, multiple=True, help="name=value, for the solver."
 )
@@ -331,16 +318,16 @@ def study(
     Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
     its rows anew and compares them with the committed ones.
     """
-    from xsquared_studies.committed import TOLERANCE, check, drawn, find_study, run
+    from xsquared_studies.committed import TOLERANCE, check, drawn, run
     from xsquared_studies.declared import STUDIES
 
     if every == bool(name):
         raise ValueError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    names = list(STUDIES) if every else [name]
+    studies = STUDIES.values() if every else [STUDIES[check_choice("study", name, STUDIES)]]
     where = (jobs, scheduler)
     seed = random.randrange(10**6) if seed is None else seed
     failed = False
-    for one in map(find_study, names):
+    for one in studies:
         if count:
             trials = drawn(one, count, seed)
             lines = check(one, trials, *where)

@@ -7,13 +7,12 @@ that a run with a chapter's own parameters has nothing to show.
 from __future__ import annotations
 
 import html
-import json
 import platform
 import re
 from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -28,6 +27,8 @@ from xsquared_book.pictures import picture_of
 from xsquared_book.project import BookError, Project, git, records
 from xsquared_book.tables import TABLE_MIME, Table
 
+_VERDICTS = {WORDS[True], WORDS[False]}
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -35,8 +36,8 @@ class Comparison:
 
     Attributes:
         baseline: the revision, as given and as a commit.
-        parameters, claims: rows, each saying whether it ``changed``; claims, whether they
-            ``flipped``: held by their own protocol and fail now, or the other way round.
+        parameters, claims: rows of those that changed.
+        flipped: claims that held by their own protocol and fail now, or the other way round.
         others: of tables, numbers in the text and figures those that differ, by name, then and now.
         environment: what has another version than on record, then and now.
     """
@@ -44,6 +45,7 @@ class Comparison:
     baseline: str
     parameters: list[dict[str, Any]]
     claims: list[dict[str, Any]]
+    flipped: list[str]
     others: dict[str, dict[str, tuple[Any, Any]]]
     environment: dict[str, tuple[str, str]]
 
@@ -52,19 +54,14 @@ class Comparison:
         """Whether nothing differs but, perhaps, the environment."""
         return not self.tables() and not any(self.others.values())
 
-    @property
-    def flipped(self) -> list[str]:
-        """The claims whose verdict is another."""
-        return [row["claim"] for row in self.claims if row["flipped"]]
-
-    def tables(self, everything: bool = False) -> list[Table]:
-        """Parameters and claims, with or without the rows that did not change."""
+    def tables(self) -> list[Table]:
+        """Parameters and claims, where any changed."""
         made = []
         for kind in ("parameters", "claims"):
-            if rows := [row for row in getattr(self, kind) if everything or row["changed"]]:
-                frame = pd.DataFrame(rows).drop(columns=["changed", "flipped"], errors="ignore")
+            if rows := getattr(self, kind):
+                frame = pd.DataFrame(rows).set_index("chapter")
                 caption = f"{kind.capitalize()}: recorded in {self.baseline}, and yours."
-                made.append(Table(frame.set_index("chapter"), caption, f"tab-compare-{kind}"))
+                made.append(Table(frame, caption, f"tab-compare-{kind}"))
         return made
 
     def lines(self) -> list[str]:
@@ -76,20 +73,13 @@ class Comparison:
         other = [f"{name} {then}, now {now}" for name, (then, now) in self.environment.items()]
         return said + ([f"another environment: {', '.join(other)}"] if other else [])
 
-    def text(self, everything: bool = False, markdown: bool = False) -> str:
-        """For a terminal, or in Markdown; with or without the rows that did not change."""
-        blocks = [t.markdown() if markdown else str(t) for t in self.tables(everything)]
-        text = "\n\n".join([*blocks, "\n".join(self.lines())])
+    def text(self) -> str:
+        """For a terminal."""
+        text = "\n\n".join([*map(str, self.tables()), "\n".join(self.lines())])
         # What a terminal would obey, of another revision, is no text.
         return "".join(
             c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text
         )
-
-    def json(self) -> str:
-        """For a program: all rows, and the names of what else differs."""
-        others = {kind: list(names) for kind, names in self.others.items()}
-        said = {"equal": self.equal, "flipped": self.flipped} | asdict(self) | {"others": others}
-        return json.dumps(said, indent=1, ensure_ascii=False)
 
     def page(self) -> str:
         """A page of HTML: what changed, and the figures that did side by side."""
@@ -124,7 +114,7 @@ def compare(
             f"{quoted(list(only))}; `xsquared book -p NAME VALUE` runs those with the parameter"
         )
     commit = git(project.root, "rev-parse", "--verify", "--short", f"{revision}^{{commit}}")
-    made = Comparison(f"{revision} ({commit})", [], [], {}, _environment(project, commit))
+    made = Comparison(f"{revision} ({commit})", [], [], [], {}, _environment(project, commit))
     for name in only or there:
         place = f"./{Project.chapters.as_posix()}/{name}.ipynb"
         try:
@@ -144,9 +134,11 @@ def _add(made: Comparison, name: str, then: dict[str, Any], now: dict[str, Any])
     """To a comparison, what a chapter held then and holds now."""
     for key, old, new in _pairs(then["parameters"], now["parameters"]):
         row = {"chapter": name, "parameter": key, "recorded": old, "yours": new}
-        made.parameters.append(row | {"changed": not _same(old, new)})
+        made.parameters.extend([] if _same(old, new) else [row])
     for key, old, new in _pairs(then["claims"], now["claims"]):
-        made.claims.append({"chapter": name} | _claim(key, old or {}, new or {}))
+        if row := _claim(key, old or {}, new or {}):
+            made.claims.append({"chapter": name} | row)
+            made.flipped.extend([key] if {row["then"], row["now"]} == _VERDICTS else [])
     for kind in ("tables", "numbers", "figures"):
         pairs = {key: (old, new) for key, old, new in _pairs(then[kind], now[kind]) if old != new}
         made.others.setdefault(kind, {}).update(pairs)
@@ -188,7 +180,7 @@ def _contents(text: str, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _claim(name: str, then: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """A claim's row: by its own protocol, and which others moved."""
+    """A claim's row: by its own protocol, and which others moved; empty where nothing did."""
     claim = ledger().get(name)
     words = [WORDS[row["holds"]] if row else "○ open" for row in (then, now)]
     told: list[Any] = [then.get("measured"), now.get("measured")]
@@ -200,8 +192,7 @@ def _claim(name: str, then: dict[str, Any], now: dict[str, Any]) -> dict[str, An
     row = {"claim": name, "recorded": told[0], "yours": told[1], "change": change}
     row |= {"tolerance": claim.required if claim else None, "then": words[0], "now": words[1]}
     row |= {"otherwise": f"{len(moved)} of {len(found) - 1} moved" if moved else None}
-    changed = bool(moved) or told[0] != told[1] or words[0] != words[1]
-    return row | {"changed": changed, "flipped": {*words} == {WORDS[True], WORDS[False]}}
+    return row if moved or told[0] != told[1] or words[0] != words[1] else {}
 
 
 def _environment(project: Project, commit: str) -> dict[str, tuple[str, str]]:

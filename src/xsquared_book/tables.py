@@ -152,11 +152,6 @@ class Table:
             f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         )
 
-    def markdown(self) -> str:
-        """The table in Markdown, below its caption."""
-        lines = [self.columns, ("---",) * len(self.columns), *self.rows]
-        return "\n".join([f"{self.caption}\n", *(f"| {' | '.join(line)} |" for line in lines)])
-
     def __str__(self) -> str:
         lines = (self.columns, *self.rows)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

@@ -7,6 +7,7 @@ says what made them. Both are shipped with the package. In a checkout a study ru
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
@@ -22,14 +23,13 @@ import pandas as pd
 
 from xsquared.checks import check_choice
 from xsquared_studies.declared import STUDIES, Study
-from xsquared_studies.provenance import write_origin
 from xsquared_studies.store import StoreError
 from xsquared_studies.sweep import Report, run_sweep, to_frame, write_table
 from xsquared_studies.trial import COMPLETED, Result, Trial
 
 _LOG = logging.getLogger(__name__)
 #: Columns that no chapter reads and no two machines share, or that the provenance holds.
-_LEFT_OUT = ["gradient_norm", "message", "versions", "fingerprint"]
+_LEFT_OUT = ["message", "versions", "fingerprint"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 #: What tells a row from every other of its study.
 _NETWORK = ["key", "n", "seed"]
@@ -48,14 +48,7 @@ TOLERANCE = 0.02
 _CHECKOUT = Path(__file__).parents[2]
 
 
-def find_study(name: str) -> Study:
-    """The study of that name."""
-    return STUDIES[check_choice("study", name, STUDIES)]
-
-
-def rows(
-    name: str, trials: Iterable[Trial] | None = None, jobs: int = 1, progress: bool = False
-) -> pd.DataFrame:
+def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
     """Rows of a study, one a network; ``results/README.md`` describes the columns.
 
     Committed rows are read. What is missing of the trials is computed and kept: in a checkout below
@@ -65,7 +58,6 @@ def rows(
         name: of the study.
         trials: whose rows to give, in their order; all committed ones where None.
         jobs: missing trials to compute at a time.
-        progress: whether to show a bar meanwhile.
 
     Raises:
         ValueError: an unknown study.
@@ -81,7 +73,7 @@ def rows(
         store = _store(name)
         if not _in_checkout():
             _LOG.warning("%s: %d trials to compute, kept in %s", name, len(missing), store)
-        report = run_sweep(missing, STUDIES[name].run, store, jobs, progress=progress)
+        report = run_sweep(missing, STUDIES[name].run, store, jobs, progress=False)
         made = to_frame(report.results)
         columns = found.columns if len(found) else made.columns
         found = pd.concat([found, made.reindex(columns=columns)]) if len(found) else made
@@ -125,7 +117,8 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     # Six digits are what one machine reproduces.
     table = _folder() / f"{study.name}.csv"
     write_table(frame, table, float_format="%.6g")
-    write_origin(table.with_suffix(".toml"), made)
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in made.items()]
+    table.with_suffix(".toml").write_text("".join(lines), encoding="utf-8", newline="\n")
     return report, moved
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
 import platform
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +23,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from xsquared.processes import ENVIRONMENT
-from xsquared.units import Gate, Unit, register
-from xsquared_studies.provenance import fingerprint, identity, own_records, versions
+from xsquared_studies.provenance import fingerprint, versions
 from xsquared_studies.trial import (
     COMPLETED,
     FAILED,
@@ -54,63 +52,43 @@ _PATIENCE = 10
 _MESSAGE_LENGTH = 500
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """A trial, what runs it, and what that needs in another process.
+def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
+    """Run one trial on one thread; a trial that raises gives a row all the same.
 
-    Attributes:
+    Args:
         run_trial: runs it.
         trial: what to run.
-        records: a reader's own gates and units among what the trial uses.
-        identity: fingerprint of all that computes the trial's row, when it was asked for.
+        sources: fingerprint of all that computes the trial's row, where it was asked for.
+
+    Raises:
+        RuntimeError: another fingerprint here.
     """
-
-    run_trial: RunTrial
-    trial: Trial
-    records: tuple[Gate | Unit, ...]
-    identity: str
-
-    def result(self, status: str, message: str, seconds: float, **values: Scalar) -> Result:
-        """A row that says how it ended."""
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        message = printable(message)[:_MESSAGE_LENGTH]
-        return Result(self.trial, self.identity, status, message, seconds, now, versions(), values)
-
-
-def attempts(run_trial: RunTrial, trials: Iterable[Trial]) -> list[Attempt]:
-    """What this process would run."""
-    sources = fingerprint(run_trial)
-
-    @cache
-    def own(unit: Unit) -> tuple[tuple[Gate | Unit, ...], str]:
-        records = own_records(unit)
-        return records, identity(sources, records)
-
-    return [Attempt(run_trial, trial, *own(trial.record)) for trial in trials]
-
-
-def attempt(asked: Attempt) -> Result:
-    """Run one trial on one thread; a trial that raises gives a row all the same."""
-    for record in asked.records:
-        register(record)
-    (here,) = attempts(asked.run_trial, [asked.trial])
-    if here.identity != asked.identity:
+    if (here := fingerprint(run_trial)) != sources:
         raise RuntimeError(
-            f"the worker on {platform.node()} has other sources of {asked.run_trial.__module__}, "
-            f"other versions of packages ({versions()}) or your own gates compute otherwise there "
-            f"({here.identity}, here {asked.identity}): install the same and restart it"
+            f"the worker on {platform.node()} has other sources of {run_trial.__module__} or other "
+            f"versions of packages ({versions()}; {here}, here {sources}): install the same and "
+            "restart it"
         )
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
     start = time.thread_time()
     with threadpool_limits(limits=1):
         try:
-            values = checked_values(asked.run_trial(asked.trial))
+            values = checked_values(run_trial(trial))
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
         except (Exception, SystemExit) as error:
             status = LOST if _may_pass(error) else FAILED
             message = f"{type(error).__name__}: {error}"
-    return asked.result(str(status), str(message), time.thread_time() - start, **values)
+    return _row(trial, sources, str(status), str(message), time.thread_time() - start, **values)
+
+
+def _row(
+    trial: Trial, sources: str, status: str, message: str, seconds: float, /, **values: Scalar
+) -> Result:
+    """A row that says how a trial ended, now."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    message = printable(message)[:_MESSAGE_LENGTH]
+    return Result(trial, sources, status, message, seconds, now, versions(), values)
 
 
 def _may_pass(error: BaseException) -> bool:
@@ -119,17 +97,19 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, MemoryError | OSError) or bool(said)
 
 
-def in_this_process(attempts: Iterable[Attempt]) -> Results:
+def in_this_process(run_trial: RunTrial, trials: Iterable[Trial], sources: str) -> Results:
     """One after the other, here; threads are given back at the end."""
     threads = torch.get_num_threads()
     try:
-        for asked in attempts:
-            yield attempt(asked)
+        for trial in trials:
+            yield attempt(run_trial, trial, sources)
     finally:
         torch.set_num_threads(threads)
 
 
-def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") -> Results:
+def on_workers(
+    run_trial: RunTrial, trials: Iterable[Trial], sources: str, jobs: int = 1, address: str = ""
+) -> Results:
     """On Dask's workers: those of a scheduler, or so many processes of this machine's own.
 
     Each worker gets one trial per thread at a time. A trial whose worker died, by a signal or for
@@ -144,7 +124,6 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
         ConnectionError: nothing answers at the address, or it stops answering.
     """
     try:
-        import cloudpickle
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
     except ImportError as error:
@@ -152,32 +131,27 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
             f"a sweep in several processes needs Dask ({error}): pip install './xsquared[cluster]'"
         ) from error
     with _quiet("distributed"), _client(jobs, address) as client:
-        waiting, running = iter(attempts), dict[Any, Attempt]()
+        waiting, running = iter(trials), dict[Any, Trial]()
         arriving = as_completed(loop=client.loop)
         if not client.nthreads():
             _LOG.warning("the Dask scheduler at %s has no worker yet: waiting for one", address)
         while True:
             free = max(sum(client.nthreads().values()), 1) - len(running)
-            for asked in islice(waiting, max(free, 0)):
-                # Keys of one's own let two sweeps of the same trials share the work.
-                key = f"{asked.identity}-{asked.trial.key}"
+            for trial in islice(waiting, max(free, 0)):
                 # Unpickled within the task: a worker that cannot would leave the scheduler waiting.
-                try:
-                    call = cloudpickle.dumps(_Call(asked))
-                except Exception as error:  # of a reader's own code
-                    said = f"expected gates that other processes can be sent, got {error}"
-                    raise RuntimeError(f"{asked.trial}: {said}") from error
-                future = client.submit(cloudpickle.loads, call, key=key)
-                running[future] = asked
+                call = pickle.dumps(_Call(run_trial, trial, sources))
+                # Keys of one's own let two sweeps of the same trials share the work.
+                future = client.submit(pickle.loads, call, key=f"{sources}-{trial.key}")
+                running[future] = trial
                 arriving.add(future)
             if not running:
                 return
             future = next(arriving)
-            asked = running.pop(future)
+            trial = running.pop(future)
             raised = future.exception()
             if isinstance(raised, KilledWorker):
                 message = f"its worker processes died, killed or out of memory: {raised}"
-                yield asked.result(LOST, message, 0.0)
+                yield _row(trial, sources, LOST, message, 0.0)
             elif raised is not None:
                 raise RuntimeError(f"a worker cannot run trials: {raised}")
             else:
@@ -187,11 +161,11 @@ def on_workers(attempts: Iterable[Attempt], jobs: int = 1, address: str = "") ->
 class _Call:
     """Becomes, where it is unpickled, the result of an attempt."""
 
-    def __init__(self, asked: Attempt) -> None:
+    def __init__(self, *asked: object) -> None:
         self.asked = asked
 
-    def __reduce__(self) -> tuple[Callable[[Attempt], Result], tuple[Attempt]]:
-        return attempt, (self.asked,)
+    def __reduce__(self) -> tuple[Callable[..., Result], tuple[object, ...]]:
+        return attempt, self.asked
 
 
 @contextmanager

@@ -79,7 +79,6 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
         "test_rmse": done.test_rmse,
         "points": len(data.train.y),
         "iterations": done.iterations,
-        "gradient_norm": done.gradient_norm,
     }
     target = data.target if data.dim == 1 and data.feature_scale[0] == 1 else None
     if target and done.network and math.isfinite(done.train_rmse) and trial.record.gate.hinged:

@@ -1,4 +1,4 @@
-"""What made a result: the sources that a function reaches, the packages, a reader's own records.
+"""What made a result: the sources that a function reaches, and the packages.
 
 Followed are imports of this package and of the function's own, at the top of a module or inside a
 function. Changing plotting or the book changes no fingerprint, nor does a comment or a docstring;
@@ -11,22 +11,14 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib
-import json
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec, resolve_name
 from pathlib import Path
-
-import numpy as np
-import torch
-
-from xsquared import units
-from xsquared.checks import quoted
-from xsquared.units import Gate, Unit, derivatives
 
 
 def _clock() -> float:
@@ -72,53 +64,6 @@ def versions() -> str:
     return ", ".join([python, *(f"{name} {version(name)}" for name in _PACKAGES)])
 
 
-def write_origin(path: Path, origin: Mapping[str, object]) -> None:
-    """What made a table, as TOML beside it."""
-    lines = [f"{key} = {json.dumps(value)}" for key, value in origin.items()]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
-
-
-def own_records(unit: Unit) -> tuple[Gate | Unit, ...]:
-    """The gates and the unit behind a unit that a reader has registered, gates first."""
-    known = units.UNITS[unit.name]
-    records: dict[Gate | Unit, None] = dict.fromkeys((unit.gate, known.gate, known))
-    return tuple(record for record in records if record.name not in units.BUILT_IN)
-
-
-def identity(sources: str, records: tuple[Gate | Unit, ...]) -> str:
-    """A fingerprint of sources, with that of a reader's own records where a trial uses any.
-
-    A gate is what it computes, wherever its constants stand: its values and two derivatives, to the
-    last bit, at 32,000 places from -1e300 to 1e300. Gates that differ between two neighbours alone,
-    or in where they jump by less than a slope's 1/1024, are taken for one: neighbours are at most
-    1/1024 apart within 12 of zero, beyond by 2 % and more.
-
-    Raises:
-        ValueError: a gate that cannot be evaluated at all these places.
-    """
-    if not records:
-        return sources
-    digest = hashlib.sha256()
-    for record in records:
-        told = {name: value for name, value in vars(record).items() if name != "value"}
-        digest.update(repr(sorted(told.items())).encode())
-        if isinstance(record, Gate):
-            digest.update(_computed(record))
-    return f"{sources}-{digest.hexdigest()[:16]}"
-
-
-def _computed(gate: Gate) -> bytes:
-    """A gate's values and derivatives as the bytes of float64 numbers."""
-    large = 10 ** np.linspace(0.1, 6.7, 2001) ** 3
-    places = np.concatenate([np.linspace(-12, 12, 24577), large, -large, 1 / large, -1 / large])
-    try:
-        made = derivatives(gate, torch.from_numpy(places))
-    except Exception as error:  # of a reader's own code
-        what = f"results cannot be stored for gate {gate.name}: expected values at all z"
-        raise ValueError(f"{what}, got {quoted(str(error))}") from error
-    return b"".join(part.numpy().tobytes() for part in made)
-
-
 def _code(text: str) -> str:
     """A source without comments, docstrings and layout."""
     tree = ast.parse(text)
@@ -137,11 +82,7 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
             f"expected a function at the top of an importable module, got {root}.{name}: worker "
             "processes import it by that name"
         )
-    return _reached(root, "xsquared", "xsquared_studies", root.partition(".")[0])
-
-
-def _reached(root: str, *packages: str) -> dict[str, Path]:
-    """The modules of some packages that a module imports, and those that these do, with files."""
+    packages = "xsquared", "xsquared_studies", root.partition(".")[0]
     found: dict[str, Path] = {}
     waiting = [root]
     while waiting:

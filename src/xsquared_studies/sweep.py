@@ -17,7 +17,8 @@ import pandas as pd
 from tqdm import tqdm
 
 from xsquared.checks import check_integer, quoted
-from xsquared_studies.executors import Attempt, RunTrial, attempts, in_this_process, on_workers
+from xsquared_studies.executors import RunTrial, in_this_process, on_workers
+from xsquared_studies.provenance import fingerprint
 from xsquared_studies.store import Store, StoreError
 from xsquared_studies.trial import Result, Scalar, Trial
 
@@ -91,48 +92,37 @@ def run_sweep(
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)
     wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
-    asked = attempts(run_trial, wanted)
-    store = Store(path)
-    for one in asked if retry_failed else ():
-        store.forget_failed(one.trial, one.identity)
-    missing = [one for one in asked if not store.has(one.trial, one.identity)]
+    store, sources = Store(path), fingerprint(run_trial)
+    for trial in wanted if retry_failed else ():
+        store.forget_failed(trial, sources)
+    missing = [trial for trial in wanted if not store.has(trial, sources)]
     resumed = len(wanted) - len(missing)
     if missing:
-        with (
-            store.reserved(len(missing)),
-            tqdm(
-                total=len(wanted),
-                initial=resumed,
-                desc="trials",
-                unit="trial",
-                disable=not progress,
-            ) as bar,
-        ):
-            _run(missing, store, jobs, scheduler, bar)
-    rows = [row for one in asked if (row := store.result(one.trial, one.identity))]
-    if lost := len(asked) - len(rows):
-        raise StoreError(f"{path} has lost {lost} of {len(asked)} results meanwhile: run it again")
+        shown = {"total": len(wanted), "initial": resumed, "disable": not progress}
+        with store.reserved(len(missing)), tqdm(unit="trial", **shown) as bar:
+            asked = run_trial, _pending(missing, store, sources, bar), sources
+            apart = scheduler or jobs > 1
+            results = on_workers(*asked, jobs, scheduler) if apart else in_this_process(*asked)
+            failures = 0
+            with closing(results):
+                for result in results:
+                    store.append(result)
+                    failures += not result.completed
+                    bar.set_postfix({"not completed": failures} if failures else {}, refresh=False)
+                    bar.update()
+    rows = [row for trial in wanted if (row := store.result(trial, sources))]
+    if lost := len(wanted) - len(rows):
+        raise StoreError(f"{path} has lost {lost} of {len(wanted)} results meanwhile: run it again")
     return Report(tuple(rows), resumed)
 
 
-def _run(missing: list[Attempt], store: Store, jobs: int, scheduler: str, bar: tqdm) -> None:
-    def pending() -> Iterator[Attempt]:
-        """Trials as executors ask for them, without those that another process did meanwhile."""
-        for one in missing:
-            if store.has(one.trial, one.identity):
-                bar.update()
-            else:
-                yield one
-
-    apart = scheduler or jobs > 1
-    results = on_workers(pending(), jobs, scheduler) if apart else in_this_process(pending())
-    failures = 0
-    with closing(results):
-        for result in results:
-            store.append(result)
-            failures += not result.completed
-            bar.set_postfix({"not completed": failures} if failures else {}, refresh=False)
+def _pending(missing: list[Trial], store: Store, sources: str, bar: tqdm) -> Iterator[Trial]:
+    """Trials as executors ask for them, without those that another process did meanwhile."""
+    for trial in missing:
+        if store.has(trial, sources):
             bar.update()
+        else:
+            yield trial
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from xsquared.data.dataset import SPLITS, Split
 from xsquared.data.problems import find_problem
 from xsquared.functions import Target, check_box, target
 from xsquared.training.result import Gates
-from xsquared.units import Unit, find_unit
+from xsquared.units import BUILT_IN, Unit, find_unit
 
 #: What a field of a result may hold.
 Scalar = str | int | float | bool | None
@@ -89,10 +89,14 @@ class Trial:
             text = getattr(self, name)
             if not isinstance(text, str) or (name in _TEXTS and printable(text) != text):
                 raise TypeError(f"{name}: expected text, got {quoted(text)}")
-        _ = self.record
+        if not {self.record.name, self.record.activation} <= BUILT_IN:
+            raise ValueError(
+                f"{self.unit} {self.activation}: expected a unit and a gate of the package, "
+                "since rows are filed under its sources; fit() trains your own"
+            )
         for name, least in (("n_hidden", 1), ("seed", 0), ("points", 1)):
-            if (number := getattr(self, name)) is not None or name != "points":
-                object.__setattr__(self, name, check_integer(name, number, least))
+            if name != "points" or self.points is not None:
+                object.__setattr__(self, name, check_integer(name, getattr(self, name), least))
         check_choice("gates", self.gates, get_args(Gates))
         check_choice("split", self.split, SPLITS)
         if not isinstance(self.solver, str) or not self.solver:
@@ -103,19 +107,15 @@ class Trial:
                 "expected a problem, an expression or data, got "
                 + (" and ".join(map(quoted, given)) or "none")
             )
-        # Lists, as they come from JSON, and tuples are one trial.
-        if not isinstance(self.domain, list | tuple) or not isinstance(self.settings, list | tuple):
-            raise TypeError(
-                f"expected tuples as domain and settings, got {quoted(self.domain)}, "
-                f"{quoted(self.settings)}"
-            )
-        domain = check_box(self.domain, len(self.domain)) if len(self.domain) else ()
-        object.__setattr__(self, "domain", domain)
-        if domain and not self.expression:
-            raise ValueError(f"{given[0]}: expected no domain beside its own, got {domain}")
         if self.problem:
             find_problem(self.problem)
-        elif self.expression:
+        if self.domain and not self.expression:
+            raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
+        # Lists, as they come from JSON, and tuples are one trial.
+        count = len(self.domain) if isinstance(self.domain, list | tuple) else 1
+        box = check_box(self.domain, count) if self.expression else ()
+        object.__setattr__(self, "domain", box)
+        if self.expression:
             _ = self.target
         if bool(self.y) != bool(self.data):
             raise ValueError(
@@ -124,10 +124,12 @@ class Trial:
             )
         if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
-        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in self.settings):
-            raise TypeError(f"settings: expected pairs of name and value, got {self.settings}")
-        settings = {str(name): _setting(name, value) for name, value in self.settings}
-        if len(settings) != len(self.settings):
+        pairs = self.settings if isinstance(self.settings, list | tuple) else [self.settings]
+        if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
+            found = quoted(self.settings)
+            raise TypeError(f"settings: expected pairs of name and value, got {found}")
+        settings = {str(name): _setting(name, value) for name, value in pairs}
+        if len(settings) != len(pairs):
             raise ValueError(f"expected every setting once, got {self.settings}")
         object.__setattr__(self, "settings", tuple(sorted(settings.items())))
 
@@ -260,6 +262,4 @@ def _scalar(name: str, value: Any) -> Scalar:
 @cache
 def _target(expression: str, domain: tuple[tuple[float, float], ...]) -> Target:
     """Cached: a sweep repeats a few targets many times."""
-    if not domain:
-        raise ValueError(f"expected the domain of {quoted(expression)}, got none")
     return target(expression, domain)

@@ -27,10 +27,6 @@ def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
     text = bundle["text/plain"].splitlines()
     assert text[0] == "Errors of $x^2$."
     assert tuple(tuple(line.split()) for line in text[3:]) == expected
-    caption, _, *lines = table.markdown().splitlines()
-    assert caption == "Errors of $x^2$."
-    assert lines[:2] == ["| unit | error & $e_1$ | n | ok |", "| --- | --- | --- | --- |"]
-    assert lines[2:] == [f"| {' | '.join(row)} |" for row in expected]
     assert html.count('scope="col"') == 4
     assert '<th scope="row">MLP</th>' in html
     assert "<caption>Errors of $x^2$.</caption>" in html

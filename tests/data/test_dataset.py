@@ -264,9 +264,21 @@ def test_an_index_with_a_name_is_a_column_of_either_file(
     indexed = frame.set_index("age")
     indexed.to_csv(tmp_path / "mine.csv")
     indexed.to_parquet(tmp_path / "mine.parquet")
-    frame[::-1].to_parquet(tmp_path / "reversed.parquet")  # with an index that has none
     read = [from_file(path, "price") for path in sorted(tmp_path.iterdir())]
     assert {data.features for data in read} == {("age", "area"), ("area", "age")}
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_an_index_without_a_name_is_neither_a_feature_nor_dropped(
+    name: str, frame: pd.DataFrame, tmp_path: Path
+) -> None:
+    frame.sort_values("age").to_csv(tmp_path / "index.csv")
+    frame.sort_values("age").to_parquet(tmp_path / "index.parquet")
+    frame.rename(columns={"age": name}).to_csv(tmp_path / "column.csv", index=False)
+    frame.rename(columns={"age": name}).to_parquet(tmp_path / "column.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        with pytest.raises(ValueError, match=r"a name for every column, got '.*': drop an index"):
+            from_file(path, "price")
 
 
 def test_a_parquet_file_is_read_whatever_its_metadata_say(
@@ -304,7 +316,7 @@ def test_predictions_are_those_that_were_judged() -> None:
     data = from_arrays(x, data.inverse(np.resize(data.train.y, 120)), split="paper")
     far = data.predict(made.network, 1e6 * test_x)
     np.testing.assert_array_equal(far, data.predict(made.network, 1e6 * test_x, confined=False))
-    assert (far > data.predict(made.network, 1e6 * test_x, confined=True)).any()
+    assert (far > data.train.y.max() * 1.1 * data.target_scale + data.target_mean).any()
 
 
 def test_predictions_are_in_the_units_of_the_data(frame: pd.DataFrame) -> None:
@@ -358,6 +370,10 @@ def test_rows_of_a_group_stay_together() -> None:
     for unsorted in ([1, None] * 100, [[1], [1, 2]] * 100):
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
+    dates = np.array(["2026-01-01", "NaT"] * 100, dtype="datetime64[D]")
+    for lacking, got in ((np.where(groups == 3, np.nan, groups), "nan"), (dates, "NaT")):
+        with pytest.raises(ValueError, match=f"table: expected a group for each row, got {got}"):
+            from_arrays(x, y, groups=lacking)
 
 
 def test_a_frame_beside_values_keeps_its_names(frame: pd.DataFrame) -> None:

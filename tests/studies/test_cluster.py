@@ -9,12 +9,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
 from tests.studies.trainers import (
     RUNS,
@@ -26,9 +24,7 @@ from tests.studies.trainers import (
     wait_to_be_killed,
 )
 from tests.waiting import wait_until
-from xsquared.units import Gate, Unit, build, predict, register
-from xsquared_studies import Store, executors, fingerprint
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies import Store, executors, fingerprint, sweep
 
 ROOT = Path(__file__).parents[2]
 
@@ -140,7 +136,7 @@ def test_workers_with_other_sources_are_refused(
     cluster: Cluster, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster.need_workers(1)
-    monkeypatch.setattr(executors, "fingerprint", lambda _: "of another version")
+    monkeypatch.setattr(sweep, "fingerprint", lambda _: "of another version")
     with pytest.raises(RuntimeError, match=r"cannot run trials: .* has other sources of tests"):
         swept(trials(2), measure, path, scheduler=cluster.address)
 
@@ -163,31 +159,6 @@ def test_a_worker_without_this_package_is_one_line(path: Path, without_xsquared:
             swept(trials(2), measure, path, scheduler=bare.address)
     finally:
         bare.stop()
-
-
-def scaled_error(trial: Trial) -> dict[str, Scalar]:
-    """A number that only the unit and gate of this test give."""
-    network = build(trial.unit, 1, 1, generator=torch.Generator().manual_seed(trial.seed))
-    return {"train_rmse": float(predict(network, np.array([0.3]))[0])}
-
-
-def test_units_of_ones_own_reach_the_workers(cluster: Cluster, path: Path) -> None:
-    cluster.need_workers(1)
-    factor = 7.0
-    register(Gate("of_a_test", lambda z: factor * torch.sigmoid(z)))
-    register(Unit("unit_of_a_test", (("U", "u"),), "of_a_test"))
-    wanted = [replace(trial, unit="unit_of_a_test") for trial in trials(2)]
-    where = cluster.address
-    there = swept(wanted, scaled_error, path, scheduler=where)
-    here = swept(wanted, scaled_error, path.with_name("here.sqlite"))
-    assert [row.values for row in there.results] == [row.values for row in here.results]
-    factor = 8.0
-    again = swept(wanted, scaled_error, path, scheduler=where)
-    assert again.resumed == 0, "another gate, another row"
-    assert again.results[0].values != there.results[0].values
-    register(Gate("of_a_test", torch.jit.script(torch.nn.Tanh())))
-    with pytest.raises(RuntimeError, match="expected gates that other processes can be sent, got"):
-        swept(wanted, scaled_error, path, scheduler=where)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ import torch
 from xsquared.data import from_frame, load, sampled
 from xsquared.functions import target
 from xsquared.training import AdamW, FreeKnots, Growth, fit
-from xsquared_studies import Store, Trial, experiment, run_sweep, to_frame
-from xsquared_studies.executors import attempt, attempts
+from xsquared.units import find_unit
+from xsquared_studies import Store, Trial, experiment, fingerprint, run_sweep, to_frame
+from xsquared_studies.executors import attempt
 from xsquared_studies.experiment import check, dataset, run_trial
 from xsquared_studies.sweep import write_table
 
@@ -52,7 +53,7 @@ def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
     )
     data = load("friedman1", 3, "held-out", 100)
     solver = Growth(candidates=20)
-    done = fit(data, "glu", 4, solver=solver, gates="frozen", activation="gelu", seed=3)
+    done = fit(data, find_unit("glu", "gelu"), 4, solver=solver, gates="frozen", seed=3)
     assert row["train_rmse"] == done.train_rmse
     assert row["test_rmse"] == done.test_rmse
 
@@ -79,7 +80,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"mine\.csv has changed since the sweep began"):
         dataset(mine)
     # It may be changed back, so that the next sweep tries again.
-    assert attempt(*attempts(run_trial, [mine])).status == "lost"
+    assert attempt(run_trial, mine, fingerprint(run_trial)).status == "lost"
 
 
 def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_message_that_is_no_text_keeps_its_row(monkeypatch: pytest.MonkeyPatch
         raise ValueError("\ud800")
 
     monkeypatch.setattr(experiment, "fit", fail)
-    assert attempt(*attempts(run_trial, [trial()])).message == r"ValueError: \ud800"
+    assert attempt(run_trial, trial(), fingerprint(run_trial)).message == r"ValueError: \ud800"
 
 
 def test_what_is_wrong_for_some_units_only_stops_no_sweep() -> None:
@@ -141,8 +142,7 @@ def test_what_may_go_well_another_time_is_tried_again(
     def run_out(*_: object, **__: object) -> None:
         raise error
 
-    (asked,) = attempts(run_trial, [trial(solver="adamw")])
     for place, name in ((AdamW, "train"), (experiment, "fit"), (experiment, "dataset")):
         monkeypatch.setattr(place, name, run_out)
-        row = attempt(asked)
+        row = attempt(run_trial, trial(solver="adamw"), fingerprint(run_trial))
         assert (row.status, str(error)[:400] in row.message) == (status, True)

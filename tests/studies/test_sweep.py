@@ -43,7 +43,7 @@ from tests.studies.trainers import (
 from tests.waiting import ended, wait_until
 from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, fingerprint, run_sweep, to_frame
-from xsquared_studies.executors import attempts, on_workers
+from xsquared_studies.executors import on_workers
 from xsquared_studies.sweep import write_table
 
 
@@ -195,7 +195,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(
     (once,) = trials(1, folder=str(tmp_path / "once"), once=True)
     always, never = trials(2, folder=str(tmp_path), once=False)
     wanted = [once, never, always]
-    rows = {row.trial: row for row in on_workers(attempts(die_on_seed_0, wanted), 1)}
+    rows = {row.trial: row for row in on_workers(die_on_seed_0, wanted, fingerprint(die_on_seed_0))}
     assert [rows[trial].status for trial in wanted] == ["completed", "completed", "lost"]
     assert len(rows) == 3
     assert rows[never].values["memory"] == ENVIRONMENT["MALLOC_TRIM_THRESHOLD_"]
@@ -206,7 +206,7 @@ def test_a_trial_that_kills_its_worker_is_tried_once_more(
 @pytest.mark.usefixtures("branching_workers")
 def test_whoever_stops_a_sweep_does_not_wait_for_its_trials(tmp_path: Path) -> None:
     wanted = trials(2, folder=str(tmp_path))
-    rows = on_workers(attempts(wait_to_be_killed, wanted), 2)
+    rows = on_workers(wait_to_be_killed, wanted, fingerprint(wait_to_be_killed), 2)
     assert next(rows).trial == wanted[1]
     told = tmp_path / "pid"
     wait_until(told.exists, "the trial has begun")

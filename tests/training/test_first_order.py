@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.training.test_newton import X, Y, loss_of, losses, network_of
+from xsquared.training import first_order
 from xsquared.training.first_order import LBFGS, AdamW, FirstOrder, trained
 from xsquared.training.result import Trained
 from xsquared.units import UNITS, GatedNetwork
@@ -81,9 +82,12 @@ def test_adamw_takes_torchs_steps_along_a_half_cosine() -> None:
 
 
 @pytest.mark.parametrize(("steps", "records"), [(1, 2), (150, 151), (500, 251)])
-def test_adamw_keeps_some_hundred_records(steps: int, records: int) -> None:
+def test_adamw_keeps_some_hundred_records(
+    steps: int, records: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert len(run_of("adamw", network_of("glu"), ("d",), steps).history) == records
-    assert len(run_of("adamw", network_of("glu"), ("d",), steps, records=1).history) == 2
+    monkeypatch.setattr(first_order, "_RECORDS", 1)
+    assert len(run_of("adamw", network_of("glu"), ("d",), steps).history) == 2
 
 
 @every_method
@@ -109,12 +113,14 @@ def test_where_any_decrease_counts_a_loss_that_stays_ends_no_descent() -> None:
     assert (run.status, run.iterations, len(run.history)) == ("iterations", 3, 4)
 
 
-def test_lbfgs_records_between_its_inner_iterations() -> None:
+def test_lbfgs_records_between_its_inner_iterations(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_order, "_INNER", 5)
     every = ("D", "d", "U", "u", "G", "g")
-    run = run_of("lbfgs", network_of("glu"), every, 10, inner=5)
+    run = run_of("lbfgs", network_of("glu"), every, 10)
     assert (run.status, run.iterations, len(run.history)) == ("iterations", 10, 3)
     # A decrease that is asked for and does not come ends the run.
-    run = run_of("lbfgs", network_of("glu"), every, 100, inner=5, stall=0.999999)
+    monkeypatch.setattr(LBFGS, "stall", 0.999999)
+    run = run_of("lbfgs", network_of("glu"), every, 100)
     assert (run.status, run.iterations) == ("converged", 5)
 
 

@@ -55,6 +55,8 @@ MOST_COLUMNS = 10_000
 _ROUNDING = 1e-12
 #: What no header has: a number, or a word for none. Rows without a header begin so.
 _NUMBER = re.compile(r"[-+.]*\d[-+.\deE]*|[-+]?(inf|nan|na|null)", re.IGNORECASE)
+#: What an index without a name is called in a csv or parquet file.
+_INDEX = re.compile(r"Unnamed: |__index_level_\d+__$")
 
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
@@ -133,16 +135,11 @@ class Dataset:
         """A network's values in the units of the data."""
         return y * self.target_scale + self.target_mean
 
-    def predict(
-        self, network: GatedNetwork, x: ArrayLike, *, confined: bool | None = None
-    ) -> np.ndarray:
+    def predict(self, network: GatedNetwork, x: ArrayLike, *, confined: bool = True) -> np.ndarray:
         """A trained network's values (m,) at features that :meth:`standardise` takes.
 
-        Args:
-            network: of this data's features.
-            x: features in the units of the data.
-            confined: to the widened range of the training values. None: as errors are judged, on a
-                held-out split; False: as the network gives them.
+        On a held-out split they are confined to the widened range of the training values, as errors
+        are judged; ``confined=False`` leaves them as the network gives them.
         """
         return self.inverse(self._values(network, self.standardise(x), confined))
 
@@ -152,12 +149,10 @@ class Dataset:
             squares = (self._values(network, points.x) - points.y) ** 2
         return error if math.isfinite(error := float(np.sqrt(np.mean(squares)))) else math.inf
 
-    def _values(
-        self, network: GatedNetwork, x: np.ndarray, confined: bool | None = None
-    ) -> np.ndarray:
+    def _values(self, network: GatedNetwork, x: np.ndarray, confined: bool = True) -> np.ndarray:
         """x (m, dim) -> y (m,), both in the network's units."""
         y = predict(network, x)
-        if not (self.split == "held-out" if confined is None else confined):
+        if self.split == "paper" or not confined:
             return y
         low, high = self.train.y.min(), self.train.y.max()
         room = MARGIN * (high - low)
@@ -272,14 +267,17 @@ def from_arrays(
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
     rows, held, kept = len(y), 0, 0
     try:
-        label = np.arange(rows) if groups is None else np.unique(groups, return_inverse=True)[1]
+        labels = np.arange(rows) if groups is None else np.asarray(groups)
+        found, label = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError) as error:
-        found = quoted(str(error))
-        raise ValueError(f"{name}: expected groups that can be sorted: {found}") from None
+        reason = quoted(str(error))
+        raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
     if label.shape != (rows,):
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
+    if len(missing := labels[labels != labels]):  # NaN, or NaT of dates
+        raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
     if split == "held-out":
-        count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
+        count = check_integer(f"{name}, groups to split", len(found), 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
         order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
@@ -337,7 +335,7 @@ def from_file(
     split: Split = "held-out",
     points: int | None = None,
 ) -> Dataset:
-    """A csv or parquet file with named columns, an index among them; else as :func:`from_frame`.
+    """A csv or parquet file; an index with a name is a column. Else as :func:`from_frame`.
 
     Raises:
         OSError: the file cannot be read.
@@ -367,9 +365,8 @@ def from_file(
             frame = pd.read_csv(path)
         else:
             with parquet.ParquetFile(path) as file:
-                _check_count(path.name, file.schema_arrow.names)
-                table = file.read().replace_schema_metadata(None).to_pandas()
-            frame = table.filter(regex=r"^(?!__index_level_\d+__$)")  # an index without a name
+                _check_names(path.name, file.schema_arrow.names)
+                frame = file.read().replace_schema_metadata(None).to_pandas()
     except OSError as error:
         raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
     except (*parsing, ArrowException) as error:
@@ -377,18 +374,14 @@ def from_file(
     return from_frame(frame, y, seed, split, points, path.name)
 
 
-def _check_count(name: str, columns: Sequence[object]) -> None:
-    if len(columns) > MOST_COLUMNS:
-        raise ValueError(f"{name}: expected at most {MOST_COLUMNS} columns, got {len(columns)}")
-
-
 def _check_names(name: str, columns: Sequence[object]) -> None:
     """Refuse a table whose columns cannot be told apart by names of their own."""
-    _check_count(name, columns)
+    if len(columns) > MOST_COLUMNS:
+        raise ValueError(f"{name}: expected at most {MOST_COLUMNS} columns, got {len(columns)}")
     for n in columns:
         if isinstance(n, bool) or not isinstance(n, str | int | np.integer):
             raise ValueError(f"{name}: expected columns named by texts, got {quoted(n)}")
-        if isinstance(n, str) and (not n.strip() or n.startswith("Unnamed: ")):
+        if isinstance(n, str) and (not n.strip() or _INDEX.match(n)):
             raise ValueError(f"{name}: expected a name for every column, got {n!r}: drop an index")
     texts = [n for n in columns if isinstance(n, str)]
     if texts and all(_NUMBER.fullmatch(text.strip()) for text in texts):

@@ -190,7 +190,8 @@ def train(
     measured = {}
     for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
         if protocol.decay:
-            optimiser.param_groups[0]["lr"] = _rate_at(protocol.rate, step, steps)
+            share = (1 + math.cos(math.pi * (step - 1) / steps)) / 2
+            optimiser.param_groups[0]["lr"] = protocol.rate * share
         optimiser.zero_grad()
         loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
         loss.sum().backward()
@@ -202,11 +203,6 @@ def train(
     for parameter in parameters:
         parameter.requires_grad_(False)
     return Training(losses, measured, networks)
-
-
-def _rate_at(rate: float, step: int, steps: int) -> float:
-    """The rate of a step, from 1 to ``steps``, along half a cosine from ``rate`` to zero."""
-    return rate * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
 
 
 def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:

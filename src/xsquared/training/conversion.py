@@ -25,14 +25,8 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
     gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
     real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
 
-    Args:
-        unit: the unit or its name.
-        spline: of n_hidden + 1 cells where it has directions; else of n_hidden cells, or of one
-            fewer if the unit has two factors.
-        n_hidden: number of neurons.
-
-    Returns:
-        None where no directions will do.
+    The spline has n_hidden + 1 cells where it has directions; else n_hidden cells, or one fewer if
+    the unit has two factors. None is returned where no directions will do.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:

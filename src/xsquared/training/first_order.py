@@ -20,12 +20,17 @@ from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
+#: How often AdamW's loss is recorded on the way.
+_RECORDS = 200
+#: Quasi-Newton pairs that L-BFGS keeps, and its iterations between two records of the loss.
+_PAIRS, _INNER = 50, 20
+
 
 class FirstOrder(ABC):
     """What AdamW and L-BFGS share."""
 
     name: ClassVar[str]
-    stall: float  # a relative decrease of the loss between records that counts as none
+    stall: ClassVar[float]  # a relative decrease of the loss between records that counts as none
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
@@ -52,20 +57,17 @@ class AdamW(FirstOrder):
     Attributes:
         max_iterations: steps.
         learning_rate: the highest; it falls to zero.
-        records: how often the loss is recorded on the way.
     """
 
     name: ClassVar[str] = "adamw"
     max_iterations: int = 5000
     learning_rate: float = 0.02
-    records: int = 200
     # A rate that falls to zero ends the descent; losses on the way may rise.
-    stall: ClassVar[float] = -np.inf  # type: ignore[misc]
+    stall: ClassVar[float] = -np.inf
 
     def __post_init__(self) -> None:
         check_integer("max_iterations", self.max_iterations, 1)
         check_number("learning_rate", self.learning_rate, above=0)
-        check_integer("records", self.records, 1)
 
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
@@ -74,7 +76,7 @@ class AdamW(FirstOrder):
         parameters = [getattr(network, letter) for letter in letters]
         optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=0.0)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_iterations)
-        every = max(1, self.max_iterations // self.records)
+        every = max(1, self.max_iterations // _RECORDS)
         for step in range(1, self.max_iterations + 1):
             optimizer.zero_grad()
             mean_square(network, x, y).backward()
@@ -86,25 +88,14 @@ class AdamW(FirstOrder):
 
 @dataclass(frozen=True)
 class LBFGS(FirstOrder):
-    """Full-batch L-BFGS with a strong Wolfe line search.
-
-    Attributes:
-        max_iterations: in all.
-        pairs: quasi-Newton pairs that it keeps.
-        inner: iterations between two records of the loss.
-        stall: a relative decrease of the loss between records that counts as none.
-    """
+    """Full-batch L-BFGS with a strong Wolfe line search, of at most ``max_iterations`` steps."""
 
     name: ClassVar[str] = "lbfgs"
     max_iterations: int = 2000
-    pairs: int = 50
-    inner: int = 20
-    stall: float = 1e-7
+    stall: ClassVar[float] = 1e-7
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "pairs", "inner"):
-            check_integer(name, getattr(self, name), 1)
-        check_number("stall", self.stall, least=0)
+        check_integer("max_iterations", self.max_iterations, 1)
 
     def descend(
         self, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
@@ -112,8 +103,8 @@ class LBFGS(FirstOrder):
         """As the base class says."""
         optimizer = torch.optim.LBFGS(
             [getattr(network, letter) for letter in letters],
-            max_iter=self.inner,
-            history_size=self.pairs,
+            max_iter=_INNER,
+            history_size=_PAIRS,
             line_search_fn="strong_wolfe",
             tolerance_grad=0.0,
             tolerance_change=0.0,
@@ -125,10 +116,10 @@ class LBFGS(FirstOrder):
             loss.backward()
             return loss
 
-        for begun in range(0, self.max_iterations, self.inner):
-            optimizer.param_groups[0]["max_iter"] = min(self.inner, self.max_iterations - begun)
+        for begun in range(0, self.max_iterations, _INNER):
+            optimizer.param_groups[0]["max_iter"] = min(_INNER, self.max_iterations - begun)
             optimizer.step(closure)
-            yield min(begun + self.inner, self.max_iterations)
+            yield min(begun + _INNER, self.max_iterations)
 
 
 def trained(

@@ -30,7 +30,6 @@ import torch
 
 from xsquared.checks import (
     check_choice,
-    check_fit_size,
     check_integer,
     check_integers,
     quoted,
@@ -39,18 +38,20 @@ from xsquared.data.dataset import Dataset
 from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
-from xsquared.training.newton import Newton, mean_square
+from xsquared.training.newton import Newton
 from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
-from xsquared.units import GatedNetwork, Unit, find_unit
+from xsquared.units import GatedNetwork, Unit, check_device, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
 
+#: Numbers that all arrays of one fit, copies included, may hold together: 2 GiB.
+MOST_OF_A_FIT = 2**28
 #: Errors that end a run and are no mistake of the caller.
 #: torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
 _FAILURES = (np.linalg.LinAlgError, RuntimeError, MemoryError)
@@ -82,19 +83,17 @@ def fit(
     *,
     solver: Solver | None = None,
     gates: Gates = "trained",
-    activation: str | None = None,
     seed: int = 0,
 ) -> Fit:
     """Train one network of one output.
 
     Args:
         data: training and test points.
-        unit: the unit or its name.
+        unit: the unit or its name; :func:`~xsquared.units.find_unit` gives one another gate.
         n_hidden: number of neurons, at least 1.
         solver: an instance, with its settings; where None ``FreeKnots()`` for trained ReLU gates of
             one input and at most two factors, else ``VariableProjection()``.
         gates: ``"trained"``, or ``"frozen"`` where they start.
-        activation: name of the gate, as ``"gelu"``; the unit's own where None.
         seed: of all randomness, at least 0.
 
     Returns:
@@ -105,8 +104,8 @@ def fit(
         ValueError: an argument is out of range, or the solver does not implement it; the message
             names it and what was expected.
     """
-    solver = _default(data, unit, gates, activation) if solver is None else solver
-    record = _checked(data, unit, n_hidden, solver, gates, activation, seed)
+    solver = _default(data, unit, gates) if solver is None else solver
+    record = _checked(data, unit, n_hidden, solver, gates, seed)
     n_hidden, seed = int(n_hidden), int(seed)
     (made,) = _run(data, lambda: [solver.train(data, record, n_hidden, gates, seed)], solver, seed)
     return made
@@ -119,7 +118,6 @@ def grow(
     *,
     solver: Growth | None = None,
     gates: Gates = "trained",
-    activation: str | None = None,
     seed: int = 0,
 ) -> list[Fit]:
     """Train one network for each of several ascending widths, each grown from the one before.
@@ -136,13 +134,13 @@ def grow(
     widths = check_integers("widths", widths, 1)
     if sorted(set(widths)) != widths:
         raise ValueError(f"widths: expected ascending ones, got {widths}")
-    record = _checked(data, unit, widths[-1], solver, gates, activation, seed)
+    record = _checked(data, unit, widths[-1], solver, gates, seed)
     return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
 
 
-def _default(data: Dataset, unit: str | Unit, gates: Gates, activation: str | None) -> Solver:
+def _default(data: Dataset, unit: str | Unit, gates: Gates) -> Solver:
     """What trains where no solver is named."""
-    record = find_unit(unit, activation)
+    record = find_unit(unit)
     splines = record.gate.name == "relu" and len(record.factors) <= 2
     if isinstance(data, Dataset) and data.dim == 1 and splines and gates != "frozen":
         return FreeKnots() if np.ptp(data.train.x) > 0 else VariableProjection()
@@ -150,15 +148,10 @@ def _default(data: Dataset, unit: str | Unit, gates: Gates, activation: str | No
 
 
 def _checked(
-    data: Dataset,
-    unit: str | Unit,
-    n_hidden: int,
-    solver: Solver,
-    gates: Gates,
-    activation: str | None,
-    seed: int,
+    data: Dataset, unit: str | Unit, n_hidden: int, solver: Solver, gates: Gates, seed: int
 ) -> Unit:
     """Check all arguments and return the unit's record."""
+    check_device()
     if not isinstance(data, Dataset):
         raise TypeError(
             f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
@@ -166,10 +159,11 @@ def _checked(
         )
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
-    record = find_unit(unit, activation)
+    record = find_unit(unit)
     check_integer("n_hidden", n_hidden, 1)
-    numbers = _numbers(record, data, n_hidden, solver, gates)
-    check_fit_size(solver.name, n_hidden, len(data.train), numbers)
+    if (numbers := _numbers(record, data, n_hidden, solver, gates)) > MOST_OF_A_FIT:
+        what = f"the arrays of {solver.name} for {n_hidden} neurons on {len(data.train)} points"
+        raise ValueError(f"{what}: expected at most {MOST_OF_A_FIT} numbers, got {quoted(numbers)}")
     check_integer("seed", seed, 0)
     check_choice("gates", gates, get_args(Gates))
     return record
@@ -232,13 +226,6 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         trained.promised is not None and not train <= (1 + _MISSED) * trained.promised + slack
     ) or _rounding(closest, data.train.x) > _MISSED * train + slack:
         word = "inexact"
-    parts = (torch.tensor(part).split(_rows(closest)) for part in (data.train.x, data.train.y))
-    gradients = []
-    for x, y in zip(*parts, strict=True):
-        loss = mean_square(closest, x, y) * (len(y) / len(data.train))
-        gradients.append(torch.autograd.grad(loss, list(closest.parameters()), allow_unused=True))
-    sums = (sum(parts) for parts in zip(*gradients, strict=True) if parts[0] is not None)
-    squares = [torch.sum(g**2) for g in sums]
     return Fit(
         STATUSES[word],
         wall,
@@ -250,18 +237,13 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
         test,
         iterations=trained.iterations,
         history=trained.history,
-        gradient_norm=float(torch.sqrt(torch.stack(squares).sum())),
     )
 
 
 def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
     """What rounding may do to values, RMS: the unit roundoff times a pass of absolute values."""
     magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
-    parts = torch.tensor(x).abs().split(_rows(network))
+    rows = rows_at_once((4 + 2 * len(network.unit.factors)) * network.n_hidden)
+    parts = torch.tensor(x).abs().split(rows)
     values = torch.cat([torch.func.functional_call(network, magnitudes, part) for part in parts])
     return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
-
-
-def _rows(network: GatedNetwork) -> int:
-    """Points of a forward and a backward pass that memory should hold at once."""
-    return rows_at_once((4 + 2 * len(network.unit.factors)) * network.n_hidden)

@@ -28,7 +28,6 @@ from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
-    check_device,
     iterates,
     last,
     rows_at_once,
@@ -72,7 +71,6 @@ class Growth:
         max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
         ridges: multiples of the linear weights' sum of squares added to the mean square error. The
             last is that of training; on validation points any of them may be the best.
-        device: ``"cpu"`` or ``"cuda"``.
     """
 
     name: ClassVar[str] = "growth"
@@ -84,7 +82,6 @@ class Growth:
     exchanged: float = 0.2
     max_iterations: int = 120
     ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-13)
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         for name in ("candidates", "few", "iterations", "max_iterations"):
@@ -96,7 +93,6 @@ class Growth:
             raise ValueError(f"ridges: expected a list of numbers, got {quoted(self.ridges)}")
         for ridge in self.ridges:
             check_number("ridges", ridge, above=0)
-        check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train by way of the widths 1, ..., n/4, n/2; else as :meth:`grow`."""
@@ -169,14 +165,14 @@ class _Task:
 
     @cached_property
     def points(self) -> Tensor:
-        """The training points (N, d + 1), homogeneous, on the solver's device."""
-        x = torch.tensor(self.data.train.x, device=self.solver.device)
+        """The training points (N, d + 1), homogeneous."""
+        x = torch.tensor(self.data.train.x)
         return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
 
     @cached_property
     def y(self) -> Tensor:
         """Their values (N,)."""
-        return torch.tensor(self.data.train.y, device=self.solver.device)
+        return torch.tensor(self.data.train.y)
 
     def run(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
         x, trains = self.points[:, :-1], self.trains
@@ -198,9 +194,7 @@ class _Task:
         """The mean of the values, without neurons."""
         rows = rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
         mean = self.y.mean(dim=0, keepdim=True)
-        return ProjectedFit(
-            rows.to(self.solver.device), mean, float(self.y.std(correction=0)), 0, "converged"
-        )
+        return ProjectedFit(rows, mean, float(self.y.std(correction=0)), 0, "converged")
 
     def widened(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
         """The same function with as many neurons as the rows, the last of which fill it up."""
@@ -227,7 +221,6 @@ class _Task:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         drawn, ridge = max(drawn, count), self.solver.ridges[-1]
         pool = candidates(self.unit, self.data.train.x, drawn, rows.gate, self.draw)
-        pool = pool.to(self.solver.device)
         chosen = insertions(self.unit, *self.seen(rows), rows, pool, count, ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 

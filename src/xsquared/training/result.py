@@ -120,8 +120,6 @@ class Fit:
         detail: the message of the error that ended the run; empty where none did.
         iterations: as in :class:`Trained`.
         history: as there.
-        gradient_norm: Euclidean norm of the gradient of the mean square error of ``closest`` on the
-            training points by all parameters; NaN where there is no network.
     """
 
     status: Status
@@ -135,7 +133,6 @@ class Fit:
     detail: str = ""
     iterations: int = 0
     history: np.ndarray = field(default_factory=_no_history)
-    gradient_norm: float = math.nan
 
     def __str__(self) -> str:
         local = ", at best to a local optimum," if self.status.word == "converged" else ""

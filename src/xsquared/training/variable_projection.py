@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import MOST_NUMBERS, check_choice, check_integer, check_number
+from xsquared.checks import MOST_NUMBERS, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.levenberg_marquardt import DAMPING, descend
 from xsquared.training.least_squares import Solution, solve, solve_ridge
@@ -46,10 +46,6 @@ class Rows:
 
     gate: Tensor
     factors: tuple[Tensor, ...] = ()
-
-    def to(self, device: str) -> Rows:
-        """The same rows on another device."""
-        return Rows(self.gate.to(device), tuple(factor.to(device) for factor in self.factors))
 
     def taken(self, neurons: Tensor | slice) -> Rows:
         """The rows of some neurons, by indices or a slice."""
@@ -104,7 +100,6 @@ class VariableProjection:
             with few points.
         sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
             start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
-        device: ``"cpu"`` or ``"cuda"``.
     """
 
     name: ClassVar[str] = "varpro"
@@ -113,7 +108,6 @@ class VariableProjection:
     trial_iterations: int = 15
     ridge: float = 0.0
     sharpest: float | None = None
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         for name in ("max_iterations", "starts", "trial_iterations"):
@@ -121,22 +115,14 @@ class VariableProjection:
         check_number("ridge", self.ridge, least=0)
         if self.sharpest is not None:
             check_number("sharpest", self.sharpest, least=1)
-        check_device(self.device)
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train a unit with any gate."""
         trains = gates == "trained"
-        x, y = (torch.tensor(part, device=self.device) for part in (data.train.x, data.train.y))
+        x, y = (torch.tensor(part) for part in (data.train.x, data.train.y))
         draw = np.random.default_rng(seed)
-        run = partial(
-            iterates,
-            unit,
-            x,
-            y,
-            train_gates=trains,
-            ridge=self.ridge,
-            sharpest=self.sharpest,
-        )
+        ridge, sharpest = self.ridge, self.sharpest
+        run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
         first = min(self.trial_iterations, self.max_iterations)
         starts = (
             self._start(unit, data.train.x, n_hidden, draw)
@@ -153,16 +139,9 @@ class VariableProjection:
     def _start(self, unit: Unit, x: np.ndarray, n: int, draw: np.random.Generator) -> Rows:
         rows = rows_on_data(unit, x, n, draw)
         if self.sharpest is not None and unit.gate.degree is None:
-            rows = Rows(
-                rows.gate * torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1))), rows.factors
-            )
-        return rows.to(self.device)
-
-
-def check_device(device: str) -> None:
-    """Refuse, by a ValueError, an unknown device, and CUDA where there is none."""
-    if check_choice("device", device, ("cpu", "cuda")) == "cuda" and not torch.cuda.is_available():
-        raise ValueError("device cuda was asked for, but torch sees no CUDA device")
+            lengths = torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1)))
+            rows = Rows(rows.gate * lengths, rows.factors)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -202,15 +181,14 @@ def iterates(
 
     Args:
         unit: of the standard formula.
-        x: (N, d) points, on the device where the work shall be done.
+        x: (N, d) points.
         y: (N,) values.
         start: rows to start from, with as many factors as the unit has beyond the first.
         weights: (N,) quadrature weights with sum 1; equal ones where None.
         train_gates: False keeps the gates where they are; with at most one factor a single
             least-squares problem is left.
-        max_iterations: at least 0; this, ridge and sharpest as in :class:`VariableProjection`.
-        ridge: as there.
-        sharpest: as there, of every step's rows.
+        max_iterations, ridge, sharpest: as in :class:`VariableProjection`, the first at least 0,
+            the last of every step's rows.
 
     Yields:
         As :func:`xsquared.levenberg_marquardt.descend`.
@@ -237,10 +215,10 @@ def iterates(
 
 
 def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
-    """The torch module with a fit's weights, on the CPU; D = 1 where it is a free scale."""
-    gate = fit.rows.gate.cpu().numpy()
+    """The torch module with a fit's weights; D = 1 where it is a free scale."""
+    gate = fit.rows.gate.numpy()
     n, size = gate.shape
-    linear = fit.linear.cpu().numpy()
+    linear = fit.linear.numpy()
     network = build(unit, size - 1, n)
     set_parameters(network, G=gate[:, :-1], g=gate[:, -1], d=linear[-1:])
     if not unit.factors:
@@ -248,7 +226,7 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
         return network
     set_parameters(network, D=np.ones((1, n)))
     inner = linear[:-1].reshape(size, n).T
-    outer = [factor.cpu().numpy() for factor in fit.rows.factors]
+    outer = [factor.numpy() for factor in fit.rows.factors]
     for (weight, bias), rows in zip(unit.factors, (inner, *outer), strict=True):
         set_parameters(network, **{weight: rows[:, :-1], bias: rows[:, -1]})
     return network
