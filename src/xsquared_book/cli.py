@@ -217,7 +217,9 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--target", callback=_filled, help="Expression in x, y, z (default: 1/(1+cos(pi*x)**2))."
 )
-@click.option("--problem", callback=_filled, help="A problem of the book, as friedman1.")
+@click.option(
+    "--problem", callback=_filled, help="A problem of the book, as friedman1 or smollm2/15."
+)
 @click.option("--data", callback=_filled, metavar="FILE", help="CSV or Parquet file; needs --y.")
 @click.option("--y", callback=_filled, metavar="COLUMN", help="The column of FILE to predict.")
 @click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")
@@ -392,6 +394,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):  # a RuntimeError
         print("xsquared: interrupted", file=sys.stderr)
         return 130
-    except (RuntimeError, ValueError, OSError) as error:
+    except (RuntimeError, ValueError, OSError, ModuleNotFoundError) as error:
         print(f"xsquared: {_brief(str(error))}", file=sys.stderr)
         return 1
