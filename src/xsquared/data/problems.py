@@ -12,8 +12,7 @@ References:
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -36,16 +35,14 @@ from xsquared.functions import Target, target
 class Problem:
     """A regression problem, by name for :func:`load` and by title for tables and figures.
 
-    It has ``dim`` features; a planar target's expression is empty for the other kinds. ``rows``
-    give features, values and groups as :func:`xsquared.data.from_arrays` takes them.
+    It has ``dim`` features; a planar target's expression is empty for the other kinds.
     """
 
     name: str
     title: str
     dim: int
-    kind: Literal["planar", "friedman", "table", "added"]
+    kind: Literal["planar", "friedman", "table"]
     expression: str = ""
-    rows: Callable[[], tuple[np.ndarray, ...]] | None = field(default=None, repr=False)
 
     @property
     def target(self) -> Target:
@@ -78,8 +75,6 @@ PROBLEMS: dict[str, Problem] = (
     | {name: Problem(name, title, dim, "friedman") for name, (title, dim) in _FRIEDMAN.items()}
     | {name: Problem(name, title, dim, "table") for name, (title, dim) in _REAL.items()}
 )
-#: Those of packages that build on this one, added when such a package is imported.
-ADDED: dict[str, Problem] = {}
 
 
 def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
@@ -92,9 +87,6 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
         ValueError: an unknown problem or split, a bad seed, or too many or too few points.
     """
     problem = find_problem(name)
-    if problem.rows:
-        x, y, groups = problem.rows()
-        return from_arrays(x, y, seed, split, points, name, groups)
     if problem.kind == "planar":
         return from_target(problem.target, seed, split, points, name)
     if problem.kind == "friedman":
@@ -107,8 +99,7 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
 
 def find_problem(name: str) -> Problem:
     """The problem of that name; a ValueError where there is none."""
-    known = PROBLEMS | ADDED
-    return known[check_choice("problem", name, known)]
+    return PROBLEMS[check_choice("problem", name, PROBLEMS)]
 
 
 def _friedman(name: str) -> Generator:
