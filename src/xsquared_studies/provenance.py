@@ -87,13 +87,15 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
     waiting = [root]
     while waiting:
         module = waiting.pop()
-        if module in found or module in ("xsquared", "xsquared_studies", *_CARRIERS):
+        if module in found or module in ("xsquared_studies", *_CARRIERS):
             continue
         if module.partition(".")[0] not in packages or (path := _source(module)) is None:
             continue
         found[module] = path
         waiting += _imports(module, path)
-        waiting += [module.rpartition(".")[0]] if "." in module else []
+        # A package runs before its modules; this one, which imports everything, counts by name.
+        parent = module.rpartition(".")[0]
+        waiting += [parent] if parent not in ("", "xsquared") else []
     return dict(sorted(found.items()))
 
 
@@ -113,7 +115,8 @@ def _imports(module: str, path: Path) -> Iterator[str]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names = [alias.name for alias in node.names]
+            yield from (*names, *(name.partition(".")[0] for name in names))  # both are bound
         elif isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), package)
             yield base

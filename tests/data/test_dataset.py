@@ -281,6 +281,15 @@ def test_an_index_without_a_name_is_neither_a_feature_nor_dropped(
             from_file(path, "price")
 
 
+def test_an_index_with_a_name_is_a_column_or_refused(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    frame.rename_axis("day").sort_values("age").to_parquet(path)
+    assert "day" in from_file(path, "price").features
+    frame.rename_axis("day").to_parquet(path)  # a range: three numbers, and no column
+    with pytest.raises(ValueError, match=r"with a name as a column, got the range \['day'\]"):
+        from_file(path, "price")
+
+
 def test_a_parquet_file_is_read_whatever_its_metadata_say(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -367,11 +376,13 @@ def test_rows_of_a_group_stay_together() -> None:
         from_arrays(x, y, groups=groups[:9])
     with pytest.raises(ValueError, match="groups to split: expected an integer >= 4, got 3"):
         from_arrays(x, y, groups=groups % 3)
-    for unsorted in ([1, None] * 100, [[1], [1, 2]] * 100):
+    for unsorted in ([1, None] * 100, [[1], [1, 2]] * 100, [Decimal("NaN"), Decimal(1)] * 100):
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
     dates = np.array(["2026-01-01", "NaT"] * 100, dtype="datetime64[D]")
-    for lacking, got in ((np.where(groups == 3, np.nan, groups), "nan"), (dates, "NaT")):
+    masked = np.ma.masked_equal(groups, 3)
+    nan = np.where(groups == 3, np.nan, groups)
+    for lacking, got in ((nan, "nan"), (dates, "NaT"), (masked, "3")):
         with pytest.raises(ValueError, match=f"table: expected a group for each row, got {got}"):
             from_arrays(x, y, groups=lacking)
 

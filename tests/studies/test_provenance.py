@@ -65,6 +65,12 @@ def test_imports_are_followed_within_the_packages_concerned() -> None:
     assert set(sources(fresh())) == {"lab", "lab.helper", "lab.trainer"} | followed
 
 
+@pytest.mark.parametrize("line", ["import xsquared as xs", "from xsquared import fit"])
+def test_a_name_of_the_package_reaches_what_it_imports(line: str, write: Write) -> None:
+    write("helper", f"{line}\nFACTOR = 2")
+    assert "xsquared.training.first_order" in sources(fresh())
+
+
 def test_the_carriers_sources_do_not_count() -> None:
     found = sources(measure)
     assert set(found) == {"tests", "tests.studies", "tests.studies.trainers"}

@@ -19,9 +19,10 @@ by a tenth of it at either end (:data:`MARGIN`). Errors are those of these predi
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -269,12 +270,12 @@ def from_arrays(
     try:
         labels = np.arange(rows) if groups is None else np.asarray(groups)
         found, label = np.unique(labels, return_inverse=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, ArithmeticError) as error:
         reason = quoted(str(error))
         raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
     if label.shape != (rows,):
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
-    if len(missing := labels[labels != labels]):  # NaN, or NaT of dates
+    if len(missing := labels[(labels != labels) | np.ma.getmaskarray(groups)]):  # NaN, NaT, masked
         raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
     if split == "held-out":
         count = check_integer(f"{name}, groups to split", len(found), 4)
@@ -366,12 +367,25 @@ def from_file(
         else:
             with parquet.ParquetFile(path) as file:
                 _check_names(path.name, file.schema_arrow.names)
-                frame = file.read().replace_schema_metadata(None).to_pandas()
+                table = file.read()
+            frame = table.replace_schema_metadata(None).to_pandas()
+            _check_index(path.name, table.schema.metadata or {})
     except OSError as error:
         raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
     except (*parsing, ArrowException) as error:
         raise ValueError(f"cannot read {shown}: {quoted(str(error))}") from error
     return from_frame(frame, y, seed, split, points, path.name)
+
+
+def _check_index(name: str, metadata: Mapping[bytes, bytes]) -> None:
+    """Refuse a parquet file whose index has a name and no column: pandas keeps a range so."""
+    try:
+        indices = json.loads(metadata[b"pandas"])["index_columns"]
+        lost = [index["name"] for index in indices if isinstance(index, dict) and index["name"]]
+    except (ValueError, KeyError, TypeError):  # written otherwise, or no such text
+        return
+    if lost:
+        raise ValueError(f"{name}: expected an index with a name as a column, got the range {lost}")
 
 
 def _check_names(name: str, columns: Sequence[object]) -> None:
