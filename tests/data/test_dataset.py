@@ -376,7 +376,8 @@ def test_rows_of_a_group_stay_together() -> None:
         from_arrays(x, y, groups=groups[:9])
     with pytest.raises(ValueError, match="groups to split: expected an integer >= 4, got 3"):
         from_arrays(x, y, groups=groups % 3)
-    for unsorted in ([1, None] * 100, [[1], [1, 2]] * 100, [Decimal("NaN"), Decimal(1)] * 100):
+    several: tuple[Any, ...] = ([1, None], [[1], [1, 2]], [Decimal("NaN"), Decimal(1)])
+    for unsorted in (pair * 100 for pair in several):
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
     dates = np.array(["2026-01-01", "NaT"] * 100, dtype="datetime64[D]")

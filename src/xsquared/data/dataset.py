@@ -275,7 +275,7 @@ def from_arrays(
         raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
     if label.shape != (rows,):
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
-    if len(missing := labels[(labels != labels) | np.ma.getmaskarray(groups)]):  # NaN, NaT, masked
+    if len(missing := labels[(labels != labels) | np.ma.asarray(groups).mask]):  # NaN, NaT, masked
         raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
     if split == "held-out":
         count = check_integer(f"{name}, groups to split", len(found), 4)
