@@ -218,7 +218,7 @@ def test_what_goes_on_to_the_right_fades_until_its_end(reader: Reader) -> None:
 
 @pytest.mark.parametrize("name", [CHAPTERS[0], CHAPTERS[4]], ids=["pixels", "lines"])
 def test_a_figure_leads_to_its_file(reader: Reader, site: Path, name: str) -> None:
-    figures = reader.open(f"{name}.html", 390).locator("article figure")
+    figures = reader.open(f"{name}.html", 390).locator("article figure:not(.xs-moving figure)")
     files = figures.locator("a.xs-enlarge > img").evaluate_all(
         "all => all.map(image => [image.parentElement.pathname, new URL(image.src).pathname])"
     )
