@@ -211,6 +211,27 @@ def test_missing_derivatives_are_refused() -> None:
         target("sqrt(x)", (0, 1)).l2_norm(1)
 
 
+@pytest.mark.parametrize(
+    ("text", "exists", "words"),
+    [
+        ("atan(tan(2*x + 1))", 0, r"the value jumps at 0\.285398"),
+        ("tanh(1/(x - 0.12345)) + 1e4*x**2", 0, r"the value jumps at 0\.12345"),
+        ("asin(sin(3*x + 0.1))", 1, "of order 1 jumps|of order 2 .* is not finite"),
+        ("sqrt(1 - cos(3*x + 0.1))", 1, "of order 1 jumps|of order 2 .* is not finite"),
+        *((text, 6, None) for text in ("tanh(1e5*x)", "sin(1e5*x)", "exp(-((x-0.3)/0.003)**2)")),
+        *((text, 4, None) for text in ("1/(1e-3 + x**2)", "asin(0.999*x)", "(x + 1)**4.6")),
+    ],
+)
+def test_a_derivative_of_what_jumps_is_refused(text: str, exists: int, words: str) -> None:
+    made = target(text)
+    for order in range(1, exists + 1):
+        assert np.isfinite(made.numpy(order)(np.linspace(-0.97, 0.98, 100))).all()
+    if words:
+        for refused in (made.numpy, made.l2_norm):
+            with pytest.raises(ValueError, match=words):
+                refused(exists + 1)
+
+
 def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
     made = target("x**2*abs(y)")
     with pytest.raises(ValueError, match="has no derivative of order"):

@@ -21,6 +21,7 @@ import sympy as sp
 from sympy.parsing.sympy_parser import auto_number, parse_expr, rationalize
 
 from xsquared.checks import check_choice, check_number, quoted
+from xsquared.quadrature import gauss_legendre
 
 #: Functions that an expression may use.
 FUNCTIONS = {
@@ -225,7 +226,8 @@ class Target:
         broadcast shape of the arguments; it raises ValueError where it is not finite or not real.
 
         Raises:
-            ValueError: a derivative of ``abs``, which may have a kink, or one that is too long.
+            ValueError: a derivative of ``abs``, which may have a kink, one that is too long, or,
+                with one variable, one of what jumps.
         """
         return _numpy_form(self, orders or (0,) * self.dim)
 
@@ -399,7 +401,42 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
             raise ValueError(f"the {what} of {made.name} is not {kind} at {at}: {value[first]}")
         return np.array(value.real, dtype=np.float64)
 
+    if made.dim == 1 and orders[0] > 0:
+        _refuse_jumps(made, orders[0], evaluate)
     return evaluate
+
+
+def _refuse_jumps(made: Target, order: int, derivative: ArrayFunction) -> None:
+    """No formula of a derivative shows a jump below it, as of atan(tan(x)): its integral does.
+
+    Parts where increments are not the derivative's integrals are halved, thirty times: what is
+    steep comes to agree, a jump does not.
+    """
+    lower, (xi, weights) = made.numpy(order - 1), gauss_legendre(8)
+    ((a, b),) = made.domain
+    places = a + (b - a) * (np.arange(_PROBES[1]) + 0.5) / _PROBES[1]
+    parts = np.stack([places[:-1], places[1:]], axis=1)
+    largest = before = 0.0
+    for level in range(31):
+        left, width = parts[:, :1], np.diff(parts)
+        gained = (derivative(left + width * xi) * width) @ weights
+        ends = lower(parts)
+        largest = max(largest, np.abs(ends).max())
+        missing = np.abs(np.diff(ends)[:, 0] - gained)
+        worst = np.argsort(-missing)[:1000]
+        parts = parts[worst[missing[worst] > 1e-6 * largest]]
+        if not len(parts):
+            return
+        if level == 20:
+            before = missing[worst[0]]
+        middle = parts.mean(axis=1)
+        parts = np.stack([parts[:, 0], middle, middle, parts[:, 1]], axis=1).reshape(-1, 2)
+    if missing[worst[0]] > before / 2:
+        what = f"derivative of order {order - 1}" if order > 1 else "value"
+        raise ValueError(
+            f"{made.name} has no derivative of order {order} on its whole domain: the {what} jumps "
+            f"at {parts[0, 0]:.6g}, as float64 computes it"
+        )
 
 
 @cache

@@ -112,7 +112,7 @@ class Trial:
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
         # Lists, as they come from JSON, and tuples are one trial.
-        count = len(self.domain) if isinstance(self.domain, list | tuple) else 1
+        count = (len(self.domain) if isinstance(self.domain, list | tuple) else 1) or 1
         box = check_box(self.domain, count) if self.expression else ()
         object.__setattr__(self, "domain", box)
         if self.expression:

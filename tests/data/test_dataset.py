@@ -160,6 +160,12 @@ def test_columns_without_a_name_of_their_own_are_refused(
     assert "\n" not in str(refused.value)
 
 
+def test_a_name_with_a_line_break_is_told_in_one_line(frame: pd.DataFrame) -> None:
+    named = frame.assign(area="many").rename(columns={"area": "area\nin m2"})
+    with pytest.raises(ValueError, match="column area in m2: expected finite real numbers"):
+        from_frame(named, "price")
+
+
 def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
     """pandas calls the second column y of a file y.1: the answer among the questions."""
     doubled = frame.assign(**{"price.1": frame["price"]})

@@ -108,6 +108,7 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"expression": "x"}, "expected a problem, an expression or data, got 'friedman1' and 'x'"),
         ({"problem": "", "data": "a.csv"}, "expected data and the name y of their column"),
         ({"y": "price"}, "predict together, got 'price' for friedman1"),
+        ({"problem": "", "expression": "x"}, r"interval \(a, b\) or 1 of them, got \(\)"),
         ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),
         ({"unit": Unit("mlp", (("U", "u"),))}, "unit: expected text, got Unit"),
         ({"unit": "own_of_a_trial"}, "expected a unit and a gate of the package"),

@@ -415,6 +415,7 @@ def _as_pandas(table: Any) -> pd.DataFrame | None:
 
 def _numbers(what: str, values: Any) -> np.ndarray:
     """An array, column or frame as float64; decimals and pandas' nullable kinds are numbers."""
+    what = " ".join(what.split())  # a column's name may have line breaks
     if hasattr(values, "columns"):
         columns = [_numbers(f"{what}, column {c}", column) for c, column in values.items()]
         return np.stack(columns, axis=1) if columns else np.empty((len(values), 0))
