@@ -13,7 +13,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -80,6 +80,7 @@ class Store:
         """Drop the row of a trial that failed, so that it is run again."""
         if self.path.exists():
             with self._open("cannot write to") as database:
+                database.execute(_TABLE)  # a process may have been killed before it had one
                 failed = "delete from results where key = ? and fingerprint = ? and status = ?"
                 database.execute(failed, (trial.key, fingerprint, FAILED))
 
@@ -90,8 +91,10 @@ class Store:
         with self._open(attempted, so) as database:
             database.execute(_TABLE)
         # Unnamed from the start: it vanishes with this process, however that ends.
-        with tempfile.TemporaryFile(dir=self.path.resolve().parent, buffering=0) as ballast:
+        with ExitStack() as stack:
             try:
+                folder = self.path.resolve().parent
+                ballast = stack.enter_context(tempfile.TemporaryFile(dir=folder, buffering=0))
                 block = bytes(1 << 20)
                 while (missing := rows * _ROW_BYTES + _JOURNAL_BYTES - ballast.tell()) > 0:
                     ballast.write(block[:missing])

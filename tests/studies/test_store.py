@@ -220,6 +220,18 @@ def test_a_read_only_folder_is_one_error_before_any_trial(read_only_folder: Path
     assert RUNS == []
 
 
+def test_so_is_one_that_holds_a_half_filled_store(read_only_folder: Path) -> None:
+    path = read_only_folder / "rows.sqlite"
+    read_only_folder.chmod(0o755)
+    swept(trials(2), count_runs, path)
+    path.chmod(0o666)
+    read_only_folder.chmod(0o555)
+    message = rf"cannot write 1 results to {path}: Permission denied; no trial was started"
+    with without_privileges(), pytest.raises(StoreError, match=message):
+        swept(trials(3), count_runs, path)
+    assert len(RUNS) == 2
+
+
 def test_a_complete_store_in_a_read_only_folder_can_be_read(read_only_folder: Path) -> None:
     path = read_only_folder / "rows.sqlite"
     read_only_folder.chmod(0o755)
@@ -298,6 +310,11 @@ def test_a_row_that_cannot_be_written_leaves_the_store_as_it_was(small_disk: Pat
     filler.unlink()
     list(map(store.append, rows))
     assert len(stored(store.path)) == 100
+
+
+def test_failures_are_tried_again_in_a_store_that_has_no_table_yet(path: Path) -> None:
+    path.touch()  # as a process leaves it that is killed at its first moment
+    assert len(swept(trials(2), count_runs, path, retry_failed=True).results) == 2
 
 
 def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
