@@ -53,7 +53,7 @@ def fingerprint(function: Callable[..., object]) -> str:
                 f"{path.name} changed after this process had loaded xsquared: start a new one, so "
                 "that results are not filed under sources that did not make them"
             )
-        digest.update(f"{name}\0{_code(path.read_text(encoding='utf-8'))}\0".encode())
+        digest.update(f"{name}\0{_code(path.read_bytes())}\0".encode())
     return digest.hexdigest()[:16]
 
 
@@ -64,8 +64,8 @@ def versions() -> str:
     return ", ".join([python, *(f"{name} {version(name)}" for name in _PACKAGES)])
 
 
-def _code(text: str) -> str:
-    """A source without comments, docstrings and layout."""
+def _code(text: bytes) -> str:
+    """A source, in the encoding that it names, without comments, docstrings and layout."""
     tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     for node in ast.walk(tree):
@@ -113,7 +113,7 @@ def _source(module: str) -> Path | None:
 def _imports(module: str, path: Path) -> Iterator[str]:
     """Names that may be modules imported by a module."""
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
             yield from (*names, *(name.partition(".")[0] for name in names))  # both are bound

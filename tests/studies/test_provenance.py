@@ -165,6 +165,17 @@ def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.Mo
         sources(partial(inner))
 
 
+@pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b"# coding: latin-1\nN = '\xe9'\n"])
+@pytest.mark.usefixtures("write")
+def test_sources_are_read_in_the_encoding_that_they_name(tmp_path: Path, start: bytes) -> None:
+    path = tmp_path / "lab" / "helper.py"
+    path.write_bytes(start + b"FACTOR = 2.0\n")
+    os.utime(path, (1e9, 1e9))
+    run = fresh()
+    assert "lab.helper" in sources(run)
+    assert len(fingerprint(run)) == 16
+
+
 def test_rows_of_other_sources_are_neither_read_nor_touched(write: Write, path: Path) -> None:
     before = swept(trials(3), fresh(), path)
     assert [r.values["value"] for r in before.results] == [0.0, 2.0, 4.0]
