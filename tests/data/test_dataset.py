@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,14 @@ def same(one: Dataset, other: Dataset) -> bool:
         np.array_equal(a.x, b.x) and np.array_equal(a.y, b.y) for a, b in zip(*points, strict=True)
     ]
     return all(equal) and one.features == other.features and one.split == other.split
+
+
+class ArrowStream:
+    """A frame as polars has it since 2.0: columns, and Arrow's protocol alone."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self.columns = [*frame.columns]
+        self.__arrow_c_stream__ = pa.Table.from_pandas(frame).__arrow_c_stream__
 
 
 @pytest.fixture
@@ -219,8 +228,9 @@ def test_a_thousand_columns_are_read_and_a_hundred_thousand_refused(tmp_path: Pa
         lambda frame: frame.astype({"age": "Int64", "price": "Float64"}),
         lambda frame: frame.map(lambda number: Decimal(float(number))),
         pa.Table.from_pandas,
+        ArrowStream,
     ],
-    ids=["nullable", "arrow", "mixed", "decimal", "interchange"],
+    ids=["nullable", "arrow", "mixed", "decimal", "interchange", "stream"],
 )
 def test_numbers_in_any_frame_fit_and_predict(
     frame: pd.DataFrame, as_given: Callable[[pd.DataFrame], Any]
@@ -294,6 +304,20 @@ def test_an_index_with_a_name_is_a_column_or_refused(frame: pd.DataFrame, tmp_pa
     frame.rename_axis("day").to_parquet(path)  # a range: three numbers, and no column
     with pytest.raises(ValueError, match=r"with a name as a column, got the range \['day'\]"):
         from_file(path, "price")
+
+
+def test_a_damaged_parquet_file_is_one_line(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "mine.parquet"
+    frame.to_parquet(path)
+    whole = path.read_bytes()
+    for place in range(4, 400, 9):  # some damage arrow tells in several lines
+        path.write_bytes(whole[:place] + bytes(20) + whole[place + 20 :])
+        with suppress(ValueError, OSError):
+            from_file(path, "price")
+            continue
+        with pytest.raises((ValueError, OSError)) as raised:
+            from_file(path, "price")
+        assert "\n" not in str(raised.value)
 
 
 def test_a_parquet_file_is_read_whatever_its_metadata_say(

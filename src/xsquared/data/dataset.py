@@ -262,7 +262,8 @@ def from_arrays(
     frame = _as_pandas(x)
     features = () if frame is None else (*frame.columns,)
     _check_names(name, features)
-    x, y = _numbers(f"{name}, features", x), _numbers(f"{name}, values", y)
+    x = _numbers(f"{name}, features", x if frame is None else frame)
+    y = _numbers(f"{name}, values", y)
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
@@ -309,7 +310,8 @@ def from_frame(
 ) -> Dataset:
     """A frame: column y to predict, all others as features; else as :func:`from_arrays`.
 
-    Frames of polars or pyarrow come by the dataframe interchange protocol. An index is no column.
+    Frames of polars or pyarrow come by Arrow's or the dataframe interchange protocol. An index is
+    no column.
 
     Raises:
         TypeError: no frame.
@@ -371,7 +373,8 @@ def from_file(
             frame = table.replace_schema_metadata(None).to_pandas()
             _check_index(path.name, table.schema.metadata or {})
     except OSError as error:
-        raise OSError(f"cannot read {shown}: {error.strerror or error}") from error
+        reason = error.strerror or " ".join(str(error).split())  # arrow's has several lines
+        raise OSError(f"cannot read {shown}: {reason}") from error
     except (*parsing, ArrowException) as error:
         raise ValueError(f"cannot read {shown}: {quoted(str(error))}") from error
     return from_frame(frame, y, seed, split, points, path.name)
@@ -406,6 +409,10 @@ def _check_names(name: str, columns: Sequence[object]) -> None:
 
 def _as_pandas(table: Any) -> pd.DataFrame | None:
     """A frame of any library as one of pandas; None for what is no frame."""
+    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__dataframe__"):  # polars 2
+        from pyarrow import table as as_arrow
+
+        table = as_arrow(table) if hasattr(table, "columns") else None  # a series has none
     if not hasattr(table, "__dataframe__"):
         return None
     import pandas as pd
