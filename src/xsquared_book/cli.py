@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -33,7 +34,9 @@ _FILE = click.Path(path_type=Path)
 def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
-        return ast.literal_eval(text.strip())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about what is no literal: 1if 1else 2
+            return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # {[]: 1}
         return text.strip()
 

@@ -87,8 +87,10 @@ class Trial:
     def __post_init__(self) -> None:
         for name in ("unit", *_TEXTS, "data"):
             text = getattr(self, name)
-            if not isinstance(text, str) or (name in _TEXTS and printable(text) != text):
+            if not isinstance(text, str):
                 raise TypeError(f"{name}: expected text, got {quoted(text)}")
+            if name in _TEXTS and printable(text) != text:
+                raise ValueError(f"{name}: expected text that UTF-8 has, got {quoted(text)}")
         if not {self.record.name, self.record.activation} <= BUILT_IN:
             raise ValueError(
                 f"{self.unit} {self.activation}: expected a unit and a gate of the package, "

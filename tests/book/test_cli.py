@@ -79,6 +79,23 @@ def test_misuse_exits_with_2_and_a_short_line(given: str, named: str, capsys: Sa
     assert error.count("\n") == 1 or not given
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("sweep", "--solver", "lbfgs", "--set", "max_iterations=1if 1else 2"),
+        ("sweep", "--data", "a.csv", "--y", "\udcff"),
+    ],
+)
+def test_odd_texts_are_one_line_too(given: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,y\n1,2\n")
+    call = f"from xsquared_book.cli import main; raise SystemExit(main({given!r}))"
+    ran = subprocess.run(
+        [sys.executable, "-c", call], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.count("\n") == 1
+
+
 def sweep(*arguments: str) -> list[str]:
     return ["sweep", "--unit", "mlp,glu", "--widths", "2:4:2", "--seeds", "2", *arguments]
 
