@@ -387,8 +387,11 @@ def _numpy_form(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         if made.dim > 1:
             arrays = [*np.broadcast_arrays(*arrays)]
         with np.errstate(all="ignore"):
-            # A constant expression comes back as a scalar: give it the points' shape.
-            value = np.broadcast_to(raw(*arrays), arrays[0].shape)
+            value = raw(*arrays)
+        if isinstance(value, np.ndarray) and value.dtype == float and np.isfinite(value).all():
+            return np.array(value)
+        # A constant expression comes back as a scalar: give it the points' shape.
+        value = np.broadcast_to(value, arrays[0].shape)
         good = np.isfinite(value)
         if np.iscomplexobj(value):
             good &= np.isreal(value)

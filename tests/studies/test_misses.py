@@ -9,13 +9,15 @@ from xsquared.units import find_unit
 from xsquared_studies.misses import all_targets, miss_trials, misses, random_texts, rate, searched
 
 
-def test_half_of_the_targets_are_random_and_all_are_others() -> None:
+def test_half_of_the_targets_are_random_and_twenty_are_fresh() -> None:
     texts = all_targets()
-    assert len(set(texts)) == len(texts) == 2 * len(random_texts()) == 40
+    assert len(set(texts)) == len(texts) == 3 * len(random_texts()) == 60
     assert random_texts()[:5] == random_texts(5) != random_texts(5, seed=30)
     for text in texts:
         assert np.isfinite(target(text)(np.linspace(-1, 1, 11))).all()
-    assert len(miss_trials(texts)) == 240
+    trials = miss_trials(texts)
+    assert [trial.protocol for trial in trials].count("missed") == 240
+    assert {trial.expression for trial in trials if trial.protocol == "fresh"} == {*texts[40:]}
 
 
 @pytest.mark.parametrize(

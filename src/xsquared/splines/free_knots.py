@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal
 
 import numpy as np
@@ -173,6 +173,11 @@ class Model:
     shape: Space
     signs: np.ndarray | None
 
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Those of which the condition is made; none without one."""
+        return np.flatnonzero([] if self.signs is None else self.signs)
+
     def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
         shape, width = self.shape, t[1:] - t[:-1]
@@ -183,7 +188,7 @@ class Model:
         banded, right, scale = projection(shape, width, (values * weights) @ powers)
         behind, condition = np.empty(0), None
         if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
+            cells = self.cells
             behind = behind_gates(shape, t, cells) * self.signs[cells, None, None]
             rows = behind @ (scale[cells, :, None] * basis.powers).mT
             condition = spread_rows(rows, cells, shape.block - 1, len(width))
@@ -212,24 +217,19 @@ class Model:
         gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
         functional, condition = state.moments, None
         if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
+            cells = self.cells
             rows = state.behind @ derivatives[cells].mT
             # In these cells the condition, times its multipliers, adds to the loss.
             functional = state.moments.copy()
             functional[cells] += state.multipliers @ state.behind
-        over = scale / width[:, None]
-        columns = shape.columns
-        by_left, by_right = over * (functional @ basis.left.T), over * (functional @ basis.right.T)
-        hessian[:, 0, columns] += by_left
-        hessian[:, columns, 0] += by_left
-        hessian[:, block, columns] += by_right
-        hessian[:, columns, block] += by_right
-        twice = np.einsum("kj,pji,ki->kp", state.local * scale, basis.second, functional)
+        moving = (functional @ basis.moving).reshape(n, 5, -1)
+        by_knots = (scale / width[:, None])[:, None] * moving[:, :2]
+        ends, columns = np.array([0, block]), shape.columns
+        hessian[:, ends[:, None], columns] += by_knots
+        hessian[:, columns[:, None], ends] += by_knots.mT
+        twice = (moving[:, 2:] @ (state.local * scale)[:, :, None])[:, :, 0]
         twice /= width[:, None] ** 2
-        hessian[:, 0, 0] += twice[:, 0]
-        hessian[:, block, 0] += twice[:, 1]
-        hessian[:, 0, block] += twice[:, 1]
-        hessian[:, block, block] += twice[:, 2]
+        hessian[:, ends[:, None], ends] += twice[:, [[0, 1], [1, 2]]]
         hessian[1:, 0, 0] += state.jumps
         for cell, knot in ((0, 0), (-1, block)):
             hessian[cell, knot] = hessian[cell, :, knot] = 0.0

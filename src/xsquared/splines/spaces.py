@@ -13,7 +13,7 @@ from functools import cache, cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpbsv
+from scipy.linalg.lapack import dpbsv, dposv
 from scipy.special import comb
 
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
@@ -70,7 +70,8 @@ class Basis:
         exponents: (m,) of the width: 1 for a slope.
         powers: (m, d + 1) coefficients.
         left, right: (m, d + 1) derivatives by the left knot and by the right one.
-        second: (3, m, d + 1) derivatives of these by the left knot, mixed, by the right one.
+        moving: (d + 1, 5 m) columns of these, and of their derivatives by the left knot, mixed, by
+            the right one.
         root: (d + 1, d + 1) whose product with its transpose holds the integrals of products.
     """
 
@@ -78,7 +79,7 @@ class Basis:
     powers: np.ndarray
     left: np.ndarray
     right: np.ndarray
-    second: np.ndarray
+    moving: np.ndarray
     root: np.ndarray
 
 
@@ -105,9 +106,10 @@ def local_basis(degree: int) -> Basis:
 
     left, right = by_left(powers, exponents), by_right(powers, exponents)
     less = exponents - 1
-    second = np.stack([by_left(left, less), by_right(left, less), by_right(right, less)])
+    second = by_left(left, less), by_right(left, less), by_right(right, less)
+    moving = np.concatenate([left, right, *second]).T
     root = np.linalg.cholesky(1 / (1 + i[:, None] + i))
-    return Basis(exponents, powers, left, right, second, root)
+    return Basis(exponents, powers, left, right, moving, root)
 
 
 def local_derivatives(
@@ -208,13 +210,16 @@ def solve_conditioned(
     """The solution for which the condition's rows vanish, and a multiplier for each."""
     if condition is None:
         return solve_banded(banded, right[:, None])[:, 0], np.empty(0)
-    solved = solve_banded(banded, np.column_stack([right, condition.T]))
-    free, by_row = solved[:, 0], solved[:, 1:]
+    solved = solve_banded(banded, np.concatenate([right[None], condition]).T)
     both = condition @ solved
-    scale = 1 / np.sqrt(np.diagonal(both[:, 1:]) + 1e-300)
-    matrix = both[:, 1:] * np.outer(scale, scale)
-    multipliers = scale * np.linalg.lstsq(matrix, scale * both[:, 0], rcond=1e-14)[0]
-    return free - by_row @ multipliers, multipliers
+    scale = 1 / np.sqrt(both[:, 1:].diagonal() + 1e-300)
+    matrix = both[:, 1:] * scale * scale[:, None]
+    matrix.flat[:: len(scale) + 1] += 1e-14  # rows that depend on each other share multipliers
+    _, multipliers, failed = dposv(matrix, scale * both[:, 0])
+    if failed:
+        raise LinAlgError("the condition is singular")
+    multipliers *= scale
+    return solved[:, 0] - solved[:, 1:] @ multipliers, multipliers
 
 
 def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:

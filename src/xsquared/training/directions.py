@@ -63,21 +63,21 @@ def best_directions(
     for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
         row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
     flat = rows.reshape(m * q, -1)
-    form = (flat @ solve_banded(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3)
+    form = (flat @ solve_banded(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3).copy()
     value = np.einsum("kqj,kj->kq", behind, state.local[cells])
     right, left = neuron_sizes(knots, to_powers(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
     for chosen in alternations(n):
         signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
-        matrix = np.einsum("a,b,sabqr->sqr", signs, signs, form[at[:, :, None], at[:, None, :]])
+        pairs = form[at[:, :, None], at[:, None]].reshape(len(at), -1, q * q)
+        matrix = (np.outer(signs, signs).ravel() @ pairs).reshape(-1, q, q)
         vector = np.einsum("a,saq->sq", signs, value[at])
         scale = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (scale[:, :, None] * scale[:, None, :]) + 1e-13 * np.eye(q)
         reduced = np.linalg.solve(matrix, (vector / scale)[..., None])[..., 0]
-        cost = np.einsum("sq,sq->s", vector / scale, reduced)
         rounding = np.finfo(float).eps * (right.sum() + lean[chosen] @ signs)
-        total = cost + rounding**2
+        total = np.einsum("sq,sq->s", vector / scale, reduced) + rounding**2
         best = np.argsort(total, kind="stable")[:count]
         found += [(float(total[i]), directions_of(chosen[i], n)) for i in best]
     rest = sorted(found[1:], key=lambda pair: pair[0])
