@@ -76,6 +76,18 @@ def test_what_is_narrower_than_the_nodes_are_apart_is_measured(text: str, square
     assert math.isclose(measured_rmse(network, target(text)), math.sqrt(square), rel_tol=1e-6)
 
 
+def test_a_tail_beside_a_narrow_piece_is_measured() -> None:
+    """The nodes of the wide pieces beside it are all beyond the tail."""
+    network, width = build("mlp", 1, 2), 1e-6
+    set_parameters(
+        network, G=np.ones((2, 1)), g=[-0.3 - width, width - 0.3], D=np.zeros((1, 2)), d=[0.0]
+    )
+    error = measured_rmse(
+        network, target(f"2/(exp((x-0.3)/{width}) + exp((0.3-x)/{width}))", (0.2, 0.4))
+    )
+    assert math.isclose(error, math.sqrt(2 * width / 0.2), rel_tol=1e-8)
+
+
 def test_where_two_sets_of_nodes_agree_the_error_is_that_of_the_first() -> None:
     network = interpolating_mlp(PAPER_TARGET, 30)
     points, weights = between((-1.0, 1.0), knots(network))

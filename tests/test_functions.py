@@ -266,9 +266,19 @@ def test_a_name_has_at_most_80_characters() -> None:
     assert target("x", name="").name == ""
 
 
-def test_the_norm_of_a_fast_oscillation() -> None:
-    exact = math.sqrt(1 - math.sin(2000) / 2000)
-    assert math.isclose(target("sin(1000*x)").l2_norm(), exact, rel_tol=1e-9)
+@pytest.mark.parametrize(
+    ("text", "order", "exact"),
+    [
+        *((f"sin({w}*x)", 0, math.sqrt(1 - math.sin(2 * w) / 2 / w)) for w in (1000, 10_000)),
+        *((f"tanh((x - 0.3)/{w})", 1, math.sqrt(4 / 3 / w)) for w in (1e-4, 1e-7)),
+        *((f"tanh((x - 0.3)/{w})", 2, math.sqrt(16 / 15 / w**3)) for w in (1e-4, 1e-7)),
+        ("exp(-((x - 0.3)/1e-4)**2)", 0, math.sqrt(1e-4 * math.sqrt(math.pi / 2))),
+        ("erf((x - 1/3)/1e-5)", 0, math.sqrt(2 - 2e-5 * math.sqrt(2 / math.pi))),
+        *((f"1e{p}*x", 0, math.sqrt(2 / 3) * 10.0**p) for p in (-170, 170)),
+    ],
+)
+def test_the_norm_of_what_is_fast_narrow_or_tiny(text: str, order: int, exact: float) -> None:
+    assert math.isclose(target(text).l2_norm(order), exact, rel_tol=1e-9)
 
 
 def test_exponents_of_a_million_are_the_largest() -> None:

@@ -8,13 +8,13 @@ import numpy as np
 
 from xsquared.functions import Target, interval_of
 from xsquared.geometry import knots
-from xsquared.quadrature import NODES, between, gauss_legendre, pieces
+from xsquared.quadrature import between, graded, on_cells, pieces, settled
 from xsquared.units import GatedNetwork, predict
 
 #: Errors that differ by less are the same: as a share of them, and of the largest value.
 _SAME, _ROUNDING = 1e-9, 1e-12
-#: Pieces of the domain at the first check, those that may be cut at a time, and how often.
-_CHECKED, _MOST, _HALVINGS = 300, 2**14, 40
+#: Pieces of the domain at the first check.
+_CHECKED = 300
 #: A square integral diverges if the last cuts move it by more, as a share; rounding of large
 #: weights and integrable poles move it by less.
 _KNOWN = 0.01
@@ -31,39 +31,25 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     (a, b), places = interval_of(target), knots(network)
 
     def squares(points: np.ndarray) -> np.ndarray:
-        return (predict(network, points.ravel()) - target(points.ravel())) ** 2
-
-    def cut(starts: np.ndarray, widths: np.ndarray, parts: int = 2) -> list[np.ndarray]:
-        starts = starts[:, None] + widths[:, None] * np.arange(parts) / parts
-        return [starts.ravel(), np.repeat(widths / parts, parts)]
-
-    def integrals(starts: np.ndarray, widths: np.ndarray) -> np.ndarray:
-        xi, weights = gauss_legendre(NODES)
-        points = starts[:, None] + xi * widths[:, None]
-        return squares(points).reshape(points.shape) @ weights * widths / (b - a)
+        return (predict(network, points) - target(points)) ** 2
 
     points, weights = between((a, b), places)
     found = math.sqrt(float(squares(points) @ weights) / (b - a))
     slack = _ROUNDING * float(np.abs(target(points)).max())
-    edges = pieces((a, b), places)
-    cells = cut(edges[:-1], np.diff(edges), max(2, -(-_CHECKED // (len(places) + 1))))
-    before = integrals(*cells)
-    if abs(math.sqrt(before.sum()) - found) <= _SAME * found + slack:
+    ends, parts = pieces((a, b), places), max(2, -(-_CHECKED // (len(places) + 1)))
+    cells = np.diff(ends)[:, None] * np.arange(parts) / parts + ends[:-1, None]
+    edges = graded(np.append(np.unique(cells), b))
+    points, weights = on_cells(edges)
+    error = math.sqrt(float(np.sum(squares(points.ravel()) * weights.ravel())) / (b - a))
+    if abs(error - found) <= _SAME * found + slack:
         return found
-    settled, moved, error = 0.0, 0.0, 0.0
-    for _ in range(_HALVINGS):
-        if not 0 < len(before) <= _MOST:
-            break
-        starts, widths = cut(cells[0], cells[1])
-        after = integrals(starts, widths).reshape(-1, 2)
-        error = math.sqrt(settled + after.sum())
-        changes = after.sum(axis=1) - before
-        moved = abs(float(changes.sum()))
-        moves = np.abs(changes) > 2 * error * (_SAME * error + slack) / len(before)
-        settled += float(after[~moves].sum())
-        cells = [starts[np.repeat(moves, 2)], widths[np.repeat(moves, 2)]]
-        before = after[moves].ravel()
-    return error if moved <= _KNOWN * error**2 else math.inf
+
+    def allowed(total: float) -> float:
+        error = math.sqrt(total / (b - a))
+        return 2 * error * (_SAME * error + slack) * (b - a)
+
+    total, moved = settled(squares, edges, allowed)
+    return math.sqrt(total / (b - a)) if moved <= _KNOWN * total else math.inf
 
 
 def sampled_rmse(network: GatedNetwork, target: Target) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -12,6 +14,10 @@ NODES = 8
 #: How many nodes all cells have together at least. A few wide cells must still see the target's
 #: waves.
 LEAST_NODES = 240
+#: By how much a cell may be wider than its neighbour: so that the nodes see what is narrow there.
+_WIDER = 16
+#: Cells that :func:`settled` may halve at a time, and how often.
+_MOST, _HALVINGS = 2**14, 40
 
 
 @cache
@@ -48,3 +54,57 @@ def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndar
     width = np.diff(edges)[:, None]
     xi, weights = gauss_legendre(max(nodes, -(-LEAST_NODES // len(width))))
     return edges[:-1, None] + xi * width, weights * width
+
+
+def graded(edges: np.ndarray) -> np.ndarray:
+    """Ascending ends of cells, with more where a cell is much wider than one beside it.
+
+    What is as narrow as a cell may have a tail beyond it, before a wide cell's first node.
+    """
+    while True:
+        width = np.diff(edges)
+        near = np.minimum(np.append(np.inf, width[:-1]), np.append(width[1:], np.inf))
+        finer = halved(edges, width > _WIDER * near)
+        if len(finer) == len(edges):
+            return edges
+        edges = finer
+
+
+def halved(edges: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Ends of cells, with those halved that a mask tells and that float64 can halve."""
+    return np.unique(np.concatenate([edges, (edges[:-1] + np.diff(edges) / 2)[cells]]))
+
+
+def settled(
+    f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray, slack: Callable[[float], float]
+) -> tuple[float, float]:
+    """An integral over cells, which are halved where that moves it.
+
+    Args:
+        f: values (N,) at points (N,).
+        edges: ascending ends of the cells.
+        slack: of the integral, by how much halving all cells may move it.
+
+    Returns:
+        The integral, and by how much the last halving moved it: much where the integral diverges.
+    """
+    xi, weights = gauss_legendre(NODES)
+
+    def integrals(starts: np.ndarray, widths: np.ndarray) -> np.ndarray:
+        points = starts[:, None] + xi * widths[:, None]
+        return f(points.ravel()).reshape(points.shape) @ weights * widths
+
+    values = integrals(edges[:-1], np.diff(edges))
+    cut, moved = np.ones(len(values), bool), 0.0
+    for _ in range(_HALVINGS):
+        if not 0 < np.sum(cut) <= _MOST:
+            break
+        finer = graded(halved(edges, cut))
+        part_of = np.searchsorted(edges, finer[:-1], "right") - 1
+        new = np.bincount(part_of)[part_of] > 1
+        before, values, edges = values, values[part_of], finer
+        values[new] = integrals(edges[:-1][new], np.diff(edges)[new])
+        changes = np.bincount(part_of, values) - before
+        moved = abs(float(changes.sum()))
+        cut = (np.abs(changes) > slack(float(values.sum())) / np.sum(cut))[part_of]
+    return math.fsum(values), moved
