@@ -7,6 +7,7 @@ says what made them. Both are shipped with the package. In a checkout a study ru
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -14,6 +15,7 @@ import platform
 import random
 import subprocess
 import tempfile
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +66,15 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
         StoreError: committed rows that are damaged, or a store that cannot be used.
     """
     check_choice("study", name, STUDIES)
-    found = read(name)
+    found, table = read(name), _folder() / f"{name}.csv"
+    told = table.with_suffix(".toml")
+    try:
+        whole = tomllib.loads(told.read_text(encoding="utf-8")).get("sha256") == _sum(table)
+    except (OSError, ValueError):
+        whole = not (table.exists() or told.exists())
+    if not whole:  # cut, edited, or of a run that was killed between the two
+        anew = f"restore both, or run `xsquared study {name}` in a checkout"
+        raise StoreError(f"{table} is damaged: {told.name} is not of these rows: {anew}")
     if trials is None:
         return found
     wanted = list(trials)
@@ -83,7 +93,7 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
 
 
 def read(name: str) -> pd.DataFrame:
-    """The committed rows of a study; none where they were never written."""
+    """The committed rows of a study as they stand; none where they were never written."""
     table = _folder() / f"{name}.csv"
     if not table.exists():
         return pd.DataFrame({"key": []}, dtype=object)
@@ -113,10 +123,11 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
     frame = frame.sort_values([name for name in _ORDER if name in frame])
     frame["seconds"] = frame["seconds"].round(1)
     # Before the rows: writing them makes the tree another.
-    made = _origin(study, report) | {"rows": len(frame)}
+    made = _origin(study, report)
     # Six digits are what one machine reproduces.
     table = _folder() / f"{study.name}.csv"
     write_table(frame, table, float_format="%.6g")
+    made |= {"rows": len(frame), "sha256": _sum(table)}
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in made.items()]
     table.with_suffix(".toml").write_text("".join(lines), encoding="utf-8", newline="\n")
     return report, moved
@@ -191,6 +202,11 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
         "cpu_seconds": round(sum(result.seconds for result in report.results)),
         "date": max(result.finished for result in report.results)[:10],
     }
+
+
+def _sum(table: Path) -> str:
+    """The checksum of a table's text, however its lines end."""
+    return hashlib.sha256(table.read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def _git(*arguments: str) -> str:

@@ -128,6 +128,37 @@ def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
     assert Path("results/small.csv").read_bytes() == before
 
 
+@pytest.mark.parametrize("harm", ["cut", "doubled", "digit", "none", "half told", "untold"])
+def test_rows_that_are_not_those_written_are_refused_until_the_study_is_run(
+    harm: str, small: Study
+) -> None:
+    run(small)
+    table, told = Path("results/small.csv"), Path("results/small.toml")
+    head, *lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join([head, *lines]), newline="\r\n")
+    assert len(rows("small")) == 6
+    match harm:
+        case "cut":
+            table.write_text("".join([head, *lines[:-1]]))
+        case "doubled":
+            table.write_text("".join([head, *lines, lines[-1]]))
+        case "digit":
+            table.write_text("".join([head, *lines]).replace(",1,", ",2,", 1))
+        case "none":
+            table.unlink()
+        case "half told":
+            told.write_text(told.read_text()[:-9])
+        case "untold":  # killed between the two
+            told.unlink()
+    with pytest.raises(
+        StoreError, match=r"small\.csv is damaged: small\.toml is not of these rows"
+    ):
+        rows("small", small.trials[:1])
+    if harm != "doubled":
+        run(small)
+        assert len(rows("small")) == 6
+
+
 def test_only_changed_sources_make_the_commit_dirty(small: Study) -> None:
     def told() -> str:
         run(small)
