@@ -346,6 +346,8 @@ def study(
 
 def _check_output(path: Path, formats: Collection[str]) -> None:
     """Refuse what cannot be written, or should not be, before any work is done."""
+    if len(str(path).splitlines()) > 1:
+        raise ValueError(f"cannot write {quoted(str(path))}: expected a name on one line")
     if path.suffix.removeprefix(".") not in formats:
         known = ", ".join(f".{name}" for name in sorted(formats))
         raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from xsquared.data import Dataset, from_file, from_target, load, sampled
 from xsquared.errors import measured_rmse
 from xsquared.training import Fit, fit, solver_from
+from xsquared.training.fit import checked
 from xsquared_studies.trial import NO_MEMORY, Scalar, Trial, file_sum
 
 
@@ -32,32 +33,33 @@ def run_trial(trial: Trial) -> dict[str, Scalar]:
         Numbers by name, among them ``parameters``, ``train_rmse`` and ``test_rmse``, and how
         training ended.
     """
-    data = dataset(trial)
-    done = fit(
-        data,
-        trial.record,
-        trial.n_hidden,
-        solver=solver_from(trial.solver, dict(trial.settings)),
-        gates=trial.gates,
-        seed=trial.seed,
-    )
+    return _run(trial, dataset(trial))
+
+
+def _run(trial: Trial, data: Dataset) -> dict[str, Scalar]:
+    solver, size = solver_from(trial.solver, dict(trial.settings)), trial.n_hidden
+    done = fit(data, trial.record, size, solver=solver, gates=trial.gates, seed=trial.seed)
     return values_of(trial, data, done)
 
 
 def check(trials: Iterable[Trial]) -> None:
     """Refuse, before any training, what no network can be trained for.
 
-    Of each unit one neuron takes one step, on the trials' data by their solver.
+    Of each unit one neuron takes one step, on the trials' data by their solver, and the most
+    neurons asked for must fit into memory.
 
     Raises:
         ValueError, OSError: every unit is refused; the error is the first one's.
     """
     refused: list[Exception] = []
-    units = {trial.unit: trial for trial in trials}
+    units = {trial.unit: trial for trial in sorted(trials, key=lambda trial: trial.n_hidden)}
     for trial in units.values():
         settings = {**dict(trial.settings), "max_iterations": 1}
+        solver = solver_from(trial.solver, settings)
         try:
-            run_trial(replace(trial, n_hidden=1, settings=tuple(settings.items())))
+            data = dataset(trial)
+            checked(data, trial.record, trial.n_hidden, solver, trial.gates, trial.seed)
+            _run(replace(trial, n_hidden=1, settings=tuple(settings.items())), data)
         except (ValueError, OSError) as error:
             refused.append(error)
     if len(refused) == len(units):

@@ -172,6 +172,7 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(tmp_path: Path, caps
         ("--points 1", "n_points: expected an integer from 2"),
         ("--activation gelu", "free_knots fits relu gates with up to two factors, got unit 'mlp'"),
         ("--target x*y --solver free_knots", "free_knots fits points of one input, and"),
+        ("--widths 2,99999999", "free_knots for 99999999 neurons on 10000 points: expected at"),
     ],
 )
 def test_bad_values_one_line(
@@ -213,6 +214,8 @@ def test_only_regular_files_are_written(command: list[str], tmp_path: Path, caps
     assert main([*command, "--out", str(out)]) == 1
     assert f"cannot write {out}: it is no regular file" in capsys.readouterr().err
     assert out.is_symlink()
+    assert main([*command, "--out", str(tmp_path / f"o\n{out.name}")]) == 1
+    assert capsys.readouterr().err.endswith("expected a name on one line\n")
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "./other/../mine.csv", "link.csv", "hard.csv"])

@@ -182,6 +182,8 @@ def test_the_values_are_no_feature(frame: pd.DataFrame) -> None:
         from_frame(doubled, "price")
     with pytest.raises(ValueError, match=r"expected features \(rows, dim\) .* \(50, 0\)"):
         from_frame(frame[["price"]], "price")
+    with pytest.raises(ValueError, match=r"frame: expected rows below the names .*, got none"):
+        from_frame(frame[:0], "price")
 
 
 @pytest.mark.parametrize(

@@ -315,8 +315,8 @@ def from_frame(
 
     Raises:
         TypeError: no frame.
-        ValueError: a column that is missing, has no name of its own, holds no numbers, or is the
-            column to predict once more.
+        ValueError: no rows, or a column that is missing, has no name of its own, holds no numbers,
+            or is the column to predict once more.
     """
     table = _as_pandas(frame)
     if table is None:
@@ -324,6 +324,8 @@ def from_frame(
     _check_names(name, [*table.columns])
     if not isinstance(y, str | int | np.integer) or y not in table.columns:
         raise ValueError(f"{name}: expected a column {quoted(y)}, got {quoted([*table.columns])}")
+    if not len(table):
+        raise ValueError(f"{name}: expected rows below the names of the columns, got none")
     columns = {column: _numbers(f"{name}, column {column}", table[column]) for column in table}
     values = columns.pop(y)
     if copies := [column for column, found in columns.items() if np.array_equal(found, values)]:

@@ -105,7 +105,7 @@ def fit(
             names it and what was expected.
     """
     solver = _default(data, unit, gates) if solver is None else solver
-    record = _checked(data, unit, n_hidden, solver, gates, seed)
+    record = checked(data, unit, n_hidden, solver, gates, seed)
     n_hidden, seed = int(n_hidden), int(seed)
     (made,) = _run(data, lambda: [solver.train(data, record, n_hidden, gates, seed)], solver, seed)
     return made
@@ -134,7 +134,7 @@ def grow(
     widths = check_integers("widths", widths, 1)
     if sorted(set(widths)) != widths:
         raise ValueError(f"widths: expected ascending ones, got {widths}")
-    record = _checked(data, unit, widths[-1], solver, gates, seed)
+    record = checked(data, unit, widths[-1], solver, gates, seed)
     return _run(data, lambda: solver.grow(data, record, widths, gates, int(seed)), solver, seed)
 
 
@@ -147,10 +147,10 @@ def _default(data: Dataset, unit: str | Unit, gates: Gates) -> Solver:
     return VariableProjection()
 
 
-def _checked(
+def checked(
     data: Dataset, unit: str | Unit, n_hidden: int, solver: Solver, gates: Gates, seed: int
 ) -> Unit:
-    """Check all arguments and return the unit's record."""
+    """Check all arguments of :func:`fit` and return the unit's record."""
     check_device()
     if not isinstance(data, Dataset):
         raise TypeError(
