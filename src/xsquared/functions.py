@@ -461,7 +461,7 @@ def _l2_norm(made: Target, order: int) -> float:
         total, moved = settled(
             lambda x: (derivative(x) / scale) ** 2, edges, lambda total: 1e-10 * total
         )
-    if not moved <= 1e-5 * total:
+    if not moved <= 1e-7 * total:
         what = f"the square of the derivative of order {order} of {made.name}"
         raise ValueError(f"{what} cannot be integrated: it diverges or is too steep")
     return float(scale * math.sqrt(total))

@@ -86,8 +86,9 @@ def settled(
         slack: of the integral, by how much halving all cells may move it.
 
     Returns:
-        The integral, and how far the last halving moved it, times their number: almost all of the
-        integral where it diverges, however slowly; little where rounding keeps it from settling.
+        The integral, and 0.0 if it settled; else how far the last halvings moved it, the median of
+        four, times their number and their share of those allowed: most of it where it diverges,
+        however slowly, less where rounding moves it, which is everywhere and so ends them early.
     """
     xi, weights = gauss_legendre(NODES)
 
@@ -96,8 +97,8 @@ def settled(
         return f(points.ravel()).reshape(points.shape) @ weights * widths
 
     values = integrals(edges[:-1], np.diff(edges))
-    cut, moved = np.ones(len(values), bool), 0.0
-    for halvings in range(1, _HALVINGS + 1):
+    cut, totals = np.ones(len(values), bool), [math.fsum(values)]
+    for _ in range(_HALVINGS):
         if not 0 < np.sum(cut) <= _MOST:
             break
         finer = graded(halved(edges, cut))
@@ -106,6 +107,7 @@ def settled(
         before, values, edges = values, values[part_of], finer
         values[new] = integrals(edges[:-1][new], np.diff(edges)[new])
         changes = np.bincount(part_of, values) - before
-        moved = halvings * abs(float(changes.sum()))
-        cut = (np.abs(changes) > slack(float(values.sum())) / np.sum(cut))[part_of]
-    return math.fsum(values), moved
+        totals.append(float(values.sum()))
+        cut = (np.abs(changes) > slack(totals[-1]) / np.sum(cut))[part_of]
+    pace = np.median(np.abs(np.diff(totals[-5:]))) if cut.any() else 0.0
+    return totals[-1], float(pace) * (len(totals) - 1) ** 2 / _HALVINGS
