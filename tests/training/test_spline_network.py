@@ -60,6 +60,7 @@ def test_where_cells_merge_at_a_kink_a_neuron_less_is_carried() -> None:
     f = target("abs(x - 0.3) + x**2")
     made = FreeKnots().on_target(f, "glu", 3)
     assert made.network.n_hidden == 3
+    assert made.holds
     assert error(made.network, f) < 1e-12
 
 
