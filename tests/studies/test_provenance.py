@@ -60,8 +60,9 @@ def fresh() -> Callable:
 
 @pytest.mark.usefixtures("write")
 def test_imports_are_followed_within_the_packages_concerned() -> None:
-    ours = "checks data data.dataset data.problems data.tables functions quadrature splines".split()
-    followed = {f"xsquared.{name}" for name in (*ours, "splines.spaces", "units")}
+    ours = "checks", "functions", "quadrature", "splines", "splines.spaces", "units"
+    data = "data", "data.dataset", "data.problems", "data.tables"
+    followed = {f"xsquared.{name}" for name in (*ours, *data)}
     assert set(sources(fresh())) == {"lab", "lab.helper", "lab.trainer"} | followed
 
 
