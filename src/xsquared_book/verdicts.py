@@ -79,7 +79,7 @@ class Entry:
             return word + (f" in all {ways} ways tried." if ways > 1 else ".")
         other = ways - held if self.sort.holds else held
         turned = "fails" if self.sort.holds else "holds"
-        return f"{word} as its source tests it; {turned} in {other} of {ways - 1} other ways."
+        return f"{word} by its own protocol; {turned} in {other} of {ways - 1} other ways."
 
 
 def collect(chapters: Path, broken: frozenset[str] = frozenset()) -> list[Entry]:
@@ -154,7 +154,7 @@ def verdict_bar(project: Project) -> str:
     own = Counter(entry.sort.holds for entry in entries if entry.group == "split")
     says = {
         "held": "in every way that we tried",
-        "split": f"{own[True]} hold as their source tests them and fail in another reasonable way, "
+        "split": f"{own[True]} hold by their own protocol and fail in another reasonable way, "
         f"{own[False]} the other way round",
         "failed": "in every way that we tried",
         "not judged": "their source names no measure, or leaves open what decides",
@@ -184,7 +184,7 @@ def filter_form(project: Project) -> str:
     entries = _all(project)
     seen = {entry.group for entry in entries}
     outcomes = {_slug(group): group for group in GROUPS if group in seen}
-    outcomes |= {"xs-holds": "holds as its source tests it", "xs-fails": "fails so"}
+    outcomes |= {"xs-holds": "holds by its own protocol", "xs-fails": "fails by it"}
     chapters = sorted({entry.claim.chapter[:2] for entry in entries})
     offered = {
         "paper": {"": "any"} | PAPERS,

@@ -82,7 +82,7 @@ def test_settled_and_open_claims_in_the_ledgers_order(small_project: Project) ->
     assert "```{dropdown} ✘ the first.\n" in page
     for written in (
         ":class-container: xs-claim xs-fails xs-verdict gated-units split chapter-01\n",
-        "(claim-gu-a)=\n**Fails as its source tests it; holds in 1 of 2 other ways.**",
+        "(claim-gu-a)=\n**Fails by its own protocol; holds in 1 of 2 other ways.**",
         "- *Where:* Eq. 1; settled in {ref}`chapter 01 <tab-claims-01>`",
         "- *Quantity:* a slope.\n- *Measured:* 9.000; required 2 ± 0.5\n- *Why it fails:* a slip",
         "- *Why this threshold:* exact.",
