@@ -252,7 +252,8 @@ def test_no_network_is_made_of_pieces_that_its_unit_lacks(
 def test_what_a_construction_is_not_for_is_refused() -> None:
     with pytest.raises(ValueError, match=r"networks of one unit, 'mlp', got {'glu'} too"):
         ridge_sum([build("mlp", 1, 2), build("glu", 1, 2)], np.eye(2))
-    with pytest.raises(ValueError, match="expected a symmetric matrix"):
-        fewest_bilinear(np.array([[1.0, 2.0], [0.0, 1.0]]))
+    for size in (1e-9, 1.0, 1e9):
+        with pytest.raises(ValueError, match="expected a symmetric matrix"):
+            fewest_bilinear(size * np.array([[1.0, 2.0], [0.0, 1.0]]))
     with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
         interpolating_mlp(PAPER_TARGET, 0)

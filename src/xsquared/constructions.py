@@ -222,7 +222,7 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
     Raises:
         ValueError: a matrix that is not symmetric.
     """
-    if not np.allclose(form, form.T):
+    if not (np.abs(form - form.T) <= _ROUNDING * np.abs(form).max()).all():
         raise ValueError(f"form: expected a symmetric matrix, got {quoted(form.tolist())}")
     linear, constant = form[:-1, -1], form[-1, -1]
     values, vectors = np.linalg.eigh(form[:-1, :-1])
