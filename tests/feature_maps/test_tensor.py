@@ -31,6 +31,15 @@ def test_the_papers_dimension_and_the_symmetric_one() -> None:
     assert feature_dimension("symmetric", 3, powers) == 163
     assert TensorMap("kronecker", 3, series_coefficients(5)).dimension == 66432
     assert TensorMap("symmetric", 3, series_coefficients(5)).dimension == 163
+    dimension: Any = np.int64(16)
+    assert feature_dimension("kronecker", dimension, np.array([20])) == 16**20
+
+
+def test_another_kind_is_refused() -> None:
+    unknown: Any = "Symmetric"
+    for call in (TensorMap, feature_dimension):
+        with pytest.raises(ValueError, match=r"^unknown kind 'Symmetric'; known are kronecker, "):
+            call(unknown, 3, np.ones(2))
 
 
 @pytest.mark.parametrize("kind", KINDS)

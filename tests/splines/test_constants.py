@@ -1,6 +1,7 @@
 """Spline constants against integrals and against fitted splines."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,6 +34,12 @@ def test_smooth_constant_is_the_norm_of_a_bernoulli_polynomial(order: int) -> No
     monospline = sp.bernoulli(order, x) / sp.factorial(order)
     norm = sp.sqrt(sp.integrate(sp.expand(monospline**2), (x, 0, 1)))
     assert sp.simplify(error_constant(order, "smooth") - norm) == 0
+
+
+def test_another_family_is_refused() -> None:
+    family: Any = "Discontinuous"
+    with pytest.raises(ValueError, match=r"^unknown family 'Discontinuous'; known are discontinu"):
+        error_constant(3, family)
 
 
 def test_least_squares_spline_reproduces_its_polynomials() -> None:

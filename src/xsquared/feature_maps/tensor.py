@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from xsquared.checks import check_choice
 
 Kind = Literal["kronecker", "symmetric"]
 #: Features summed at a time: one running sum over a million would lose three digits.
@@ -23,8 +25,14 @@ _PIECE = 4096
 
 
 def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
-    """Number of features for these powers of a dot product in d dimensions."""
-    return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in powers)
+    """Number of features for these powers of a dot product in d dimensions.
+
+    Raises:
+        ValueError: an unknown kind.
+    """
+    check_choice("kind", kind, get_args(Kind))
+    # Powers of numpy's integers wrap.
+    return sum(int(d) ** int(p) if kind == "kronecker" else math.comb(d + p - 1, p) for p in powers)
 
 
 @dataclass(frozen=True)
@@ -33,11 +41,17 @@ class TensorMap:
 
     Coefficients are by power, (largest power + 1,). A power whose coefficient is zero gets no
     features.
+
+    Raises:
+        ValueError: an unknown kind.
     """
 
     kind: Kind
     d: int
     coefficients: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, get_args(Kind))
 
     @property
     def powers(self) -> tuple[int, ...]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
+from xsquared.checks import check_choice
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
 
@@ -35,7 +36,11 @@ def error_constant(order: int, family: Family) -> sp.Expr:
     Args:
         order: k.
         family: ``"discontinuous"`` or ``"smooth"``.
+
+    Raises:
+        ValueError: an unknown family.
     """
+    check_choice("family", family, get_args(Family))
     k = sp.Integer(order)
     if family == "discontinuous":
         return sp.factorial(k) / (sp.factorial(2 * k) * sp.sqrt(2 * k + 1))
