@@ -1,6 +1,7 @@
 """The polynomials against what defines each: nodes, equal ripples, orthogonality."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -44,6 +45,13 @@ def test_best_uniform_is_certified(degree: int, radius: float) -> None:
     assert fit.lower_bound <= fit.error * (1 + 1e-12)
     assert fit.error <= fit.lower_bound * (1 + 2e-6) + 1e-14
     assert fit.error <= max_error(chebyshev_fit(degree, radius), radius) + 1e-14
+
+
+@pytest.mark.parametrize("fit", [chebyshev_fit, best_uniform_fit, hermite_fit])
+@pytest.mark.parametrize("degree", [0, 25])
+def test_degrees_beyond_what_powers_hold_are_refused(fit: Callable, degree: int) -> None:
+    with pytest.raises(ValueError, match=f"degree: expected an integer from 1 to 24, got {degree}"):
+        fit(degree, 1.0)
 
 
 def test_best_uniform_ripples_evenly() -> None:

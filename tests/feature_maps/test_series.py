@@ -1,6 +1,7 @@
 """GELU, its series and the proved remainder, against mpmath, torch and the paper's table."""
 
 import math
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -72,6 +73,17 @@ def test_remainder_is_within_its_bound_and_of_the_next_terms_sign(z: float, n_te
         slack = mpmath.mpf(10) ** -40
         assert abs(left) <= float(remainder_bound(z, n_terms)) * (1 + 1e-12) + slack
         assert (-1) ** n_terms * left >= -slack
+
+
+def test_whole_numbers_have_the_bound_of_their_floats() -> None:
+    np.testing.assert_array_equal(remainder_bound([3, 20], 40), remainder_bound([3.0, 20.0], 40))
+
+
+def test_more_terms_than_float64_holds_are_refused() -> None:
+    for call in (series_coefficients, partial(taylor_gelu, 1.0), partial(remainder_bound, 1.0)):
+        for n_terms in (-2, 81):
+            with pytest.raises(ValueError, match="n_terms: expected an integer from 0 to 80, got "):
+                call(n_terms)
 
 
 def test_largest_radius_and_most_terms_stay_in_float64() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
 from numpy.polynomial.polynomial import polyval
 
+from xsquared.checks import check_integer
 from xsquared.feature_maps.series import gelu, gelu_even
 
 #: Beyond this degree coefficients by power lose more digits than the degree gains.
@@ -32,7 +33,11 @@ def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
     """The polynomial that meets GELU at the degree + 1 Chebyshev points of [-radius, radius].
 
     An even degree has a point at zero, where GELU vanishes: then z^2 divides the even part.
+
+    Raises:
+        ValueError: no degree from 1 to 24.
     """
+    check_integer("degree", degree, 1, MOST_DEGREE)
     nodes = chebyshev.chebpts1(degree + 1)[degree // 2 + 1 :]  # the positive ones
     lowest = 2 * (1 - degree % 2)
     values = gelu_even(radius * nodes) / (radius * nodes) ** lowest
@@ -59,8 +64,10 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
     a polynomial of half the degree; symmetry makes the best even one best among all.
 
     Raises:
+        ValueError: no degree from 1 to 24.
         RuntimeError: the exchange did not level the error.
     """
+    check_integer("degree", degree, 1, MOST_DEGREE)
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
@@ -126,7 +133,11 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """The polynomial of least mean squared error for z normal with standard deviation sigma.
 
     That is the law of w . x for standard normal x and a row w of length sigma.
+
+    Raises:
+        ValueError: no degree from 1 to 24.
     """
+    check_integer("degree", degree, 1, MOST_DEGREE)
     by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
     return by_power / sigma ** np.arange(len(by_power))
 

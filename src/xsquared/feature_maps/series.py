@@ -19,6 +19,8 @@ from numpy.polynomial.polynomial import polyval
 from numpy.typing import ArrayLike
 from scipy.special import erf, factorial, ndtr
 
+from xsquared.checks import check_integer
+
 #: Beyond this many terms factorials and powers leave the range of float64.
 MOST_TERMS = 80
 
@@ -42,8 +44,12 @@ def gelu_tanh(z: ArrayLike) -> np.ndarray:
 
 
 def series_coefficients(n_terms: int) -> np.ndarray:
-    """Coefficients of N even terms by power of z, from the constant up: (2 N + 1,), at least 2."""
-    n = np.arange(n_terms)
+    """Coefficients of N even terms by power of z, from the constant up: (2 N + 1,), at least 2.
+
+    Raises:
+        ValueError: here and below, no integer from 0 to :data:`MOST_TERMS`.
+    """
+    n = np.arange(check_integer("n_terms", n_terms, 0, MOST_TERMS))
     found = np.zeros(max(2, 2 * n_terms + 1))
     found[1] = 0.5
     found[2::2] = (-1.0) ** n / (math.sqrt(2 * math.pi) * 2.0**n * factorial(n) * (2 * n + 1))
@@ -56,15 +62,19 @@ def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
 
 
 def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
-    """The proved bound on what N terms leave over: the first term left out, in absolute value."""
+    """The proved bound on what N terms leave over: the first term left out, in absolute value.
+
+    That term is one of :data:`MOST_TERMS`, too.
+    """
     first_left_out = abs(series_coefficients(n_terms + 1)[-1])
-    return first_left_out * np.abs(z) ** (2 * n_terms + 2)
+    return first_left_out * np.abs(np.asarray(z, dtype=float)) ** (2 * n_terms + 2)
 
 
 def largest_error(n_terms: int, radius: float) -> float:
-    """Largest error of N terms on [-radius, radius] against GELU.
+    """Largest error of N terms, as float64 sums them, on [-radius, radius] against GELU.
 
-    The error grows with abs(z): its derivative is the remainder of an alternating series, of one
-    sign. So the maximum is at the ends and no grid is needed.
+    What is below epsilon times the largest term is rounding. The error grows with abs(z): its
+    derivative is the remainder of an alternating series, of one sign. So the maximum is at the ends
+    and no grid is needed.
     """
     return abs(float(taylor_gelu(radius, n_terms) - gelu(radius)))
