@@ -1,6 +1,8 @@
 """The law of optimal features against two other decompositions, and the map that attains it."""
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -199,6 +201,15 @@ def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
 def test_harmonics_of_known_numbers() -> None:
     known = {(2, 0): 1, (2, 6): 2, (3, 4): 9, (16, 2): 135}
     assert {key: harmonics(*key) for key in known} == known
+    of_numpy: Any = np.int64(64), np.int64(20)
+    assert harmonics(*of_numpy) == harmonics(64, 20)
+
+
+def test_one_dimension_has_no_random_direction() -> None:
+    calls = spectrum, partial(best_mse, m=3), partial(features_needed, error=0.1)
+    for call in (*calls, partial(OptimalMap, m=3)):
+        with pytest.raises(ValueError, match="d: expected an integer >= 2, got 1"):
+            call(1)
 
 
 @pytest.mark.parametrize(("d", "size"), [(3, 1.5), (8, 2.0)])

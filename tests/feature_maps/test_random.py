@@ -20,6 +20,17 @@ PAIRS = [
 ]
 
 
+def test_the_moment_of_whole_numbers_is_that_of_their_floats() -> None:
+    w = np.array([500, 700], dtype=np.int32)
+    assert sign_moment(w, w) == sign_moment(w.astype(float), w)
+
+
+@pytest.mark.parametrize("moment", [0.0, np.zeros(2)])
+def test_a_moment_of_zero_has_no_law(moment: float | np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"^moment: expected a finite number > 0, got "):
+        draw_random_maclaurin(2, 10, moment, seed=0)
+
+
 @pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative", "d6"])
 def test_mean_is_gelu(w: np.ndarray, x: np.ndarray) -> None:
     """Within deviations known in closed form."""

@@ -25,7 +25,7 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
 
-from xsquared.checks import check_number
+from xsquared.checks import check_integer, check_number
 from xsquared.feature_maps.series import gelu_even
 from xsquared.quadrature import on_cells
 
@@ -94,7 +94,11 @@ def spectrum(d: int, scale: float = 1.0, features: int = 0, left_over: float = 1
     Degrees are added, each with all its levels. With ``features``, the list ends where no larger
     degree can displace one of them, and where the share of the levels beyond them is known to
     1e-7 of itself. It ends in any case where a degree is rounding, or at degree 4000.
+
+    Raises:
+        ValueError: here and below, fewer than two dimensions, in which no direction is random.
     """
+    d = check_integer("d", d, 2)
     _, roots, basis = _rule(d)
     radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
     share = d * scale**2 / 4 / second_moment(d, scale)
@@ -235,6 +239,7 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
 
 def harmonics(d: int, degree: int) -> int:
     """Number of spherical harmonics of a degree in d dimensions."""
+    d, degree = check_integer("d", d, 2), int(degree)  # powers of numpy's integers wrap
     if degree < 2:
         return d**degree
     # One number of many digits, and not the difference of two.

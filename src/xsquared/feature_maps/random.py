@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from scipy.special import gammaln, logsumexp, xlogy
 
+from xsquared.checks import check_number
 from xsquared.feature_maps.series import gelu, series_coefficients, taylor_gelu
 from xsquared.feature_maps.tensor import TensorMap
 
@@ -93,8 +94,12 @@ def draw_random_maclaurin(
             it, for which it is best on average.
         seed: of the draw.
         exact: even orders kept exactly beside z/2.
+
+    Raises:
+        ValueError: no V above zero.
     """
     values, rng = np.atleast_1d(np.asarray(moment, dtype=float)), np.random.default_rng(seed)
+    check_number("moment", values.max(), above=0)
     k, logs = _log_law(values, exact)
     orders = k[0] + rng.choice(len(k), n_features, p=np.exp(logs - logsumexp(logs)))
     shape = (n_features, 2 * int(orders.max()) + 2, d)
@@ -106,6 +111,7 @@ def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
 
     It is (w . w)(x . x) + 2 (w . x)^2 - 2 sum w_i^2 x_i^2.
     """
+    w, x = np.asarray(w, dtype=float), np.asarray(x, dtype=float)
     return max(0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)))
 
 
