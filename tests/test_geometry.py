@@ -1,6 +1,7 @@
 """Knots, hinges, cells and neurons' polynomials against the forward pass."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from xsquared.geometry import (
     neuron_polynomials,
     spline_gates,
 )
-from xsquared.units import UNITS, build, set_parameters
+from xsquared.units import UNITS, Gate, build, register, set_parameters
 
 sizes = st.integers(1, 5)
 BOX = ((-2.0, 3.0), (-1.0, 1.5))
@@ -96,6 +97,12 @@ def test_cells_of_known_lines() -> None:
     assert count_cells(network, BOX) == 4
     set_parameters(network, G=[[1e-17, 0.0], [0.0, 1.0], [0.0, 0.0]], **weights)
     assert count_cells(network, BOX) == 4, "lines know no length of their rows"
+    G, g = np.array([[1.0, 2.0], [1.0, -1.0], [3.0, 1.0]]), np.array([-0.3, 0.1, 0.2])
+    set_parameters(network, G=G, g=g)
+    plain = hinge_segments(network, BOX), count_cells(network, BOX)
+    for power in (-1000, -540, 540, 1000):
+        set_parameters(network, G=np.ldexp(G, power), g=np.ldexp(g, power))
+        assert (hinge_segments(network, BOX), count_cells(network, BOX)) == plain
     set_parameters(network, G=[[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]], g=[0.0, 1.0, 0.0])
     assert count_cells(network, BOX) == 3
 
@@ -109,7 +116,23 @@ def test_gates_sit_on_equidistant_knots(n: int, orientation: Orientation) -> Non
     np.testing.assert_array_equal(G[:, 0], expected)
 
 
+def test_another_orientation_is_refused() -> None:
+    orientation: Any = "Alternating"
+    with pytest.raises(ValueError, match=r"^unknown orientation 'Alternating'; known are "):
+        spline_gates(4, (0.0, 1.0), orientation)
+
+
 def test_knots_need_hinges() -> None:
-    for unit in set(UNITS) - set(SPLINES):
+    for unit, geometry in itertools.product(set(UNITS) - set(SPLINES), (knots, neuron_polynomials)):
         with pytest.raises(ValueError, match="only hinged gates have knots, this one is"):
-            knots(build(unit, 1, 3))
+            geometry(build(unit, 1, 3))
+
+
+def test_a_network_keeps_its_gate_where_the_name_is_registered_anew() -> None:
+    register(Gate("mine", lambda z: torch.relu(z) ** 2, degree=2))
+    network = build("mlp", 1, 3, activation="mine")
+    squares = neuron_polynomials(network)
+    register(Gate("mine", torch.sin))
+    np.testing.assert_array_equal(neuron_polynomials(network), squares)
+    assert squares.shape == (3, 3)
+    assert len(knots(network)) == 3

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from xsquared.geometry import knots
+from xsquared.geometry import knots, neuron_contributions
 from xsquared.units import (
     GATES,
     UNITS,
@@ -110,6 +110,12 @@ def test_parameter_counts_are_the_papers() -> None:
         assert parameter_count("gqu", dx, n, dy) == (3 * dx + dy + 3) * n + dy
 
 
+def test_counts_of_numpys_integers_do_not_wrap() -> None:
+    size: Any = np.int16(300)
+    with np.errstate(over="raise"):
+        assert build("gqu", size, size).n_hidden == 300
+
+
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_a_generator_decides_the_parameters_and_torchs_own_stays(unit: str) -> None:
     torch.manual_seed(5)
@@ -172,6 +178,24 @@ def test_predict_takes_vectors_and_matrices() -> None:
     network = build("gqu", 1, 4)
     x = np.linspace(-1, 1, 5)
     np.testing.assert_array_equal(predict(network, x), predict(network, x[:, None]))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ma.masked_array([1.0, 2.0], mask=[True, False]),
+        *(np.array(["1", "2"]), np.array([1, 2], "m8[ns]"), np.array([True, False])),
+        [1.0, 2j],
+    ],
+)
+def test_what_are_no_numbers_are_no_points_or_weights(values: Any) -> None:
+    network = build("mlp", 1, 2)
+    for call in (predict, neuron_contributions):
+        with pytest.raises(ValueError, match=r"^points: expected real numbers, got "):
+            call(network, values)
+    with pytest.raises(ValueError, match=r"^g: expected real numbers, got "):
+        set_parameters(network, g=values)
+    assert np.isnan(predict(network, np.array([np.nan]))).all()
 
 
 @pytest.mark.parametrize(("n", "most"), [(8, 1024), (40_000, 209), (10**7, 1)])

@@ -98,27 +98,20 @@ def check_number(
     raise ValueError(f"{name}: {wanted}, got {quoted(value)}")
 
 
-def check_finite_array(name: str, values: object, ndim: int | None = None) -> np.ndarray:
-    """Finite real numbers of any precision, integers, lists or tensors as one float64 array.
+def check_array(name: str, values: object) -> np.ndarray:
+    """Real numbers of any precision, integers, lists or tensors as one float64 array.
 
     Args:
         name: how the message calls them.
         values: whatever numpy reads as an array.
-        ndim: the number of axes that is expected; any where None.
 
     Raises:
-        ValueError: bool, complex, text, object or masked data, ragged rows, values that are not
-            finite in float64, or another number of axes.
+        ValueError: bool, complex, text, object or masked data, or ragged rows.
     """
     # Nothing to convert, as at each step of a solver.
-    if (
-        type(values) is np.ndarray
-        and values.dtype == np.float64
-        and ndim in (None, values.ndim)
-        and np.isfinite(values).all()
-    ):
+    if type(values) is np.ndarray and values.dtype == np.float64:
         return values
-    wanted = f"{name}: expected finite real numbers"
+    wanted = f"{name}: expected real numbers"
     if hasattr(values, "detach"):  # a tensor that autograd follows
         values = values.detach()
     try:
@@ -134,10 +127,20 @@ def check_finite_array(name: str, values: object, ndim: int | None = None) -> np
     if mixed or array.dtype.kind not in "iuf":
         raise ValueError(f"{wanted}, got {'bool' if mixed else array.dtype} in {quoted(values)}")
     with np.errstate(over="ignore"):
-        array = array.astype(np.float64, copy=False)
+        return array.astype(np.float64, copy=False)
+
+
+def check_finite_array(name: str, values: object, ndim: int | None = None) -> np.ndarray:
+    """An array as :func:`check_array` gives it, of finite numbers and so many axes, any where None.
+
+    Raises:
+        ValueError: as there, values that are not finite in float64, or another number of axes.
+    """
+    array = check_array(name, values)
     if not (finite := np.isfinite(array)).all():
         place = tuple(int(i) for i in np.argwhere(~finite)[0])
-        raise ValueError(f"{wanted}, got {array[place]} at index {place}")
+        found = f"{array[place]} at index {place}"
+        raise ValueError(f"{name}: expected finite real numbers, got {found}")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} axes, got shape {array.shape}")
     return array

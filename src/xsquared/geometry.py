@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 
-from xsquared.units import GatedNetwork, as_points
+from xsquared.checks import check_choice
+from xsquared.units import Gate, GatedNetwork, as_points
 
 Orientation = Literal["one-way", "alternating"]
 
@@ -20,6 +21,9 @@ def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
     Returns:
         (N, n_hidden, n_out), D included; the sum over neurons plus d is the forward pass.
+
+    Raises:
+        ValueError: points that are no real numbers.
     """
     with torch.no_grad():
         return (network.hidden(as_points(x))[:, :, None] * network.D.T[None]).numpy()
@@ -30,12 +34,14 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
 
     Returns:
         (n_hidden, degree + 1), the constant term first.
+
+    Raises:
+        ValueError: a gate without a hinge.
     """
-    unit = network.unit
-    gates = unit.degree - len(unit.factors)
+    gates = [("G", "g")] * (_hinged(network).degree or 0)
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
-        for weight, bias in (*[("G", "g")] * gates, *unit.factors)
+        for weight, bias in (*gates, *network.unit.factors)
     ]
     neurons = zip(_array(network, "D")[0][:, None], *affine, strict=True)
     return np.array([functools.reduce(np.convolve, neuron) for neuron in neurons])
@@ -50,8 +56,7 @@ def knots(network: GatedNetwork) -> np.ndarray:
     Raises:
         ValueError: a gate without a hinge.
     """
-    if not network.unit.gate.hinged:
-        raise ValueError(f"only hinged gates have knots, this one is {network.unit.activation}")
+    _hinged(network)
     slope, bias = _array(network, "G")[:, 0], _array(network, "g")
     hinged = slope != 0
     return np.sort(-bias[hinged] / slope[hinged])
@@ -77,8 +82,7 @@ def hinge_segments(
         One segment per neuron whose line passes through the box, in the neurons' order.
     """
     found: list[Hinge] = []
-    lines = zip(_array(network, "G"), _array(network, "g"), strict=True)
-    for neuron, (normal, offset) in enumerate(lines):
+    for neuron, (normal, offset) in enumerate(zip(*_lines(network), strict=True)):
         squared = float(normal @ normal)
         if squared == 0:
             continue
@@ -104,7 +108,7 @@ def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[flo
     Counted for lines in general position: no three through one point, none coinciding.
     """
     hinges = hinge_segments(network, box)
-    weights, biases = _array(network, "G"), _array(network, "g")
+    weights, biases = _lines(network)
     crossings = 0
     for one, other in itertools.combinations(hinges, 2):
         rows = [one.neuron, other.neuron]
@@ -128,11 +132,29 @@ def spline_gates(
 
     Returns:
         G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.
+
+    Raises:
+        ValueError: an unknown orientation.
     """
+    check_choice("orientation", orientation, get_args(Orientation))
     signs = np.ones(n)
     if orientation == "alternating":
         signs[1::2] = -1.0
     return signs[:, None], -signs * np.linspace(*domain, n)
+
+
+def _hinged(network: GatedNetwork) -> Gate:
+    """A network's gate, if it has a hinge; a ValueError where it has none."""
+    if not network.gate.hinged:
+        raise ValueError(f"only hinged gates have knots, this one is {network.gate.name}")
+    return network.gate
+
+
+def _lines(network: GatedNetwork) -> tuple[np.ndarray, np.ndarray]:
+    """G and g, each row times the power of two, of which its line knows nothing, that fits."""
+    weights, biases = _array(network, "G"), _array(network, "g")
+    powers = -np.frexp(np.abs(weights).max(axis=1))[1]  # else squares of 1e-170 are zero
+    return np.ldexp(weights, powers[:, None]), np.ldexp(biases, powers)
 
 
 def _array(network: GatedNetwork, letter: str) -> np.ndarray:

@@ -26,7 +26,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from xsquared.checks import check_choice, check_integer, check_size, quoted
+from xsquared.checks import check_array, check_choice, check_integer, check_size, quoted
 from xsquared.splines.spaces import Space
 
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
@@ -281,8 +281,8 @@ def build(
     """
     check_device()
     record = find_unit(unit, activation)
-    for name, value in (("n_in", n_in), ("n_hidden", n_hidden), ("n_out", n_out)):
-        check_integer(name, value, 1)
+    named = {"n_in": n_in, "n_hidden": n_hidden, "n_out": n_out}
+    n_in, n_hidden, n_out = (check_integer(name, value, 1) for name, value in named.items())
     check_size("parameters", record.parameter_count(n_in, n_hidden, n_out))
     generator = torch.Generator() if generator is None else generator
     return GatedNetwork(record, n_in, n_hidden, n_out, generator)
@@ -309,7 +309,7 @@ class GatedNetwork(nn.Module):
     ) -> None:
         super().__init__()
         self.unit = unit
-        self.gate = unit.gate.value
+        self.gate = unit.gate  # the record: its name may be registered anew
 
         def normal(*shape: int) -> nn.Parameter:
             return nn.Parameter(torch.randn(*shape, dtype=torch.float64, generator=generator))
@@ -341,7 +341,7 @@ class GatedNetwork(nn.Module):
 
     def hidden(self, x: Tensor) -> Tensor:
         """Gate times factors, before the readout: (N, n_in) -> (N, n_hidden)."""
-        value = self.gate(x @ self.G.T + self.g)
+        value = self.gate.value(x @ self.G.T + self.g)
         for weight, bias in self.unit.factors:
             value = value * (x @ getattr(self, weight).T + getattr(self, bias))
         return value
@@ -403,7 +403,7 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
     Raises:
         TypeError: no network.
-        ValueError: points of another dimension, or several outputs.
+        ValueError: points that are no real numbers, or of another dimension, or several outputs.
     """
     check_device()
     if not isinstance(network, GatedNetwork):
@@ -417,8 +417,12 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
 
 def as_points(x: np.ndarray) -> Tensor:
-    """A copy as float64 tensor, (N,) as (N, 1)."""
-    points = torch.tensor(np.asarray(x, dtype=np.float64))
+    """A copy as float64 tensor, (N,) as (N, 1).
+
+    Raises:
+        ValueError: what is no array of real numbers.
+    """
+    points = torch.tensor(check_array("points", x))
     return points[:, None] if points.ndim == 1 else points
 
 
@@ -426,11 +430,11 @@ def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape.
 
     Raises:
-        ValueError: a wrong shape, which torch would broadcast.
+        ValueError: no real numbers, or a wrong shape, which torch would broadcast.
     """
     for letter, value in values.items():
         parameter = network.get_parameter(letter)
-        array = torch.tensor(np.asarray(value, dtype=np.float64))
+        array = torch.tensor(check_array(letter, value))
         if array.shape != parameter.shape:
             found = f"expected shape {tuple(parameter.shape)}, got {tuple(array.shape)}"
             raise ValueError(f"{letter}: {found}")

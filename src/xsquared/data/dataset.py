@@ -432,7 +432,7 @@ def _numbers(what: str, values: Any) -> np.ndarray:
         try:
             values = values.to_numpy()
         except NotImplementedError as error:  # of arrow, whose intervals numpy has not
-            raise ValueError(f"{what}: expected finite real numbers, got {error}") from None
+            raise ValueError(f"{what}: expected real numbers, got {error}") from None
         if values.dtype == object and all(isinstance(value, Decimal) for value in values.flat):
             values = values.astype(np.float64)
     return check_finite_array(what, values)
