@@ -45,6 +45,7 @@ _MOST_OPERATIONS = 200_000  # of a derivative, extrapolated from the first
 _SOUND = "expected real constants that float64 holds and exponents of at most a million"
 _TOO_DEEP = f"expected an expression nested at most {_MOST_DEPTH} deep, got a deeper one"
 _GRAMMAR = "arithmetic (+ - * / **), finite numbers, variables and functions of one argument"
+_LEAST = 1e-130  # of a target's largest value: squares of its smallest errors are no denormals
 # Where a target is probed for non-finite values: enough to meet a pole at a simple fraction of the
 # domain; no finite grid can promise more.
 _PROBES = {1: 2401, 2: 97, 3: 25}
@@ -266,7 +267,8 @@ def target(
     Raises:
         TypeError: an expression or a name that is no text.
         ValueError: an unknown symbol or function, an interval that is empty or not finite, a number
-            of intervals other than the number of variables, or a value that is not finite.
+            of intervals other than the number of variables, a value that is not finite, or values
+            whose squares are too small for float64.
     """
     for text in (expression, "" if name is None else name):
         if not isinstance(text, str):
@@ -278,7 +280,8 @@ def target(
     made = Target(
         parsed, variables, check_box(domain, count), _text(parsed) if name is None else name
     )
-    made(*_grid(made))
+    if 0 < (largest := float(np.abs(made(*_grid(made))).max())) < _LEAST:
+        raise ValueError(f"expected zeros or values from {_LEAST:g} on, got at most {largest:g}")
     return made
 
 

@@ -36,6 +36,11 @@ def test_segments_find_zeros_inside_and_at_the_ends() -> None:
     assert cut.masses[2] == pytest.approx(cut.masses[1] / 2, rel=1e-5)
 
 
+def test_zeros_of_small_derivatives_and_on_the_grids_midpoints_are_seen() -> None:
+    assert segments(target("sin(x/1e60)", (-4e60, 4e60)), 3).zeros == 2
+    assert segments(target("(x - 100000.5)**3/1e15", (0.0, 2e5)), 2).zeros == 1
+
+
 def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
     cut = segments(target("sin(3*x)", (-0.4, 1.9)), 2)
     extra = np.full(len(cut.masses), 0.5)

@@ -115,7 +115,8 @@ def segments(target: Target, order: int) -> Segments:
         )
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
-    change = np.flatnonzero(values[1:] * values[:-1] < 0) + 1
+    seen = np.flatnonzero(values)
+    change = seen[1:][np.diff(np.sign(values[seen])) != 0]
     places = np.array([0, *change, _FINE])
     at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
     cut, masses = edges[places], np.diff(mass[places])
