@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,6 +22,34 @@ def test_pure_powers_are_found_exactly(exponent: float, coefficient: float) -> N
     assert slope.high - slope.low < 1e-6
     assert math.isclose(slope.coefficient, coefficient, rel_tol=1e-8)
     np.testing.assert_allclose(local_slopes(SIZES, errors), exponent, atol=1e-9)
+
+
+def test_no_slope_is_that_of_vectors_that_differ() -> None:
+    for slope in (fit_slope, local_slopes):
+        for errors, message in (([1, 2], "two vectors of one length"), ([1, 2, 0], "positive")):
+            with pytest.raises(ValueError, match=f"^expected {message}"):
+                slope([4, 8, 16], errors)
+    with pytest.raises(ValueError, match=r"^seeds: expected an integer >= 2, got 1$"):
+        fit_slope_over_seeds(SIZES, SIZES[None])
+
+
+@pytest.mark.parametrize("start", [1e2, 1e6, 1e8])
+def test_sizes_close_together_have_an_interval(start: float) -> None:
+    """Against 60 digits, within what rounding of the logarithms leaves."""
+    sizes = start + np.arange(4.0, 9)
+    errors = 2.0 ** np.arange(-4, -14, -2) * [1.1, 0.95, 1, 1.05, 0.97]
+    with mpmath.workdps(60):
+        x, y = ([mpmath.log(float(one)) for one in row] for row in (sizes, errors))
+        u = [one - sum(x) / 5 for one in x]
+        value = sum(a * b for a, b in zip(u, y, strict=True)) / sum(a * a for a in u)
+        missed = [b - sum(y) / 5 - value * a for a, b in zip(u, y, strict=True)]
+        half = t.ppf(0.975, 3) * float(
+            mpmath.sqrt(sum(r * r for r in missed) / 3 / sum(a * a for a in u))
+        )
+    slope = fit_slope(sizes, errors)
+    np.testing.assert_allclose(
+        [slope.value, slope.high - slope.value], [float(value), half], rtol=1e-5
+    )
 
 
 def test_two_points_have_no_scatter() -> None:

@@ -7,13 +7,14 @@ over them an interval is one for the mean of the slopes that single seeds have.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from xsquared.checks import check_finite_array
+from xsquared.checks import check_finite_array, check_integer
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,18 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
         ValueError: shapes that differ, values that are not positive and finite, sizes that repeat,
             or fewer than two sizes.
     """
+    x, y = _logarithms(sizes, errors)
+    used, u, v = len(x), x - x.mean(), y - y.mean()  # without means sizes close together cancel
+    value = float(u @ v / (u @ u))
+    square = float(np.sum((v - value * u) ** 2) / (u @ u))
+    half = float(stdtrit(used - 2, 0.975)) * math.sqrt(square / (used - 2)) if used > 2 else 0.0
+    with np.errstate(over="ignore", under="ignore"):
+        at_one = float(np.exp(y.mean() - value * x.mean()))
+    return Slope(value, value - half, value + half, at_one, used)
+
+
+def _logarithms(sizes: ArrayLike, errors: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The logarithms of what :func:`fit_slope` takes; a ValueError where it refuses."""
     x, y = check_finite_array("sizes", sizes), check_finite_array("errors", errors)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2:
         raise ValueError(f"expected two vectors of one length >= 2, got {x.shape} and {y.shape}")
@@ -59,14 +72,7 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
         raise ValueError("expected positive sizes and errors")
     if len(np.unique(np.log(x))) != len(x):
         raise ValueError("expected distinct sizes, got repeated ones")
-    points, used = (np.log(x), np.log(y)), len(x)
-    # numpy's regression: scipy.stats.linregress does the same, and takes half a second to import.
-    # Two points have no scatter from which a covariance could be scaled.
-    (value, intercept), covariance = np.polyfit(*points, 1, cov="unscaled" if used == 2 else True)
-    half = stdtrit(used - 2, 0.975) * np.sqrt(covariance[0, 0]) if used > 2 else 0.0
-    with np.errstate(over="ignore", under="ignore"):
-        at_one = float(np.exp(intercept))
-    return Slope(float(value), float(value - half), float(value + half), at_one, used)
+    return np.log(x), np.log(y)
 
 
 def require_sizes(name: str, sizes: ArrayLike, first: int) -> None:
@@ -84,9 +90,13 @@ def require_sizes(name: str, sizes: ArrayLike, first: int) -> None:
 
 
 def local_slopes(sizes: ArrayLike, errors: ArrayLike) -> np.ndarray:
-    """Slopes between neighbouring sizes: (m - 1,), in the order of the sizes."""
-    slopes: np.ndarray = np.diff(np.log(errors)) / np.diff(np.log(sizes))
-    return slopes
+    """Slopes between neighbouring sizes: (m - 1,), in the order of the sizes.
+
+    Raises:
+        ValueError: as :func:`fit_slope`.
+    """
+    x, y = _logarithms(sizes, errors)
+    return np.diff(y) / np.diff(x)
 
 
 def fit_slope_over_seeds(sizes: ArrayLike, errors: ArrayLike) -> Slope:
@@ -98,10 +108,14 @@ def fit_slope_over_seeds(sizes: ArrayLike, errors: ArrayLike) -> Slope:
     Args:
         sizes: (m,) sizes, as in :func:`fit_slope`.
         errors: (seeds, m) errors of at least two seeds; a row is one seed at every size.
+
+    Raises:
+        ValueError: a single seed, and as :func:`fit_slope`.
     """
-    logs = np.log(errors)
-    slopes = np.polyfit(np.log(sizes), logs.T, 1)[0]
-    half = stdtrit(len(logs) - 1, 0.975) * slopes.std(ddof=1) / np.sqrt(len(logs))
-    centre = fit_slope(sizes, np.exp(logs.mean(axis=0)))
+    rows = check_finite_array("errors", errors, ndim=2)
+    count = check_integer("seeds", len(rows), 2)
+    slopes = np.array([fit_slope(sizes, row).value for row in rows])
+    half = stdtrit(count - 1, 0.975) * slopes.std(ddof=1) / math.sqrt(count)
+    centre = fit_slope(sizes, np.exp(np.log(rows).mean(axis=0)))
     value = centre.value
     return replace(centre, low=float(value - half), high=float(value + half))
