@@ -55,6 +55,8 @@ _MESSAGE_LENGTH = 500
 def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
     """Run one trial on one thread; a trial that raises gives a row all the same.
 
+    What ends a process, as an exit by the handler of a signal, is no row: it passes.
+
     Args:
         run_trial: runs it.
         trial: what to run.
@@ -76,7 +78,7 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
         try:
             values = checked_values(run_trial(trial))
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
-        except (Exception, SystemExit) as error:
+        except Exception as error:
             status = LOST if _may_pass(error) else FAILED
             message = f"{type(error).__name__}: {error}"
     return _row(trial, sources, str(status), str(message), time.thread_time() - start, **values)

@@ -44,7 +44,7 @@ class Store:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # a trial may change the folder
         self._ballast: IO[bytes] | None = None
         self._find("false")
 
@@ -127,9 +127,7 @@ class Store:
     def _open(self, attempted: str, so: str = "") -> Iterator[sqlite3.Connection]:
         """A connection that commits each statement, closed at the end; errors named."""
         try:
-            connection = sqlite3.connect(
-                self.path.absolute(), timeout=_PATIENCE_S, isolation_level=None
-            )
+            connection = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
             with closing(connection) as database:
                 # A commit outlives a loss of power, the folder's entry for the journal too.
                 database.execute("pragma synchronous = extra")

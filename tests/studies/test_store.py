@@ -23,6 +23,7 @@ from tests.studies.trainers import (
     count_runs,
     die_in_the_middle_of_a_write,
     fill_disk_on_seed_1,
+    leave_the_folder,
     result,
     started,
     swept,
@@ -58,6 +59,15 @@ def test_rows_come_back_in_their_order(path: Path) -> None:
     assert store.results("others") == []
     assert store.result(rows[2].trial, SOURCES) == rows[2]
     assert store.result(rows[2].trial, "others") is None
+
+
+def test_a_store_stays_the_file_that_was_named_where_the_folder_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = swept(trials(3), leave_the_folder, Path("rows.sqlite"))
+    assert len(report.results) == 3
+    assert stored(tmp_path / "rows.sqlite") == [0, 1, 2]
 
 
 def test_a_row_is_stored_once_but_a_lost_one_is_replaced(path: Path) -> None:
