@@ -1,9 +1,10 @@
 """What made a result: the sources that a function reaches, and the packages.
 
-Followed are imports of this package and of the function's own, at the top of a module or inside a
-function. Changing plotting or the book changes no fingerprint, nor does a comment or a docstring;
-changing a trainer, the data, or the version of a package that computes does. Left out are this
-package's modules that store and run trials, which carry results but do not compute them.
+Followed are imports of this package and of the function's own, or of modules beside it where it is
+in no package, at the top of a module or inside a function. Changing plotting or the book changes no
+fingerprint, nor does a comment or a docstring; changing a trainer, the data, or the version of a
+package that computes does. Left out are this package's modules that store and run trials, which
+carry results but do not compute them.
 """
 
 from __future__ import annotations
@@ -45,10 +46,13 @@ def fingerprint(function: Callable[..., object]) -> str:
         RuntimeError: a source that changed after this process had started, so that what runs may
             not be what is read.
     """
-    digest = hashlib.sha256(versions().encode())
-    for name, path in sorted(sources(function).items()):
-        # Ages, as the date may be set meanwhile. One in the future says nothing about a change.
-        if 0 <= time.time() - path.stat().st_mtime < _clock() - _LOADED:
+    found = sources(function)
+    digest = hashlib.sha256(f"{versions()}\0{function.__module__}.{function.__name__}\0".encode())
+    for name, path in sorted(found.items()):
+        # Ages, as the date may be set meanwhile. One in the future says nothing about a change; of
+        # a file copied with its date, the other time tells.
+        changes = path.stat().st_mtime, path.stat().st_ctime
+        if any(0 <= time.time() - change < _clock() - _LOADED for change in changes):
             raise RuntimeError(
                 f"{path.name} changed after this process had loaded xsquared: start a new one, so "
                 "that results are not filed under sources that did not make them"
@@ -82,7 +86,9 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
             f"expected a function at the top of an importable module, got {root}.{name}: worker "
             "processes import it by that name"
         )
-    packages = "xsquared", "xsquared_studies", root.partition(".")[0]
+    packages = {"xsquared", "xsquared_studies", root.partition(".")[0]}
+    if "." not in root and (own := _source(root)):
+        packages |= {path.stem for path in own.parent.glob("*.py")}
     found: dict[str, Path] = {}
     waiting = [root]
     while waiting:

@@ -19,9 +19,15 @@ from xsquared_studies.provenance import sources
 Write = Callable[[str, str], None]
 
 
+def begin_anew(monkeypatch: pytest.MonkeyPatch, seconds_ago: float = 0.0) -> None:
+    """As if this process had begun so long ago; a file's time may lag by a tick."""
+    time.sleep(0.01)
+    monkeypatch.setattr(provenance, "_LOADED", provenance._clock() - seconds_ago)
+
+
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
-    """Writes modules of a package ``lab`` that can be imported, as if long ago."""
+    """Writes modules of a package ``lab`` that can be imported, as if before this process began."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
 
@@ -29,7 +35,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
         path = tmp_path / "lab" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(dedent(text))
-        os.utime(path, (1e9, 1e9))
+        begin_anew(monkeypatch)
 
     write("__init__", "")
     write("helper", "FACTOR = 2.0\n")
@@ -96,6 +102,20 @@ def test_changes_show(write: Write, name: str, text: str, same: bool) -> None:
     assert (fingerprint(fresh()) == before) == same
 
 
+def test_functions_of_one_module_are_told_apart(write: Write) -> None:
+    write("trainer", "def run(trial): ...\ndef other(trial): ...")
+    assert fingerprint(fresh()) != fingerprint(sys.modules["lab.trainer"].other)
+
+
+@pytest.mark.usefixtures("write")
+def test_modules_beside_one_in_no_package_are_followed(tmp_path: Path) -> None:
+    for name, text in (("beside", "import numpy"), ("alone", "import beside\ndef run(trial): ...")):
+        (tmp_path / f"{name}.py").write_text(text)
+    importlib.invalidate_caches()
+    assert set(sources(importlib.import_module("alone").run)) == {"alone", "beside"}
+    del sys.modules["alone"], sys.modules["beside"]
+
+
 def test_it_is_stable_within_a_process(write: Write) -> None:
     function = fresh()
     before = fingerprint(function)
@@ -105,16 +125,24 @@ def test_it_is_stable_within_a_process(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("write")
-def test_sources_changed_under_a_running_process_are_refused(tmp_path: Path) -> None:
-    os.utime(tmp_path / "lab" / "helper.py")
+@pytest.mark.parametrize("date", [None, (1e9, 1e9), (4e9, 4e9)])
+def test_sources_changed_under_a_running_process_are_refused(
+    tmp_path: Path, date: tuple[float, float] | None
+) -> None:
+    """Whatever date a copy brings along."""
+    time.sleep(0.01)
+    os.utime(tmp_path / "lab" / "helper.py", date)
     with pytest.raises(RuntimeError, match=r"helper\.py changed after this process had loaded"):
         fingerprint(fresh())
 
 
 @pytest.mark.usefixtures("write")
-def test_a_date_in_the_future_stops_no_sweep(tmp_path: Path) -> None:
+def test_a_date_in_the_future_stops_no_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = fingerprint(fresh())
     os.utime(tmp_path / "lab" / "helper.py", (4e9, 4e9))
+    begin_anew(monkeypatch)
     assert fingerprint(fresh()) == before
 
 
@@ -122,12 +150,11 @@ def test_a_date_in_the_future_stops_no_sweep(tmp_path: Path) -> None:
 def test_a_clock_that_was_set_meanwhile_accuses_no_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(provenance, "_LOADED", provenance._clock() - 60)
-    saved = time.time() - 3600  # an hour old, while this process is a minute old
-    for path in (tmp_path / "lab").iterdir():
-        os.utime(path, (saved, saved))
+    begin_anew(monkeypatch, seconds_ago=60)
+    now = time.time() + 3600  # the files are an hour old, this process a minute
+    monkeypatch.setattr(time, "time", lambda: now)
     assert fingerprint(fresh())
-    os.utime(tmp_path / "lab" / "helper.py", (saved + 3550, saved + 3550))
+    os.utime(tmp_path / "lab" / "helper.py", (now - 50, now - 50))
     with pytest.raises(RuntimeError, match="changed after this process had loaded"):
         fingerprint(fresh())
 
@@ -159,10 +186,12 @@ def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbf", b"# coding: latin-1\nN = '\xe9'\n"])
 @pytest.mark.usefixtures("write")
-def test_sources_are_read_in_the_encoding_that_they_name(tmp_path: Path, start: bytes) -> None:
+def test_sources_are_read_in_the_encoding_that_they_name(
+    tmp_path: Path, start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "lab" / "helper.py"
     path.write_bytes(start + b"FACTOR = 2.0\n")
-    os.utime(path, (1e9, 1e9))
+    begin_anew(monkeypatch)
     run = fresh()
     assert "lab.helper" in sources(run)
     assert len(fingerprint(run)) == 16
