@@ -26,7 +26,7 @@ AS_THEY_ARE = {"02_truncation_errors", "04_training", "08_real_data"}
 CASES: dict[str, dict[str, Any]] = {
     "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
     "03_constructions": {
-        "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [20, 10],
+        "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
     "05_scaling_1d": {"widths": [5, 10, 12], "checked": [5], "sizes": [30], "jobs": 1},
     "06_gated_quadratic_unit": {

@@ -13,6 +13,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -42,23 +43,24 @@ class Parameter:
     def fitting(self, value: Any) -> Any:
         """A reader's value, as papermill can pass it on: tuples become lists.
 
-        A tuple keeps its length, and a pair is an interval. An ``expression`` is no polynomial of
-        degree 3 or less, as units contain those.
+        Whole numbers become floats where the default is one. A tuple keeps its length, and numbers
+        of a list ascend, as chapters name its ends; so do those of a pair, an interval. An
+        ``expression`` is no polynomial of degree 3 or less, as units contain those.
         """
         expected = parameter_value(self.default)
-        plain = _as_lists(value)
+        plain, fixed = _as_lists(value), self.default.startswith("(")
         if not _fits(plain, expected):
             wanted = _words(expected)
         elif not all(self.low <= number <= self.high for number in _numbers(plain)):
             wanted = f"{_words(expected)} from {self.low:g} to {self.high:g}"
-        elif self.default.startswith("(") and len(plain) != len(expected):
+        elif fixed and len(plain) != len(expected):
             wanted = f"{len(expected)} entries"
-        elif self.default.startswith("(") and len(plain) == 2 and plain[0] >= plain[1]:
-            wanted = "two ascending numbers"
+        elif not (fixed and len(plain) > 2) and _descends(_numbers(plain)):
+            wanted = "ascending numbers"
         elif self.name.endswith("expression") and not _bends(plain):
             wanted = "an expression in x that is no polynomial of degree 3 or less"
         else:
-            return plain
+            return _of_kind(plain, expected)
         raise BookError(
             f"parameter {self.name}: expected {wanted}, such as {self.default}, got {quoted(value)}"
         )
@@ -130,6 +132,11 @@ def _numbers(value: Any) -> list[float]:
     return [value] if type(value) in (int, float) else []
 
 
+def _descends(numbers: list[float]) -> bool:
+    """Whether some number is no larger than the one before it."""
+    return any(a >= b for a, b in pairwise(numbers))
+
+
 def _bends(text: str) -> bool:
     """Whether an expression in x is no polynomial of degree 3 or less."""
     # Here, as a chapter's process starts without sympy.
@@ -158,6 +165,13 @@ def _fits(value: Any, expected: Any) -> bool:
         # Not isfinite, which has no answer to an integer beyond float64.
         return type(value) in (int, float) and abs(value) <= sys.float_info.max
     return type(value) is type(expected)
+
+
+def _of_kind(value: Any, expected: Any) -> Any:
+    """What fits, with floats where a float is expected: powers of integers would wrap."""
+    if isinstance(expected, list):
+        return [_of_kind(entry, expected[0]) for entry in value]
+    return type(expected)(value)
 
 
 def _words(expected: Any) -> str:

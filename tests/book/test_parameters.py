@@ -31,17 +31,20 @@ def test_bounds_stand_behind_a_parameter(tmp_path: Path) -> None:
     ("value", "default", "passed"),
     [
         (3, "2", 3),
-        (3, "2.5", 3),
+        (3, "2.5", 3.0),
+        ([1, 2.5], "[0.5]", [1.0, 2.5]),
         ("abs(x)", "'x**2'", "abs(x)"),
         (True, "False", True),
-        ((0, 10**6), "(-1.0, 1.0)", [0, 10**6]),
+        ((0, 10**6), "(-1.0, 1.0)", [0.0, 1e6]),
         ([[1, 2], (3,)], "[[1]]", [[1, 2], [3]]),
         ((5, 7), "list(range(3))", [5, 7]),
+        ((5, -1, 7), "(0.5, 1.0, 2.0)", [5.0, -1.0, 7.0]),
+        (["relu", "abs"], "['a', 'b']", ["relu", "abs"]),
         (10**6, "2", 10**6),
     ],
 )
 def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: object) -> None:
-    assert Parameter("p", default, -1.0, 1e6).fitting(value) == passed
+    assert repr(Parameter("p", default, -1.0, 1e6).fitting(value)) == repr(passed)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +71,8 @@ def test_values_of_the_defaults_kind_pass(value: object, default: str, passed: o
         ("sine", "['sine']", "a list, each entry text"),
         ({1, 2}, "[4, 8]", "a list, each entry a whole number"),
         ([4, 5, 6], "(4, 8)", "2 entries"),
-        ([8, 4], "(4, 8)", "two ascending numbers"),
-        ([4, 4], "(4, 8)", "two ascending numbers"),
+        *(([8, 4], default, "ascending numbers") for default in ("(4, 8)", "[4, 8, 9]")),
+        *(([4, 4], default, "ascending numbers") for default in ("(4, 8)", "[4, 8, 9]")),
     ],
 )
 def test_values_of_another_kind_are_refused(value: object, default: str, expected: str) -> None:
