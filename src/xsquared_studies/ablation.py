@@ -100,11 +100,12 @@ def _parts() -> Iterator[Part]:
     yield knots("jitter", "halved", 0.2, "spline_network._JITTER")
     yield knots("narrow", "none", 0, "spline_network._NARROW")
     yield knots("random_knots", "none", 0, "spline_network._RANDOM_KNOTS")
-    yield knots("first_iterations", "halved", 4, "spline_network._FIRST_ITERATIONS")
-    yield knots("screened", "halved", 8, "spline_network._SCREENED")
+    yield knots("first_rounds", "none", (), "spline_network._FIRST_ROUNDS")
     yield knots("ahead", "halved", 1, "spline_network._AHEAD")
-    yield knots("jumps", "none", 0, "spline_network._JUMPS")
-    yield knots("random_starts", "none", 0, "spline_network._RANDOM_STARTS")
+    yield knots("few", "none", 0, "spline_network._FEW")
+    yield knots("merged", "none", 0.0, "spline_network._MERGED")
+    yield knots("drawn_rows", "none", 0, "spline_network.DRAWN_ROWS")
+    yield knots("exchanges", "halved", 2, "exchanged_knots._FITTED")
     yield knots("damping", "of the other solvers", DAMPING, "spline_network.DAMPING")
     for name, change, value in (
         ("max_iterations", "halved", 100),

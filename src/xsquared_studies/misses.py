@@ -3,8 +3,9 @@
 Protocol, fixed before any fit was looked at. Of 40 targets of one variable on [-1, 1] twenty are
 drawn at random, sums of Gaussians, chirps and sums of kinks; twenty are named ones, with the four
 that the ablation calls new. Each has three units of 3 and of 8 neurons: 240 fits, by the solver's
-defaults and seed 0. When 6 of them had been beaten the solver got a third start, which mends two.
-Twenty more random targets, drawn after that and from another seed, are the protocol ``fresh``.
+defaults and seed 0. Fits of them that were beaten have led to settings of the solver, and so have
+those of eighty more random targets: of their 480 fits 28 were beaten before, 6 were afterwards.
+Twenty random targets that were drawn after the last change are the protocol ``fresh``.
 
 The other search is scipy's differential evolution over all hinges, directions of gates and zeros of
 a GQU's second factor. It starts from no density of knots, and each of its candidates is a linear
@@ -64,7 +65,7 @@ def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
 
 
 #: Targets drawn after the solver was changed for misses among the others.
-FRESH = random_texts(seed=30)
+FRESH = random_texts(seed=34)
 
 
 def miss_trials(targets: tuple[str, ...], neurons: tuple[int, ...] = NEURONS) -> tuple[Trial, ...]:

@@ -15,6 +15,7 @@ from xsquared.functions import PAPER_TARGET, Target, target
 from xsquared.geometry import knots
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.training import spline_network as module
+from xsquared.training.exchanged_knots import with_a_knot_moved
 from xsquared.training.fit import fit
 from xsquared.training.spline_network import FreeKnots, SplineNetwork, Start
 from xsquared.units import GatedNetwork, predict, space
@@ -144,7 +145,7 @@ def test_narrow_gqus_whose_slope_jumps_compete(n: int, monkeypatch: pytest.Monke
     """Although one factor less does not come closer."""
     f = target("sin(4*x)")
     kinked = found(f, "gqu", n)
-    monkeypatch.setattr(module, "_JUMPS", n - 1)
+    monkeypatch.setattr(module, "_FEW", n - 1)
     assert kinked.rmse < 0.9 * FreeKnots().on_target(f, "gqu", n).rmse
 
 
@@ -185,7 +186,7 @@ def test_jitter_keeps_knots_apart(n: int, seed: int) -> None:
 def test_the_knot_that_is_least_useful_moves_into_the_worst_cell() -> None:
     knots = np.array([-1.0, -0.99, -0.98, 0.0, 0.5, 1.0])
     spline = fit_free_knots(target("exp(3*x)"), space("mlp"), knots, max_iterations=0)
-    moved = module._with_a_knot_moved(target("exp(3*x)"), spline)
+    moved = with_a_knot_moved(target("exp(3*x)"), spline)
     np.testing.assert_allclose(moved, [-1.0, -0.98, 0.0, 0.5, 0.75, 1.0])
 
 

@@ -24,22 +24,16 @@ from xsquared.checks import check_choice, check_integer
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.quadrature import on_cells
 from xsquared.splines.density import equidistributed_knots, proportioned_knots
-from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, cell_errors, fit_free_knots
+from xsquared.splines.free_knots import DAMPING, FreeKnotSpline, fit_free_knots
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
+from xsquared.training.exchanged_knots import exchanged, with_a_knot_moved
+from xsquared.training.free_roots import DRAWN_ROWS, best_descent, drawn_rows
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.points import curve, known_target, on_points
 from xsquared.training.result import Gates, Trained
-from xsquared.training.variable_projection import (
-    ProjectedFit,
-    Rows,
-    iterates,
-    last,
-    rows_on_data,
-    to_network,
-)
+from xsquared.training.variable_projection import Rows, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: A move must lower the error by this share to be worth another.
@@ -48,7 +42,7 @@ _WORTH = 1e-6
 _SAME = 1e-4
 #: A fit with a knot moved goes on where after a few iterations it is so nearly as good as before.
 _NEAR = 1.25
-# In the study `ablation` none of the eight up to _RANDOM_STARTS, cut, moves a median by one per
+# In the study `ablation` none of those up to _MERGED, cut, moves a median by one per
 # cent. They rescue single cases, most of them of narrow networks, and keep the values with which
 # the rows of the other studies were made.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
@@ -56,20 +50,15 @@ _NEAR = 1.25
 _JITTER = 0.4
 #: The widest network whose optima are searched more closely.
 _NARROW = 8
-#: Random knots from which a narrow network's directions are tried as well.
-_RANDOM_KNOTS = 16
-#: A narrow network has many fits: iterations of each in a first round,
-_FIRST_ITERATIONS = 8
-#: the number of best ones that then get ``trial_iterations``,
-_SCREENED = 16
-#: and the number of best ones of these that go on to the end.
+#: Such networks have many fits: steps of each in the first rounds, and how many of them go on;
+_FIRST_ROUNDS = ((3, 24), (8, 12))
+#: the number of best ones that go on to the end after ``trial_iterations``.
 _AHEAD = 3
-#: GQUs up to this width try slopes that jump; wider ones where a unit of one factor less wins.
-_JUMPS = 3
-#: Random rows from which such networks start, for each neuron.
-_RANDOM_STARTS = 10
-#: Cells of the rule on which such networks are fitted.
-_FIXED = 60
+#: Random knots from which directions are tried as well, for each of the first neurons.
+_RANDOM_KNOTS = 16
+#: The first neurons, which have most optima. GQUs no wider try slopes that jump; wider ones where
+#: a unit of one factor less wins, or cells narrower than this share of those beside them show it.
+_FEW, _MERGED = 3, 0.25
 
 Start = Literal["density", "equidistant"]
 
@@ -86,7 +75,8 @@ class FreeKnots:
        n grows (k the unit's order), and at jittered copies.
     2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
     3. At each optimum, or the best if n > 8, gates' directions are chosen, and the fit goes on.
-    4. The knot between the two cells of least error moves into the worst cell, while that pays.
+    4. A knot is put elsewhere, while that pays: the least useful one into the worst cell; up to
+       eight neurons the best of all exchanges.
     5. Up to eight neurons: random knots and gates away from an anchor, too. GQUs where it may pay:
        slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
@@ -189,11 +179,11 @@ class FreeKnots:
                 add(spline)
         best = min(made, key=lambda one: one.rmse, default=None)
         # Kinks: pieces that merely meet, of a degree less, come closer than smooth ones.
-        kinked = n_hidden <= _JUMPS
+        kinked = n_hidden <= _FEW
         if order > 3 and not kinked and best is not None:
             fewer = replace(record, factors=record.factors[:-1])
             knots = equidistributed_knots(target, space(fewer), n_hidden + 1)
-            kinked = self._fit(target, fewer, knots).rmse < best.rmse
+            kinked = _merged(best.spline) or self._fit(target, fewer, knots).rmse < best.rmse
         if (kinked and order > 3) or (record.factors and not (best and best.holds)):
             for other in self._with_free_roots(target, record, n_hidden, seed):
                 spent += other.iterations
@@ -217,7 +207,7 @@ class FreeKnots:
             draw = np.random.default_rng((seed, n_hidden, 1))
             places += [
                 (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
-                for _ in range(_RANDOM_KNOTS)
+                for _ in range(_RANDOM_KNOTS * min(n_hidden, _FEW))
             ]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = [
             (knots, directions)
@@ -233,12 +223,13 @@ class FreeKnots:
             tries = [(one.knots, one.directions) for one in _distinct(fits)[:kept]]
         ends = [self._fit(target, unit, *one) for one in tries]
         if narrow:
-            ends = [one for end in _distinct(ends) for one in self._moved(target, unit, end)]
+            best = min(ends, key=lambda one: one.rmse)
+            ends = [*ends, *self._moved(target, unit, best)[1:]]
         return ends, spent
 
     def _rounds(self, narrow: bool) -> list[tuple[int, int]]:
         """Iterations of short fits, and how many of them go on."""
-        first = [(_FIRST_ITERATIONS, _SCREENED)] if narrow else []
+        first = _FIRST_ROUNDS if narrow else ()
         return [*first, (self.trial_iterations, _AHEAD if narrow else 1)]
 
     def _with_free_roots(
@@ -246,8 +237,8 @@ class FreeKnots:
     ) -> list[SplineNetwork]:
         """Networks with jumps of the slope, as of a unit with a factor less, or with free roots.
 
-        First that unit's, the last factor set to one. With two factors also variable projection
-        from it, and from random rows where the network is narrow, on nodes that do not move.
+        First that unit's, the last factor set to one. With two factors also variable projection,
+        from it and, where the network is narrow, from drawn rows.
         """
         fewer = replace(unit, factors=unit.factors[:-1])
         inner = self.on_target(target, fewer, n_hidden, seed)
@@ -259,27 +250,13 @@ class FreeKnots:
         made = [replace(inner, network=network)]
         if len(unit.factors) < 2:
             return made
-        x, weights = (part.ravel() for part in on_cells(np.linspace(*target.domain[0], _FIXED + 1)))
-        points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
-        ruled = torch.from_numpy(weights / weights.sum())
-
-        def run(rows: Rows, limit: int) -> ProjectedFit:
-            return last(iterates(unit, points, goal, rows, weights=ruled, max_iterations=limit))
-
-        gates = torch.from_numpy(np.column_stack([values["G"], values["g"]]))
-        starts = [Rows(gates, (torch.tensor([[0.0, 1.0]]).double().repeat(n_hidden, 1),))]
-        if n_hidden <= _JUMPS:
-            draw = np.random.default_rng((seed, n_hidden))
-            starts += [
-                rows_on_data(unit, x[:, None], n_hidden, draw)
-                for _ in range(_RANDOM_STARTS * n_hidden)
-            ]
-        spent = 0
-        for limit, kept in (*self._rounds(narrow=True), (self.max_iterations, 1)):
-            tries = sorted((run(rows, limit) for rows in starts), key=lambda one: one.rmse)
-            spent += sum(one.iterations for one in tries)
-            starts = [one.rows for one in tries[:kept]]
-        best = tries[0]
+        gates = np.column_stack([values["G"], values["g"]])
+        constant = np.tile([0.0, 1.0], (n_hidden, 1))
+        starts = [Rows(torch.from_numpy(gates), (torch.from_numpy(constant),))]
+        if n_hidden <= _NARROW:
+            hinges, draw = -gates[:, 1] / gates[:, 0], np.random.default_rng((seed, n_hidden))
+            starts += drawn_rows(target, hinges, DRAWN_ROWS * min(n_hidden, _FEW), draw)
+        best, spent = best_descent(target, unit, starts, self.max_iterations)
         network = to_network(best, unit)
         error = measured_rmse(network, target)
         return [*made, SplineNetwork(network, None, spent, error, best.status)]
@@ -310,12 +287,17 @@ class FreeKnots:
         Where cells merge a fit takes all iterations, for nothing; so each must be near soon.
         """
         fits, soon = [best], min(2 * self.trial_iterations, self.max_iterations)
-        for _ in range(self.moves if len(best.pieces) > 3 else 0):
-            knots = _with_a_knot_moved(target, best)
-            moved = self._fit(target, unit, knots, best.directions, soon)
+        narrow = len(best.pieces) <= _NARROW + 1
+        for _ in range(self.moves if len(best.pieces) > (2 if narrow else 3) else 0):
+            knots, directions, spent = with_a_knot_moved(target, best), best.directions, 0
+            if narrow:
+                start = exchanged(target, space(unit), best)
+                knots, directions, spent = start.knots, start.directions, start.iterations
+            moved = self._fit(target, unit, knots, directions, soon)
             if moved.status == "iterations" and moved.rmse < _NEAR * best.rmse:
-                longer = self._fit(target, unit, moved.knots, best.directions)
-                moved = replace(longer, iterations=moved.iterations + longer.iterations)
+                spent += moved.iterations
+                moved = self._fit(target, unit, moved.knots, directions)
+            moved = replace(moved, iterations=moved.iterations + spent)
             fits.append(moved)
             if not moved.rmse < best.rmse * (1 - _WORTH):
                 break
@@ -372,6 +354,14 @@ class SplineNetwork:
         return self.rmse <= 1.01 * self.spline.rmse + rounding
 
 
+def _merged(spline: FreeKnotSpline | None) -> bool:
+    """Whether a cell is much narrower than both beside it, as where a smooth spline has a kink."""
+    if spline is None:
+        return False
+    width = np.diff(spline.knots)
+    return bool((width[1:-1] < _MERGED * np.minimum(width[:-2], width[2:])).any())
+
+
 def _widened(network: GatedNetwork, n_hidden: int) -> GatedNetwork:
     """The same function with neurons that are not read out: copies of the last one."""
     idle = n_hidden - network.n_hidden
@@ -398,14 +388,3 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
         if not made or one.rmse > made[-1].rmse * (1 + _SAME):
             made.append(one)
     return made
-
-
-def _with_a_knot_moved(target: Target, spline: FreeKnotSpline) -> np.ndarray:
-    """Knots with the least useful one put into the middle of the worst cell."""
-    errors, knots = cell_errors(target, spline), spline.knots
-    worst = int(np.argmax(errors))
-    together = errors[:-1] + errors[1:]
-    together[max(worst - 1, 0) : worst + 1] = np.inf
-    least = int(np.argmin(together)) + 1
-    middle = (knots[worst] + knots[worst + 1]) / 2
-    return np.sort(np.append(np.delete(knots, least), middle))
