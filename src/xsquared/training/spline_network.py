@@ -42,9 +42,8 @@ _WORTH = 1e-6
 _SAME = 1e-4
 #: A fit with a knot moved goes on where after a few iterations it is so nearly as good as before.
 _NEAR = 1.25
-# In the study `ablation` none of those up to _MERGED, cut, moves a median by one per
-# cent. They rescue single cases, most of them of narrow networks, and keep the values with which
-# the rows of the other studies were made.
+# In the study `ablation` none of those up to _MERGED, cut, moves a median by one per cent. They
+# rescue single cases, most of them of narrow networks, as the study `misses` counts them.
 #: How far a knot is jittered at most, in widths of the smaller cell beside it; below a half, beyond
 #: which knots could cross.
 _JITTER = 0.4
