@@ -420,9 +420,12 @@ def as_points(x: np.ndarray) -> Tensor:
     """A copy as float64 tensor, (N,) as (N, 1).
 
     Raises:
-        ValueError: what is no array of real numbers.
+        ValueError: what is no array of real numbers, of one or two axes.
     """
-    points = torch.tensor(check_array("points", x))
+    array = check_array("points", x)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"points: expected (N,) or (N, n_in), got {array.shape}")
+    points = torch.tensor(np.ascontiguousarray(array))  # torch reads no view backwards
     return points[:, None] if points.ndim == 1 else points
 
 

@@ -90,7 +90,7 @@ class Trial:
             if not isinstance(text, str):
                 raise TypeError(f"{name}: expected text, got {quoted(text)}")
             if name in _TEXTS and printable(text) != text:
-                raise ValueError(f"{name}: expected text that UTF-8 has, got {quoted(text)}")
+                raise ValueError(f"{name}: expected text that a table has, got {quoted(text)}")
         if not {self.record.name, self.record.activation} <= BUILT_IN:
             raise ValueError(
                 f"{self.unit} {self.activation}: expected a unit and a gate of the package, "
@@ -212,8 +212,11 @@ class Result:
 
 
 def printable(text: str) -> str:
-    """A text that any file can hold: what is no UTF-8, as in a file's name, as escapes."""
-    return text.encode(errors="backslashreplace").decode()
+    """A text that any file can hold: what is no UTF-8, as in a file's name, as escapes.
+
+    So is a carriage return, which a csv's readers take for the end of a row.
+    """
+    return text.encode(errors="backslashreplace").decode().replace("\r", "\\r")
 
 
 def file_sum(path: Path | str) -> str:

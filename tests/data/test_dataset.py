@@ -412,6 +412,8 @@ def test_rows_of_a_group_stay_together() -> None:
     for unsorted in (pair * 100 for pair in several):
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
+    with pytest.raises(ValueError, match="expected groups of which each two can be sorted"):
+        from_arrays(x, y, groups=[frozenset([g]) for g in groups])
     dates = np.array(["2026-01-01", "NaT"] * 100, dtype="datetime64[D]")
     masked = np.ma.masked_equal(groups, 3)
     nan = np.where(groups == 3, np.nan, groups)

@@ -46,6 +46,7 @@ from xsquared.processes import ENVIRONMENT
 from xsquared_studies import Store, Trial, fingerprint, run_sweep, to_frame
 from xsquared_studies.executors import on_workers
 from xsquared_studies.sweep import write_table
+from xsquared_studies.trial import printable
 
 
 def threads(_: Trial) -> dict:
@@ -283,6 +284,12 @@ def test_tables_have_a_column_for_everything(tmp_path: Path) -> None:
     assert list(table["domain"].fillna("")) == ["[[0.0, 1.0]]", "", ""]
     assert list(table["settings"]) == ["{}", '{"starts": 3}', '{"starts": 3}']
     assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_a_message_of_a_trainer_ends_no_row_of_a_csv(tmp_path: Path) -> None:
+    """Progress bars return the carriage, and a csv's readers take that for the end of a row."""
+    write_table(pd.DataFrame({"message": [printable("1%\r2%")] * 2}), tmp_path / "rows.csv")
+    assert list(pd.read_csv(tmp_path / "rows.csv")["message"]) == ["1%\\r2%"] * 2
 
 
 def test_every_network_of_a_trial_has_a_row() -> None:

@@ -113,7 +113,7 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"unit": Unit("mlp", (("U", "u"),))}, "unit: expected text, got Unit"),
         ({"unit": "own_of_a_trial"}, "expected a unit and a gate of the package"),
         ({"activation": "own_gate"}, "expected a unit and a gate of the package"),
-        ({"protocol": "\ud800"}, "protocol: expected text that UTF-8 has, got "),
+        ({"protocol": "\ud800"}, "protocol: expected text that a table has, got "),
     ],
 )
 def test_bad_trials_are_refused(change: dict[str, Any], message: str) -> None:

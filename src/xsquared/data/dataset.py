@@ -278,6 +278,8 @@ def from_arrays(
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
     if len(missing := labels[(labels != labels) | np.ma.asarray(groups).mask]):  # NaN, NaT, masked
         raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
+    if not np.all(found[:-1] < found[1:]):  # as of sets: sorting does not bring equal ones together
+        raise ValueError(f"{name}: expected groups of which each two can be sorted")
     if split == "held-out":
         count = check_integer(f"{name}, groups to split", len(found), 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
