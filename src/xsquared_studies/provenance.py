@@ -1,7 +1,7 @@
 """What made a result: the sources that a function reaches, and the packages.
 
 Followed are imports of this package and of the function's own, or of modules beside it where it is
-in no package, at the top of a module or inside a function. Changing plotting or the book changes no
+in no package and not installed, at the top of a module or inside a function. Changing plotting or the book changes no
 fingerprint, nor does a comment or a docstring; changing a trainer, the data, or the version of a
 package that computes does. Left out are this package's modules that store and run trials, which
 carry results but do not compute them.
@@ -87,8 +87,8 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
             "processes import it by that name"
         )
     packages = {"xsquared", "xsquared_studies", root.partition(".")[0]}
-    if "." not in root and (own := _source(root)):
-        packages |= {path.stem for path in own.parent.glob("*.py")}
+    if "." not in root and (own := _source(root)) and own.parent.name != "site-packages":
+        packages |= {path.stem for path in own.parent.iterdir()}
     found: dict[str, Path] = {}
     waiting = [root]
     while waiting:

@@ -109,11 +109,15 @@ def test_functions_of_one_module_are_told_apart(write: Write) -> None:
 
 @pytest.mark.usefixtures("write")
 def test_modules_beside_one_in_no_package_are_followed(tmp_path: Path) -> None:
-    for name, text in (("beside", "import numpy"), ("alone", "import beside\ndef run(trial): ...")):
+    (tmp_path / "folder").mkdir()
+    alone = "import beside\nfrom folder import inside\ndef run(trial): ..."
+    for name, text in (("beside", "import numpy"), ("alone", alone), ("folder/inside", "")):
         (tmp_path / f"{name}.py").write_text(text)
     importlib.invalidate_caches()
-    assert set(sources(importlib.import_module("alone").run)) == {"alone", "beside"}
-    del sys.modules["alone"], sys.modules["beside"]
+    found = sources(importlib.import_module("alone").run)
+    assert set(found) == {"alone", "beside", "folder.inside"}
+    for module in ("folder", *found):
+        del sys.modules[module]
 
 
 def test_it_is_stable_within_a_process(write: Write) -> None:
