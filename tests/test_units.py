@@ -179,7 +179,7 @@ def test_predict_takes_vectors_and_matrices() -> None:
     x = np.linspace(-1, 1, 5)
     np.testing.assert_array_equal(predict(network, x), predict(network, x[:, None]))
     np.testing.assert_array_equal(predict(network, x[::-1]), predict(network, x)[::-1])
-    for wrong in (x[:, None, None], np.float64(0.3)):
+    for wrong in (x[:, None, None], np.array(0.3)):
         with pytest.raises(ValueError, match=r"^points: expected \(N,\) or \(N, n_in\), got \("):
             predict(network, wrong)
 

@@ -69,7 +69,7 @@ def _widths(_context: click.Context, _option: click.Parameter, text: str) -> lis
         if ":" in text:
             first, last, *step = (int(part) for part in text.split(":"))
             (stride,) = step or [1]
-            widths = range(first, min(last, MOST + 1) + 1, stride)
+            widths = range(first, min(last, MOST + 1) + 1, max(stride, 0))  # 0 is refused
         else:
             widths = [int(part) for part in text.split(",")]
     if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:

@@ -66,7 +66,7 @@ class Comparison:
 
     def lines(self) -> list[str]:
         """What stands in no table."""
-        said = ["no difference"] if self.equal else []
+        said = ["no difference in numbers, tables, figures and verdicts"] if self.equal else []
         if self.flipped:
             said.append(f"verdicts that flipped: {', '.join(self.flipped)}")
         said += [f"{kind} that differ: {', '.join(n)}" for kind, n in self.others.items() if n]

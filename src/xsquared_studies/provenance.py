@@ -1,10 +1,10 @@
 """What made a result: the sources that a function reaches, and the packages.
 
 Followed are imports of this package and of the function's own, or of modules beside it where it is
-in no package and not installed, at the top of a module or inside a function. Changing plotting or the book changes no
-fingerprint, nor does a comment or a docstring; changing a trainer, the data, or the version of a
-package that computes does. Left out are this package's modules that store and run trials, which
-carry results but do not compute them.
+in no package and not installed, at the top of a module or inside a function. Changing plotting or
+the book changes no fingerprint, nor does a comment or a docstring; changing a trainer, the data, or
+the version of a package that computes does. Left out are this package's modules that store and run
+trials, which carry results but do not compute them.
 """
 
 from __future__ import annotations

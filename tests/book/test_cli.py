@@ -60,6 +60,7 @@ TEXTS = ("target", "problem", "data", "y", "activation", "solver")
         ("book --jobs 0", "xsquared book: error: Invalid value for '--jobs': 0 "),
         ("book --jobs two", "Invalid value for '--jobs': 'two' "),
         ("sweep --widths 0:4", "widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '0:4'"),
+        ("sweep --widths 8:5:-1", "widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got '8:5:-1'"),
         ("sweep --widths 9:4", "got '9:4'"),
         ("sweep --widths two", "got 'two'"),
         (f"sweep --widths 1:1{'0' * 30}", "got '1:1000"),

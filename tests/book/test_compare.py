@@ -24,7 +24,7 @@ from xsquared_book.tables import TABLE_MIME
 
 Said = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
-NAME, SAME = "03_constructions", "no difference"
+NAME, SAME = "03_constructions", "no difference in numbers, tables, figures and verdicts"
 RATE, TREND = ledger()["gu-eq9-rate"], ledger()["gu-lowest-error"]
 
 

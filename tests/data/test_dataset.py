@@ -36,7 +36,7 @@ PARTS = ("train", "validation", "test")
 
 
 def same(one: Dataset, other: Dataset) -> bool:
-    points = ((getattr(d, part) for part in PARTS) for d in (one, other))
+    points = [[getattr(d, part) for part in PARTS] for d in (one, other)]
     equal = [
         np.array_equal(a.x, b.x) and np.array_equal(a.y, b.y) for a, b in zip(*points, strict=True)
     ]
@@ -276,6 +276,19 @@ def test_what_is_no_file_of_this_machine_is_one_line(name: str, suffix: str) -> 
         from_file(f"{5000 * 'a'}.{suffix}", "price")
 
 
+def test_a_path_that_looks_like_an_address_is_a_path(
+    frame: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    other = frame.assign(price=frame["age"] ** 2)
+    for folder, table in ((f"file:{tmp_path}/there", frame), ("there", other), ("here", frame)):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "mine.csv").write_text(table.to_csv(index=False))
+    read = from_file(f"file:{tmp_path}/there/mine.csv", "price")
+    assert same(read, from_file("here/mine.csv", "price"))
+    assert not same(read, from_file("there/mine.csv", "price"))
+
+
 def test_an_index_with_a_name_is_a_column_of_either_file(
     frame: pd.DataFrame, tmp_path: Path
 ) -> None:
@@ -413,7 +426,7 @@ def test_rows_of_a_group_stay_together() -> None:
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
     with pytest.raises(ValueError, match="expected groups of which each two can be sorted"):
-        from_arrays(x, y, groups=[frozenset([g]) for g in groups])
+        from_arrays(x, y, groups=np.array([frozenset([g]) for g in groups]))
     dates = np.array(["2026-01-01", "NaT"] * 100, dtype="datetime64[D]")
     masked = np.ma.masked_equal(groups, 3)
     nan = np.where(groups == 3, np.nan, groups)

@@ -148,6 +148,7 @@ def test_settle_refuses_what_it_cannot_judge() -> None:
     for measured, message in (
         ({"gu-x": 1.0}, r"not in the ledger \(papers/claims.toml\): gu-x"),
         ({}, "expected what was measured, by claim, got nothing"),
+        (pd.DataFrame({"a": [1, 2]}, ["gu-eq2-quadratic"] * 2), "expected every claim and every"),
         ({"gu-eq9-constant": True}, "gu-eq9-constant expects a number, got True"),
     ):
         with pytest.raises(ClaimError, match=message):

@@ -369,7 +369,7 @@ def from_file(
             if len(first) > len(header):
                 found = f"{len(header)} names over {len(first)} fields"
                 raise ValueError(f"{path.name}: expected rows as long as the header, got {found}")
-            frame = pd.read_csv(path)
+            frame = pd.read_csv(path.absolute())  # pandas takes a path that begins file: for a URL
         else:
             with parquet.ParquetFile(path) as file:
                 _check_names(path.name, file.schema_arrow.names)

@@ -271,6 +271,8 @@ def settle(
     """
     claims = ledger()
     if isinstance(measured, pd.DataFrame):
+        if not (measured.index.is_unique and measured.columns.is_unique):
+            raise ClaimError("expected every claim and every protocol once")
         measured = {
             key: {name: row[name] for name in row.index[row.notna()]} or None
             for key, row in measured.astype(object).iterrows()
