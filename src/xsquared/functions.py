@@ -261,7 +261,7 @@ def target(
         name: how to call it; the expression's own text where None.
 
     Returns:
-        The target. Its variables are those of the expression in the order x, y, z; a constant is a
+        The target. Its variables are x, y, z up to the last one in the expression; a constant is a
         function of x.
 
     Raises:
