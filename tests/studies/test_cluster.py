@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,9 +94,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     made.stop()
 
 
-def stored(path: Path) -> list[int]:
-    """Seeds of the rows in a store, each as often as it is there."""
-    return sorted(row.trial.seed for row in Store(path).results(fingerprint(measure)))
+def stored(path: Path, function: Callable[..., object] = measure) -> list[int]:
+    """Seeds of a function's rows in a store, each as often as it is there."""
+    return sorted(row.trial.seed for row in Store(path).results(fingerprint(function)))
 
 
 @contextmanager
@@ -129,7 +129,7 @@ def test_a_worker_killed_mid_trial_costs_no_row(cluster: Cluster, path: Path) ->
         report = swept(wanted, wait_to_be_killed, path, scheduler=cluster.address)
     assert not report.failures
     assert [row.values for row in report.results] == [measured(trial) for trial in wanted]
-    assert stored(path) == list(range(60))
+    assert stored(path, wait_to_be_killed) == list(range(60))
 
 
 def test_workers_with_other_sources_are_refused(

@@ -6,4 +6,4 @@ from xsquared_studies.optimal_knots import TARGETS, best
 
 def test_a_parted_cell_leads_where_the_solver_does_not() -> None:
     made = TARGETS["1/(1+cos²(πx))"]
-    assert best(made, "gqu", 5).rmse < 0.8 * FreeKnots().spline(made, "gqu", 5).rmse
+    assert best(made, "gqu", 5).rmse < 0.9 * FreeKnots().spline(made, "gqu", 5).rmse
