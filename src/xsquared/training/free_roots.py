@@ -16,8 +16,8 @@ from xsquared.quadrature import on_cells
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import Unit
 
-#: Rows that are descended from, for each of the first neurons.
-DRAWN_ROWS = 25
+#: Rows that are descended from, of networks of three neurons or more.
+DRAWN_ROWS = 75
 #: Candidates that are compared, and how many are solved at once, over the neurons.
 _CANDIDATES, _AT_ONCE = 1000, 500
 #: Of the interval's length: how near the given hinges one half of the candidates has its own, in

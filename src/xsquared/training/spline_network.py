@@ -53,9 +53,10 @@ _NARROW = 8
 _FIRST_ROUNDS = ((3, 24), (8, 12))
 #: the number of best ones that go on to the end after ``trial_iterations``.
 _AHEAD = 3
-#: Random knots from which directions are tried as well, for each of the first neurons.
-_RANDOM_KNOTS = 16
-#: The first neurons, which have most optima. GQUs no wider try slopes that jump; wider ones where
+#: Random knots from which directions are tried as well; of networks of fewer than _FEW neurons, and
+#: of their drawn rows, a share that grows like the square of n.
+_RANDOM_KNOTS = 48
+#: Networks so narrow have most optima. GQUs no wider try slopes that jump; wider ones where
 #: a unit of one factor less wins, or cells narrower than this share of those beside them show it.
 _FEW, _MERGED = 3, 0.25
 
@@ -206,7 +207,7 @@ class FreeKnots:
             draw = np.random.default_rng((seed, n_hidden, 1))
             places += [
                 (proportioned_knots(target, width * draw.exponential(size=len(width))), 2)
-                for _ in range(_RANDOM_KNOTS * min(n_hidden, _FEW))
+                for _ in range(_share(_RANDOM_KNOTS, n_hidden))
             ]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = [
             (knots, directions)
@@ -254,7 +255,7 @@ class FreeKnots:
         starts = [Rows(torch.from_numpy(gates), (torch.from_numpy(constant),))]
         if n_hidden <= _NARROW:
             hinges, draw = -gates[:, 1] / gates[:, 0], np.random.default_rng((seed, n_hidden))
-            starts += drawn_rows(target, hinges, DRAWN_ROWS * min(n_hidden, _FEW), draw)
+            starts += drawn_rows(target, hinges, _share(DRAWN_ROWS, n_hidden), draw)
         best, spent = best_descent(target, unit, starts, self.max_iterations)
         network = to_network(best, unit)
         error = measured_rmse(network, target)
@@ -351,6 +352,12 @@ class SplineNetwork:
             return True
         rounding = 1e-15 * float(np.abs(self.spline.pieces[:, 0]).max())
         return self.rmse <= 1.01 * self.spline.rmse + rounding
+
+
+def _share(count: int, n_hidden: int) -> int:
+    """Of starts of networks of _FEW neurons or more those that n have use for."""
+    few = min(n_hidden, _FEW)
+    return count * few**2 // max(_FEW, 1) ** 2
 
 
 def _merged(spline: FreeKnotSpline | None) -> bool:
