@@ -289,10 +289,11 @@ class FreeKnots:
         fits, soon = [best], min(2 * self.trial_iterations, self.max_iterations)
         narrow = len(best.pieces) <= _NARROW + 1
         for _ in range(self.moves if len(best.pieces) > (2 if narrow else 3) else 0):
-            knots, directions, spent = with_a_knot_moved(target, best), best.directions, 0
             if narrow:
                 start = exchanged(target, space(unit), best)
                 knots, directions, spent = start.knots, start.directions, start.iterations
+            else:
+                knots, directions, spent = with_a_knot_moved(target, best), best.directions, 0
             moved = self._fit(target, unit, knots, directions, soon)
             if moved.status == "iterations" and moved.rmse < _NEAR * best.rmse:
                 spent += moved.iterations
