@@ -55,20 +55,40 @@ _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump of the target cells would shrink
 #: until rounding stops them.
 _LEAST_WIDTH = 1e-10
-#: Damping of a fit: its start, the factor that lowers it, where a fit has stalled, its least.
-DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0)
+#: Damping of a fit: its start, what lowers it, its most, where a fit has stalled, its least loss.
+#: It is in shares of the largest entry: beyond a thousand of them no step moves a knot by much.
+DAMPING = Damping(start=1e-3, lowered=3.0, most=1e3, stall=1e-7, floor=0.0)
 
 
 @cache
-def _rule(degree: int, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes (q,), weights (q,), powers at nodes (q, d + 1), matrix (q, 2) extrapolating to ends."""
+def _by_knots(shape: Space) -> np.ndarray:
+    """Which of 2 m + 4 numbers to add to a cell's matrix (size, size), m unknowns but its knots.
+
+    Those of the left knot and each of the m, of the right knot; of the left knot twice, both, the
+    right one twice; and zero.
+    """
+    m, ends, columns = len(shape.columns), np.array([0, shape.block]), shape.columns
+    made = np.full((shape.size, shape.size), 2 * m + 3)
+    made[ends[:, None], columns] = np.arange(2 * m).reshape(2, m)
+    made[columns[:, None], ends] = np.arange(2 * m).reshape(2, m).T
+    made[ends[:, None], ends] = 2 * m + np.array([[0, 1], [1, 2]])
+    return made
+
+
+@cache
+def _rule(degree: int, count: int) -> tuple[np.ndarray, ...]:
+    """Nodes (q,), weights (q,), powers (d + 1, q), these by weights (q, d + 1), ends (q, 2).
+
+    The last extrapolates to a cell's ends.
+    """
     xi, weights = gauss_legendre(count)
     least = min(count, 10)
     legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
     to_ends = np.polynomial.legendre.legvander(np.array([-1.0, 1.0]), least - 1)
     norms = 2 * np.arange(least) + 1
     ends = (legendre * weights[:, None] * norms) @ to_ends.T
-    return xi, weights, xi[:, None] ** np.arange(degree + 1), ends
+    powers = xi ** np.arange(degree + 1)[:, None]
+    return xi, weights, powers, (powers * weights).T.copy(), ends
 
 
 @dataclass(frozen=True)
@@ -183,9 +203,9 @@ class Model:
         shape, width = self.shape, t[1:] - t[:-1]
         basis = local_basis(shape.degree)
         count = max(shape.degree + EXTRA_NODES, -(-LEAST_NODES // len(width)))
-        xi, weights, powers, ends = _rule(shape.degree, count)
+        xi, weights, powers, weighted, ends = _rule(shape.degree, count)
         values = self.target(t[:-1, None] + xi * width[:, None])
-        banded, right, scale = projection(shape, width, (values * weights) @ powers)
+        banded, right, scale = projection(shape, width, values @ weighted)
         behind, condition = np.empty(0), None
         if self.signs is not None:
             cells = self.cells
@@ -195,7 +215,7 @@ class Model:
         solution, multipliers = solve_conditioned(banded, right, condition)
         local = solution[unknowns_of(len(width), shape.block - 1, shape.size - 2)]
         pieces = (local * scale) @ basis.powers
-        error = pieces @ powers.T - values
+        error = pieces @ powers - values
         loss = float(width @ (error**2 @ weights)) / (t[-1] - t[0])
         jumps = np.zeros(len(width) - 1)
         if not shape.smoothness:
@@ -204,7 +224,7 @@ class Model:
                 pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
             )
             jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
-        moments = (error * weights) @ powers * width[:, None]
+        moments = error @ weighted * width[:, None]
         return State(t, local, moments, jumps, multipliers, behind, loss)
 
     def linearise(self, state: State) -> Callable[[float], State | None]:
@@ -223,13 +243,10 @@ class Model:
             functional = state.moments.copy()
             functional[cells] += state.multipliers @ state.behind
         moving = (functional @ basis.moving).reshape(n, 5, -1)
-        by_knots = (scale / width[:, None])[:, None] * moving[:, :2]
-        ends, columns = np.array([0, block]), shape.columns
-        hessian[:, ends[:, None], columns] += by_knots
-        hessian[:, columns[:, None], ends] += by_knots.mT
-        twice = (moving[:, 2:] @ (state.local * scale)[:, :, None])[:, :, 0]
-        twice /= width[:, None] ** 2
-        hessian[:, ends[:, None], ends] += twice[:, [[0, 1], [1, 2]]]
+        once = (scale / width[:, None])[:, None] * moving[:, :2]
+        twice = (moving[:, 2:] @ (state.local * scale)[:, :, None])[:, :, 0] / width[:, None] ** 2
+        more = np.concatenate([once.reshape(n, -1), twice, np.zeros((n, 1))], axis=1)
+        hessian += more.take(_by_knots(shape), axis=1)
         hessian[1:, 0, 0] += state.jumps
         for cell, knot in ((0, 0), (-1, block)):
             hessian[cell, knot] = hessian[cell, :, knot] = 0.0
@@ -244,7 +261,7 @@ class Model:
         # Damping is scaled as for log widths, in shares of the largest diagonal entry:
         # steps stay bounded also where the loss hardly depends on a knot.
         room = np.minimum(width[:-1], width[1:])
-        size = np.max(np.abs(banded[0, inner]) * room**2) / room**2
+        size = (np.abs(banded[0, inner]) * room**2).max() / room**2
 
         def attempt(damping: float) -> State | None:
             damped = banded.copy()

@@ -73,6 +73,7 @@ class Basis:
         moving: (d + 1, 5 m) columns of these, and of their derivatives by the left knot, mixed, by
             the right one.
         root: (d + 1, d + 1) whose product with its transpose holds the integrals of products.
+        gram: (m, m) integrals of products of the basis.
     """
 
     exponents: np.ndarray
@@ -81,6 +82,7 @@ class Basis:
     right: np.ndarray
     moving: np.ndarray
     root: np.ndarray
+    gram: np.ndarray
 
 
 @cache
@@ -109,7 +111,8 @@ def local_basis(degree: int) -> Basis:
     second = by_left(left, less), by_right(left, less), by_right(right, less)
     moving = np.concatenate([left, right, *second]).T
     root = np.linalg.cholesky(1 / (1 + i[:, None] + i))
-    return Basis(exponents, powers, left, right, moving, root)
+    gram = powers @ root @ (powers @ root).T
+    return Basis(exponents, powers, left, right, moving, root, gram)
 
 
 def local_derivatives(
@@ -132,9 +135,8 @@ def projection(
     """The banded system for the coefficients, its right-hand side, and the scales of the basis."""
     basis = local_basis(shape.degree)
     scale = width[:, None] ** basis.exponents
-    root = basis.powers @ basis.root
     weighted = width[:, None] * scale
-    gram = (weighted[:, :, None] * scale[:, None, :]) * (root @ root.T)
+    gram = weighted[:, :, None] * scale[:, None, :] * basis.gram
     return *assembled(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
 
 
@@ -144,15 +146,15 @@ def behind_gates(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
     Those are in powers of the share of the interval.
     """
     binomials, i, lower = _binomials(shape.degree)
-    left, length = t[cells, None, None], t[-1] - t[0]
-    width = t[cells + 1, None, None] - left
-    return binomials * ((t[0] - left) / length) ** lower * (length / width) ** i
+    left, length = t[cells, None], t[-1] - t[0]
+    shifts, scales = ((t[0] - left) / length) ** i, (length / (t[cells + 1, None] - left)) ** i
+    return binomials * shifts.take(lower, axis=1) * scales[:, None]
 
 
 @cache
 def _binomials(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers i over r (d, d + 1), the i, and i - r where it is not negative."""
-    i, r = np.meshgrid(np.arange(degree + 1), np.arange(1, degree + 1))
+    """Numbers i over r (d, d + 1), the i (d + 1,), and i - r where it is not negative."""
+    i, r = np.arange(degree + 1), np.arange(1, degree + 1)[:, None]
     return comb(i, r), i, np.maximum(i - r, 0)
 
 
@@ -172,7 +174,7 @@ def assembled(
     n, size = vectors.shape
     total = (n - 1) * block + size
     lower, in_band, in_vector = _places(size, block, n)
-    flat = matrices.reshape(n, -1)[:, lower].ravel()
+    flat = matrices.reshape(n, -1).take(lower, axis=1).ravel()
     banded = np.bincount(in_band, flat, minlength=size * total)
     return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel(), minlength=total)
 
@@ -212,13 +214,12 @@ def solve_conditioned(
         return solve_banded(banded, right[:, None])[:, 0], np.empty(0)
     solved = solve_banded(banded, np.concatenate([right[None], condition]).T)
     both = condition @ solved
-    scale = 1 / np.sqrt(both[:, 1:].diagonal() + 1e-300)
-    matrix = both[:, 1:] * scale * scale[:, None]
-    matrix.flat[:: len(scale) + 1] += 1e-14  # rows that depend on each other share multipliers
-    _, multipliers, failed = dposv(matrix, scale * both[:, 0])
+    matrix = both[:, 1:].copy()
+    diagonal = matrix.ravel()[:: len(matrix) + 1]
+    diagonal += 1e-14 * diagonal + 1e-300  # rows that depend on each other share multipliers
+    _, multipliers, failed = dposv(matrix, both[:, 0])
     if failed:
         raise LinAlgError("the condition is singular")
-    multipliers *= scale
     return solved[:, 0] - solved[:, 1:] @ multipliers, multipliers
 
 

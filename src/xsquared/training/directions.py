@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def best_directions(
     state = Model(target, shape, None).project(knots)
     width = np.diff(knots)
     banded, _, scale = projection(shape, width, state.moments)
-    cells = next(alternations(n))[:, 0]
+    cells = alternations(n)[0][:, 0]
     m, q = len(cells), shape.degree
     behind = behind_gates(shape, knots, cells) @ (scale[cells, :, None] * local_basis(q).powers).mT
     rows = np.zeros((m, q, banded.shape[1]))
@@ -84,25 +84,27 @@ def best_directions(
     return [directions for _, directions in [found[0], *rest][:count]]
 
 
-def alternations(n: int) -> Iterator[np.ndarray]:
+@cache
+def alternations(n: int) -> tuple[np.ndarray, ...]:
     """Cells whose polynomials, with signs + - + ..., may stand behind all gates.
 
     Args:
         n: number of cells.
 
-    Yields:
+    Returns:
         Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many. Of
         many cells a share is taken, at equal distances: 200 for one, 50 for three.
     """
-    compared, cells = 0, np.arange(n)
+    compared, cells, made = 0, np.arange(n), []
     for size in range(1, n + 1, 2):
         most = {1: 200, 3: 50}.get(size, n)
         if len(cells) > most:
             cells = cells[np.linspace(0, len(cells) - 1, most).astype(int)]
         compared += math.comb(len(cells), size)
         if compared > _COMBINATIONS:
-            return
-        yield cells[np.array(list(itertools.combinations(range(len(cells)), size)))]
+            break
+        made.append(cells[np.array(list(itertools.combinations(range(len(cells)), size)))])
+    return tuple(made)
 
 
 def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
