@@ -101,7 +101,7 @@ def _parts() -> Iterator[Part]:
     yield knots("narrow", "none", 0, "spline_network._NARROW")
     yield knots("random_knots", "none", 0, "spline_network._RANDOM_KNOTS")
     yield knots("first_rounds", "none", (), "spline_network._FIRST_ROUNDS")
-    yield knots("ahead", "halved", 1, "spline_network._AHEAD")
+    yield knots("ahead", "halved", 2, "spline_network._AHEAD")
     yield knots("few", "none", 0, "spline_network._FEW")
     yield knots("merged", "none", 0.0, "spline_network._MERGED")
     yield knots("drawn_rows", "none", 0, "spline_network.DRAWN_ROWS")

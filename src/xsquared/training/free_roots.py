@@ -24,7 +24,7 @@ _CANDIDATES, _AT_ONCE = 1000, 500
 #: the root mean square, and how far roots may lie outside.
 _NEAR, _OUTSIDE = 0.01, 0.25
 #: Iterations of each fit in a round, and how many fits go on.
-_ROUNDS = ((8, 20), (25, 4))
+_ROUNDS = ((8, 12), (25, 3))
 #: Cells of the rule.
 _CELLS = 60
 

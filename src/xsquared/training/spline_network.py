@@ -49,10 +49,10 @@ _NEAR = 1.25
 _JITTER = 0.4
 #: The widest network whose optima are searched more closely.
 _NARROW = 8
-#: Such networks have many fits: steps of each in the first rounds, and how many of them go on;
-_FIRST_ROUNDS = ((3, 24), (8, 12))
+#: Such networks have many fits: steps of each in first rounds, and how many of them go on;
+_FIRST_ROUNDS = ((8, 16),)
 #: the number of best ones that go on to the end after ``trial_iterations``.
-_AHEAD = 3
+_AHEAD = 5
 #: Random knots from which directions are tried as well; of networks of fewer than _FEW neurons, and
 #: of their drawn rows, a share that grows like the square of n.
 _RANDOM_KNOTS = 48
