@@ -288,7 +288,7 @@ class FreeKnots:
         """
         fits, soon = [best], min(2 * self.trial_iterations, self.max_iterations)
         narrow = len(best.pieces) <= _NARROW + 1
-        for _ in range(self.moves if len(best.pieces) > (2 if narrow else 3) else 0):
+        for _ in range(self.moves if len(best.pieces) > 1 else 0):
             if narrow:
                 start = exchanged(target, space(unit), best)
                 knots, directions, spent = start.knots, start.directions, start.iterations
