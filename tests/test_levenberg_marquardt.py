@@ -118,6 +118,24 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     assert tried == [1.0, 10.0, 100.0]
 
 
+def test_a_step_that_raises_the_loss_by_rounding_alone_ends_the_descent() -> None:
+    """Two attempts where one may raise it by that much, all dampings where none may."""
+    tried: list[float] = []
+
+    def nowhere(at: At) -> Callable[[float], At]:
+        def attempt(damping: float) -> At:
+            tried.append(damping)
+            return line(at.x[0], (1 + 1e-15) * 0.25) if len(tried) > 1 else line(at.x[0], 0.5)
+
+        return attempt
+
+    start = line(3.0, 0.25)
+    for rounding, attempts in ((1e-13, 2), (0.0, 20)):
+        tried.clear()
+        *_, (_, iterations, word) = descend(start, nowhere, 9, replace(DAMPING, rounding=rounding))
+        assert (iterations, word, len(tried)) == (1, "converged", attempts)
+
+
 def test_a_descent_that_ends_at_its_limit_has_converged_all_the_same() -> None:
     """No lower loss, patience at its end, a loss of zero: each in the last iteration allowed."""
     start = line(13.0)

@@ -38,6 +38,8 @@ class Damping:
         stall: a step that lowers the loss by less than this fraction counts as none.
         patience: so many such steps in a row end the descent.
         floor: a loss below it is zero to rounding.
+        rounding: a step that raises the loss by less than this share ends the descent: a more
+            damped one changes it by less.
     """
 
     start: float = 1e-2
@@ -48,6 +50,7 @@ class Damping:
     stall: float = 1e-8
     patience: int = 3
     floor: float = 1e-30
+    rounding: float = 0.0
 
 
 #: As every solver has it where nothing else is asked for.
@@ -79,6 +82,8 @@ def descend(
             trial = attempt(factor)
             if trial is not None and trial.loss < point.loss:
                 lower = trial
+            elif trial is not None and trial.loss < (1 + damping.rounding) * point.loss:
+                factor = damping.most
             else:
                 factor *= damping.raised
         if lower is None:

@@ -65,7 +65,7 @@ def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
     return tuple(made)
 
 
-#: Targets drawn after the solver was changed for misses among others, and after its last change.
+#: Targets drawn after the solver was changed for misses among others, and after its last setting.
 FRESH = (*random_texts(seed=34), *random_texts(seed=35))
 
 

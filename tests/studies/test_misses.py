@@ -9,9 +9,9 @@ from xsquared.units import find_unit
 from xsquared_studies.misses import all_targets, miss_trials, misses, random_texts, rate, searched
 
 
-def test_half_of_the_targets_are_random_and_twenty_are_fresh() -> None:
+def test_half_of_the_targets_judged_are_random_and_forty_more_are_fresh() -> None:
     texts = all_targets()
-    assert len(set(texts)) == len(texts) == 3 * len(random_texts()) == 60
+    assert len(set(texts)) == len(texts) == 4 * len(random_texts()) == 80
     assert random_texts()[:5] == random_texts(5) != random_texts(5, seed=30)
     for text in texts:
         assert np.isfinite(target(text)(np.linspace(-1, 1, 11))).all()

@@ -54,10 +54,9 @@ from xsquared.splines.spaces import (
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump of the target cells would shrink
 #: until rounding stops them.
-_LEAST_WIDTH = 1e-10
-#: Damping of a fit: its start, what lowers it, its most, where a fit has stalled, its least loss.
-#: It is in shares of the largest entry: beyond a thousand of them no step moves a knot by much.
-DAMPING = Damping(start=1e-3, lowered=3.0, most=1e3, stall=1e-7, floor=0.0)
+LEAST_WIDTH = 1e-10
+#: Damping of a fit: its start, what lowers it, where a fit has stalled, its least, its rounding.
+DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13)
 
 
 @cache
@@ -99,7 +98,7 @@ class FreeKnotSpline:
         knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
         rmse: root mean square error over the interval, by quadrature.
-        iterations: damped Newton steps, over all starts.
+        iterations: damped Newton steps.
         status: ``"converged"``, to a local minimum that need not be the least error, or
             ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
@@ -141,6 +140,7 @@ def fit_free_knots(
 
     Raises:
         FloatingPointError: the loss is not finite at the start, or the coefficients at the end.
+        numpy.linalg.LinAlgError: cells of the start are too narrow to be told apart.
     """
     signs = None if directions is None else combination(directions)
     model = Model(target, shape, signs)
@@ -269,7 +269,7 @@ class Model:
             try:
                 step = solve_conditioned(damped, -total, condition)[0][places]
                 moved = _limited(t, step)
-                narrow = float((moved[1:] - moved[:-1]).min()) < _LEAST_WIDTH * (t[-1] - t[0])
+                narrow = float((moved[1:] - moved[:-1]).min()) < LEAST_WIDTH * (t[-1] - t[0])
                 return None if narrow else self.project(moved)
             except LinAlgError:
                 return None

@@ -38,9 +38,9 @@ def best_directions(
     The polynomial behind all gates is a combination of cells with alternating signs. For knots held
     where they are, what it costs to make it constant is a quadratic form in the best coefficients,
     of few unknowns, and so thousands of combinations are compared: all of them for narrow networks,
-    those of one and of three cells for wide ones. What neurons are at most, times the rounding unit
-    of float64, counts as an error as well: steep polynomials of one end must not have to cancel at
-    the other.
+    those of few cells, mostly one and three, for wide ones. What neurons are at most, times the
+    rounding unit of float64, counts as an error as well: steep polynomials of one end must not have
+    to cancel at the other.
 
     Args:
         target: a function of one variable.
@@ -73,11 +73,11 @@ def best_directions(
         pairs = form[at[:, :, None], at[:, None]].reshape(len(at), -1, q * q)
         matrix = (np.outer(signs, signs).ravel() @ pairs).reshape(-1, q, q)
         vector = np.einsum("a,saq->sq", signs, value[at])
-        scale = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
-        matrix = matrix / (scale[:, :, None] * scale[:, None, :]) + 1e-13 * np.eye(q)
-        reduced = np.linalg.solve(matrix, (vector / scale)[..., None])[..., 0]
+        size = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
+        matrix = matrix / (size[:, :, None] * size[:, None, :]) + 1e-13 * np.eye(q)
+        reduced = np.linalg.solve(matrix, (vector / size)[..., None])[..., 0]
         rounding = np.finfo(float).eps * (right.sum() + lean[chosen] @ signs)
-        total = np.einsum("sq,sq->s", vector / scale, reduced) + rounding**2
+        total = np.einsum("sq,sq->s", vector / size, reduced) + rounding**2
         best = np.argsort(total, kind="stable")[:count]
         found += [(float(total[i]), directions_of(chosen[i], n)) for i in best]
     rest = sorted(found[1:], key=lambda pair: pair[0])

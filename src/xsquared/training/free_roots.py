@@ -81,12 +81,13 @@ def best_descent(
         target: a function of one variable.
         unit: with two factors.
         starts: rows to start from.
-        max_iterations: of the last fit.
+        max_iterations: of each fit.
     """
     x, weights = _rule(target)
     points, goal = torch.from_numpy(x)[:, None], torch.from_numpy(target(x))
     rule, spent = torch.from_numpy(weights), 0
-    for limit, kept in (*_ROUNDS, (max_iterations, 1)):
+    for rounds, kept in (*_ROUNDS, (max_iterations, 1)):
+        limit = min(rounds, max_iterations)
         fits = [
             last(iterates(unit, points, goal, rows, weights=rule, max_iterations=limit))
             for rows in starts

@@ -15,6 +15,7 @@ References:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -76,9 +77,9 @@ class FreeKnots:
     2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
     3. At each optimum, or the best if n > 8, gates' directions are chosen, and the fit goes on.
     4. A knot is put elsewhere, while that pays: the least useful one into the worst cell; up to
-       eight neurons the best of all exchanges.
-    5. Up to eight neurons: random knots and gates away from an anchor, too. GQUs where it may pay:
-       slopes that jump at the hinges.
+       eight neurons the best of many exchanges.
+    5. Up to eight neurons, and where directions cost much: gates away from an anchor; up to eight
+       random knots, too. GQUs where it may pay: slopes that jump at the hinges.
     6. The best spline becomes a network by formula; its forward pass is what is judged.
 
     Data without a target, or scaled, are fitted by way of a smooth curve through the points, in
@@ -91,8 +92,8 @@ class FreeKnots:
         starts: local fits that are compared: the start itself and jittered ones.
         moves: most knots moved (4.).
         directions: choices of directions fitted at an optimum (3.); with 0, an anchor alone.
-        trial_iterations: of each of these fits before the best goes on; a fit with a knot moved has
-            twice as many until it must be near the best.
+        trial_iterations: of each of these fits before the best goes on, or some of them in narrow
+            networks; a fit with a knot moved has twice as many until it must be near the best.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -165,9 +166,10 @@ class FreeKnots:
 
         spent, reached, bound = 0, np.inf, 0.0
         if self.directions:
-            optima = _distinct(self._optima(target, record, n_hidden + 1, seed))
+            found = self._optima(target, record, n_hidden + 1, seed)
+            optima = _distinct(found)
             ends, tried = self._with_directions(target, record, n_hidden, optima, seed)
-            spent += sum(one.iterations for one in (*optima, *ends)) + tried
+            spent += sum(one.iterations for one in (*found, *ends)) + tried
             reached = add(min(ends, key=lambda one: one.rmse))
             bound = optima[0].rmse * (1 + 1 / n_hidden) ** order
         if n_hidden <= _NARROW or not reached <= bound:
@@ -183,11 +185,13 @@ class FreeKnots:
         if order > 3 and not kinked and best is not None:
             fewer = replace(record, factors=record.factors[:-1])
             knots = equidistributed_knots(target, space(fewer), n_hidden + 1)
-            kinked = _merged(best.spline) or self._fit(target, fewer, knots).rmse < best.rmse
+            if not (kinked := _merged(best.spline)):
+                other = self._fit(target, fewer, knots)
+                kinked, spent = other.rmse < best.rmse, spent + other.iterations
         if (kinked and order > 3) or (record.factors and not (best and best.holds)):
-            for other in self._with_free_roots(target, record, n_hidden, seed):
-                spent += other.iterations
-                made.append(other)
+            jumping = self._with_free_roots(target, record, n_hidden, seed)
+            spent += sum(one.iterations for one in jumping)
+            made += jumping
         best = min(made, key=lambda one: one.rmse)
         if not best.holds and 1 < n_hidden <= _NARROW:  # what a neuron less can do, n can
             less = self.on_target(target, record, n_hidden - 1, seed)
@@ -290,7 +294,7 @@ class FreeKnots:
         narrow = len(best.pieces) <= _NARROW + 1
         for _ in range(self.moves if len(best.pieces) > 1 else 0):
             if narrow:
-                start = exchanged(target, space(unit), best)
+                start = exchanged(target, space(unit), best, partial(self._fit, target, unit))
                 knots, directions, spent = start.knots, start.directions, start.iterations
             else:
                 knots, directions, spent = with_a_knot_moved(target, best), best.directions, 0
@@ -313,7 +317,7 @@ class FreeKnots:
         directions: np.ndarray | None = None,
         limit: int | None = None,
     ) -> FreeKnotSpline:
-        limit = self.max_iterations if limit is None else limit
+        limit = self.max_iterations if limit is None else min(limit, self.max_iterations)
         return fit_free_knots(target, space(unit), knots, limit, directions, DAMPING)
 
     def _knots(self, target: Target, unit: str | Unit, n_cells: int, seed: int) -> list[np.ndarray]:
@@ -356,7 +360,7 @@ class SplineNetwork:
 
 
 def _share(count: int, n_hidden: int) -> int:
-    """Of starts of networks of _FEW neurons or more those that n have use for."""
+    """How many of so many starts n neurons have use for: a share (n/_FEW)^2, at most all."""
     few = min(n_hidden, _FEW)
     return count * few**2 // max(_FEW, 1) ** 2
 
