@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xsquared.checks import check_integer, quoted
+from xsquared.checks import check_finite_array, check_integer, quoted
 from xsquared.functions import Target, interval_of
 from xsquared.splines.spaces import combination, increments, shifted
 from xsquared.truncation import PIECES, leading_constant
@@ -183,11 +183,13 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
         directions: (networks, d) rows a.
 
     Raises:
-        ValueError: networks of several units.
+        ValueError: networks of several units, inputs or outputs.
     """
-    unit, along = networks[0].unit, np.asarray(directions)
-    if names := {n.unit.name for n in networks if n.unit != unit}:
+    (unit, gate), along = (networks[0].unit, networks[0].gate), np.asarray(directions)
+    if names := {n.unit.name for n in networks if (n.unit, n.gate) != (unit, gate)}:
         raise ValueError(f"expected networks of one unit, {unit.name!r}, got {quoted(names)} too")
+    if sizes := {(n.n_in, n.n_out) for n in networks} - {(1, 1)}:
+        raise ValueError(f"expected networks of one input and output, got sizes {quoted(sizes)}")
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
     made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
     values = {
@@ -198,6 +200,7 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
         values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
         values[bias] = np.concatenate([part[bias] for part in parts])
     set_parameters(made, **values)
+    made.gate = gate  # its name may be registered anew
     return made
 
 
@@ -222,6 +225,7 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
     Raises:
         ValueError: a matrix that is not symmetric.
     """
+    form = check_finite_array("form", form, 2)
     if not (np.abs(form - form.T) <= _ROUNDING * np.abs(form).max()).all():
         raise ValueError(f"form: expected a symmetric matrix, got {quoted(form.tolist())}")
     linear, constant = form[:-1, -1], form[-1, -1]

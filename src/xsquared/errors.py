@@ -59,7 +59,14 @@ def sampled_rmse(network: GatedNetwork, target: Target) -> float:
 
 
 def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
-    """Root mean square error of a network's forward pass; infinite where it is not a number."""
+    """Root mean square error of a network's forward pass; infinite where it is not a number.
+
+    Raises:
+        ValueError: values that are not one for each point.
+    """
+    made = predict(network, x)
+    if np.shape(y) != made.shape:  # they would be repeated
+        raise ValueError(f"y: expected shape {made.shape}, got {np.shape(y)}")
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+        error = float(np.sqrt(np.mean((made - y) ** 2)))
     return error if np.isfinite(error) else float("inf")

@@ -152,6 +152,7 @@ class Unit:
         P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the
         GLU; each further factor adds (dim_x + 1) n.
         """
+        n_in, n_hidden, n_out = int(n_in), int(n_hidden), int(n_out)  # numpy's integers wrap
         return ((1 + len(self.factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 
 

@@ -221,9 +221,8 @@ def from_generator(
     The training points come first, whatever follows.
     """
     _check(seed, split)
-    count = DEFAULT_POINTS if points is None else points
     dim = generate(1, seed)[0].shape[1]
-    _check_points(name, count, dim)
+    count = _check_points(name, DEFAULT_POINTS if points is None else points, dim)
     check_size("points", count + count // 4 + TEST_POINTS, dim)
     if split == "paper":
         return _standardised(name, split, [generate(count, seed)], target=target)
@@ -289,8 +288,7 @@ def from_arrays(
         held = int(np.sum(place < tested))
         kept = int(np.sum(place < tested + round(HELD_OUT * (count - tested)))) - held
     available = rows - held - kept
-    count = available if points is None else points
-    _check_points(name, count, x.shape[1])
+    count = _check_points(name, available if points is None else points, x.shape[1])
     if count > available:
         raise ValueError(
             f"{name} has {rows} rows: expected at most {available} for training, got {count}"
@@ -482,5 +480,5 @@ def _check(seed: int, split: str) -> None:
     check_integer("seed", seed, 0, 2**32 - 1)
 
 
-def _check_points(name: str, count: int, dim: int) -> None:
-    check_integer(f"{name} has {dim} features; training points", count, dim + 2)
+def _check_points(name: str, count: int, dim: int) -> int:
+    return check_integer(f"{name} has {dim} features; training points", count, dim + 2)

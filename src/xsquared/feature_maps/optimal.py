@@ -37,6 +37,8 @@ _CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
 _AT_ONCE = 16
 #: Below this share of the second moment a level is rounding.
 _ROUNDING = 1e-26
+#: Root of a length's weight below which functions of the length are rounding.
+_RARE = 1e-8
 #: What 1 less the listed shares is off by.
 _SUBTRACTION = 1e-13
 #: How far off, relative to itself, the share beyond the features asked for may be.
@@ -64,6 +66,9 @@ class Level:
     share: float
     sign: float = field(repr=False)
     function: np.ndarray = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.function.setflags(write=False)  # levels are kept
 
 
 @dataclass(frozen=True)
@@ -254,7 +259,8 @@ class OptimalMap:
     length.
 
     Raises:
-        ValueError: more features than have a singular value above rounding.
+        ValueError: more features than have a singular value above rounding; of its maps, vectors of
+            a length that standard normal ones never have, where its functions are rounding.
     """
 
     d: int
@@ -279,6 +285,12 @@ class OptimalMap:
     def _features(self, v: np.ndarray, signed: int) -> np.ndarray:
         """Singular functions of standard normal vectors times roots of their singular values."""
         length = np.linalg.norm(v, axis=-1)
+        nodes, roots, _ = _rule(self.d)
+        known = nodes[roots > _RARE]
+        least, most = max(2 * known[0] - known[1], 0.0), known[-1]
+        if not ((least <= length) & (length <= most)).all():
+            found = f"lengths from {length.min():.3g} to {length.max():.3g}"
+            raise ValueError(f"standardise: expected {least:.3g} to {most:.3g}, got {found}")
         unit = v / np.where(length > 0, length, 1.0)[..., None]
         parts, left = [], self.m
         for level in self._levels():

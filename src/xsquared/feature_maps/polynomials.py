@@ -16,7 +16,7 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
 from numpy.polynomial.polynomial import polyval
 
-from xsquared.checks import check_integer
+from xsquared.checks import check_integer, check_number
 from xsquared.feature_maps.series import gelu, gelu_even
 
 #: Beyond this degree coefficients by power lose more digits than the degree gains.
@@ -64,10 +64,11 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
     a polynomial of half the degree; symmetry makes the best even one best among all.
 
     Raises:
-        ValueError: no degree from 1 to 24.
+        ValueError: no degree from 1 to 24, or no radius above zero.
         RuntimeError: the exchange did not level the error.
     """
     check_integer("degree", degree, 1, MOST_DEGREE)
+    check_number("radius", radius, above=0)
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
@@ -117,6 +118,7 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
     Returns:
         Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
     """
+    sigma = float(sigma)  # powers of numpy's integers wrap
     s = math.sqrt(1 + sigma**2)
 
     def mean_derivative(j: int) -> float:
@@ -139,7 +141,7 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """
     check_integer("degree", degree, 1, MOST_DEGREE)
     by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
-    return by_power / sigma ** np.arange(len(by_power))
+    return by_power / float(sigma) ** np.arange(len(by_power))
 
 
 @cache

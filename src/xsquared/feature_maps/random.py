@@ -75,6 +75,7 @@ class RandomMaclaurin:
     def _products(self, v: np.ndarray) -> np.ndarray:
         """The product of each feature's projections: (..., d) -> (..., D)."""
         count, depth, _ = self.signs.shape
+        v = np.asarray(v, dtype=float)  # products of small integers wrap
         out = np.ones((*v.shape[:-1], count))
         for i in range(depth):
             used = 2 * self.orders + 2 > i
@@ -98,7 +99,7 @@ def draw_random_maclaurin(
     Raises:
         ValueError: no V above zero.
     """
-    values, rng = np.atleast_1d(np.asarray(moment, dtype=float)), np.random.default_rng(seed)
+    values, rng = np.atleast_1d(np.array(moment, dtype=float)), np.random.default_rng(seed)
     check_number("moment", values.max(), above=0)
     k, logs = _log_law(values, exact)
     orders = k[0] + rng.choice(len(k), n_features, p=np.exp(logs - logsumexp(logs)))

@@ -32,7 +32,8 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
     """
     check_choice("kind", kind, get_args(Kind))
     # Powers of numpy's integers wrap.
-    return sum(int(d) ** int(p) if kind == "kronecker" else math.comb(d + p - 1, p) for p in powers)
+    d, whole = int(d), map(int, powers)
+    return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in whole)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def checked(
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit)
-    check_integer("n_hidden", n_hidden, 1)
+    n_hidden = check_integer("n_hidden", n_hidden, 1)
     if (numbers := _numbers(record, data, n_hidden, solver, gates)) > MOST_OF_A_FIT:
         what = f"the arrays of {solver.name} for {n_hidden} neurons on {len(data.train)} points"
         raise ValueError(f"{what}: expected at most {MOST_OF_A_FIT} numbers, got {quoted(numbers)}")
