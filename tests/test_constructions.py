@@ -23,7 +23,7 @@ from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
 from xsquared.splines.spaces import combination
-from xsquared.units import UNITS, GatedNetwork, Unit, build, predict
+from xsquared.units import UNITS, Gate, GatedNetwork, Unit, build, predict, register
 
 NAMES = list(CONSTRUCTIONS)
 BUILDERS = [made.build for made in CONSTRUCTIONS.values()]
@@ -227,6 +227,25 @@ def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(
     assert min(inertia(form - c * corner) for c in biases) >= count
 
 
+def test_a_form_of_float32_has_no_neuron_too_many() -> None:
+    one = np.array([0.3, 0.7, -0.2, 0.4])
+    assert fewest_bilinear(np.outer(one, one).astype(np.float32)).n_hidden <= 3
+    exact = np.array([0.5, -1.0, 2.0, 0.25])
+    assert fewest_bilinear(np.outer(exact, exact).astype(np.float32)).n_hidden == 1
+
+
+def test_a_ridge_sum_keeps_the_gate_whatever_its_name_means_by_now() -> None:
+    register(Gate("passing", torch.tanh))
+    register(Unit("passing", (), "passing"))
+    part, x = build("passing", 1, 3), np.linspace(-1, 1, 7)
+    register(Gate("passing", torch.sin))
+    np.testing.assert_allclose(
+        predict(ridge_sum([part], np.eye(1)), x), predict(part, x), rtol=1e-14
+    )
+    with pytest.raises(ValueError, match="expected networks of one unit"):
+        ridge_sum([part, build("passing", 1, 3)], np.eye(2))
+
+
 def test_a_constant_has_one_neuron_of_zeros() -> None:
     made = fewest_bilinear(np.diag([0.0, 0.0, 2.5]))
     assert made.n_hidden == 1
@@ -252,6 +271,8 @@ def test_no_network_is_made_of_pieces_that_its_unit_lacks(
 def test_what_a_construction_is_not_for_is_refused() -> None:
     with pytest.raises(ValueError, match=r"networks of one unit, 'mlp', got {'glu'} too"):
         ridge_sum([build("mlp", 1, 2), build("glu", 1, 2)], np.eye(2))
+    with pytest.raises(ValueError, match=r"networks of one input and output, got sizes {\(2, 1\)}"):
+        ridge_sum([build("mlp", 2, 2)], np.eye(2))
     for size in (1e-9, 1.0, 1e9):
         with pytest.raises(ValueError, match="expected a symmetric matrix"):
             fewest_bilinear(size * np.array([[1.0, 2.0], [0.0, 1.0]]))

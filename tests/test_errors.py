@@ -1,6 +1,7 @@
 """Errors of forward passes against other quadratures, and where they are confined or infinite."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,14 @@ def test_rmse_is_that_of_the_forward_pass(unit: str, dim: int, seed: int) -> Non
     network = build(unit, dim, 3, generator=torch.Generator().manual_seed(seed))
     expected = math.sqrt(sum((predict(network, x) - y) ** 2) / 9)
     assert math.isclose(rmse(network, x, y), expected, rel_tol=1e-12)
+
+
+def test_an_error_needs_a_value_for_each_point() -> None:
+    network, x = build("glu", 1, 4), np.linspace(-1, 1, 50)
+    others: list[Any] = [np.sin(x)[:, None], 0.0, np.ones(1)]
+    for y in others:
+        with pytest.raises(ValueError, match=r"^y: expected shape \(50,\), got "):
+            rmse(network, x, y)
 
 
 @pytest.mark.parametrize("size", [1e200, 1e308])

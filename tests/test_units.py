@@ -114,6 +114,8 @@ def test_counts_of_numpys_integers_do_not_wrap() -> None:
     size: Any = np.int16(300)
     with np.errstate(over="raise"):
         assert build("gqu", size, size).n_hidden == 300
+        few: list[Any] = [np.uint8(8), np.uint8(100)]
+        assert parameter_count("gqu", *few) == 2801
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))

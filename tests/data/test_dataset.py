@@ -478,6 +478,18 @@ def test_sizes_whose_squares_float64_does_not_hold_are_standardised(size: float)
     assert sized.target_scale == pytest.approx(size * plain.target_scale)
 
 
+def test_counts_of_small_integers_are_those_counts() -> None:
+    small: Any = np.int8(50)
+    x, y = np.random.default_rng(0).random((300, 2)), np.arange(300.0)
+    assert len(from_arrays(x, y, points=small).train) == 50
+    many: Any = np.uint16(50_000)
+    data = from_target(target("sin(x)"), points=many)
+    assert [len(part) for part in (data.train, data.validation)] == [50_000, 12_500]
+    hidden: Any = np.int8(2)
+    once = VariableProjection(starts=1, max_iterations=1)
+    assert fit(data, "glu", hidden, solver=once).network.n_hidden == 2
+
+
 def test_more_points_than_rows_are_refused() -> None:
     x, y = np.random.default_rng(0).random((50, 2)), np.arange(50.0)
     message = "table has 50 rows: expected at most 32 for training, got 33"

@@ -187,6 +187,21 @@ def test_the_vector_zero_predicts_zero_in_its_odd_part() -> None:
     assert best.phi(np.zeros((2, 3))).shape == (2, 9)
 
 
+@pytest.mark.parametrize(("d", "length"), [(32, 17.0), (768, 19.0), (768, 41.0), (3, np.nan)])
+def test_lengths_that_normal_vectors_never_have_are_refused(d: int, length: float) -> None:
+    """The functions of the length are known where its weights are above rounding."""
+    best = OptimalMap(d, 50)
+    usual = np.full(d, 1.0)
+    assert np.isfinite(best.psi(usual)).all()
+    with pytest.raises(ValueError, match=r"^standardise: expected .* to .*, got lengths from"):
+        best.psi(length / np.sqrt(d) * np.array([usual, usual]))
+
+
+def test_levels_are_kept_and_cannot_be_written_to() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        spectrum(3, 1.0, 9).levels[0].function[:] = 0.0
+
+
 @pytest.mark.parametrize(("d", "degree"), [(2, 6), (3, 4), (5, 2)])
 def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
     count = harmonics(d, degree)

@@ -32,6 +32,17 @@ def test_degree_ten_on_the_papers_intervals(radius: float, limit: float) -> None
     assert max_error(best.coefficients, radius) == pytest.approx(best.error, rel=1e-5)
 
 
+@pytest.mark.parametrize("kind", [int, np.int64])
+def test_a_whole_deviation_is_its_float(kind: Callable[[int], float]) -> None:
+    for fitted in (hermite_fit, hermite_coefficients):
+        np.testing.assert_array_equal(fitted(20, kind(10)), fitted(20, 10.0))
+
+
+def test_no_polynomial_is_best_on_a_point() -> None:
+    with pytest.raises(ValueError, match="radius: expected a finite number > 0, got 0"):
+        best_uniform_fit(6, 0.0)
+
+
 @pytest.mark.parametrize("degree", [1, 2, 7, 10, 16])
 def test_chebyshev_interpolates_at_its_points(degree: int) -> None:
     nodes = 4 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))

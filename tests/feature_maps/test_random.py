@@ -23,6 +23,8 @@ PAIRS = [
 def test_the_moment_of_whole_numbers_is_that_of_their_floats() -> None:
     w = np.array([500, 700], dtype=np.int32)
     assert sign_moment(w, w) == sign_moment(w.astype(float), w)
+    small, made = np.array([100, 100, 90, 80], np.int8), draw_random_maclaurin(4, 6, 10.0, 0)
+    np.testing.assert_array_equal(made.psi(small), made.psi(small.astype(float)))
 
 
 @pytest.mark.parametrize("moment", [0.0, np.zeros(2)])

@@ -35,6 +35,12 @@ def test_the_papers_dimension_and_the_symmetric_one() -> None:
     assert feature_dimension("kronecker", dimension, np.array([20])) == 16**20
 
 
+def test_counts_of_small_integers_do_not_wrap() -> None:
+    dimension: Any = np.uint8(200)
+    powers: Any = np.array([100], np.uint8)
+    assert feature_dimension("symmetric", dimension, powers) == math.comb(299, 100)
+
+
 def test_another_kind_is_refused() -> None:
     unknown: Any = "Symmetric"
     for call in (TensorMap, feature_dimension):
