@@ -52,6 +52,28 @@ def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterati
     assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
 
 
+@pytest.mark.parametrize("n", [1, 3, 9, 31])
+@pytest.mark.parametrize(
+    ("text", "square"),
+    [
+        ("exp(-(x/0.001)**2)", 0.001 * math.sqrt(math.pi / 2)),
+        ("sin(400*x)", 1 - math.sin(800) / 800),
+    ],
+)
+def test_what_is_narrower_than_the_nodes_are_apart_is_fitted(
+    text: str, square: float, n: int
+) -> None:
+    """No spline can do much about it: the error is nearly the target's own size, and not above."""
+    own = math.sqrt(square / 2)
+    assert 0.98 * own < least_squares_spline_rmse(target(text), 2, n) < own
+
+
+@pytest.mark.parametrize("order", [0, -1, 2.5])
+def test_constants_are_those_of_whole_orders(order: Any) -> None:
+    with pytest.raises(ValueError, match="order: expected an integer >= 1, got"):
+        error_constant(order, "smooth")
+
+
 def test_a_square_beyond_float64_is_an_error() -> None:
     with pytest.raises(FloatingPointError, match="spline on 3 cells is not finite"):
         least_squares_spline_rmse(target("1e300*exp(x)"), 2, 3)
