@@ -37,7 +37,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = MappingProxyT
         ),
         "newton-gates": (
             {"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5},
-            4,
+            1,
             "the same, at most 5 sweeps, and then as many with the gates as one more layer",
         ),
         "varpro": (
