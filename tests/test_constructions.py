@@ -227,6 +227,14 @@ def test_fewest_bilinear_is_the_polynomial_and_none_is_smaller(
     assert min(inertia(form - c * corner) for c in biases) >= count
 
 
+@pytest.mark.parametrize(
+    ("knots", "directions"), [([-1, 0, 1], [2]), ([-1, 0, 1], [np.nan]), ([1, 0, -1], [1])]
+)
+def test_knots_ascend_and_gates_open_to_one_side(knots: list, directions: list) -> None:
+    with pytest.raises(ValueError, match="expected ascending knots and directions of 1 and -1"):
+        network_from_pieces("mlp", np.array(knots), np.zeros((2, 2)), np.array(directions))
+
+
 def test_a_form_of_float32_has_no_neuron_too_many() -> None:
     one = np.array([0.3, 0.7, -0.2, 0.4])
     assert fewest_bilinear(np.outer(one, one).astype(np.float32)).n_hidden <= 3

@@ -105,6 +105,9 @@ def test_cells_of_known_lines() -> None:
         assert (hinge_segments(network, BOX), count_cells(network, BOX)) == plain
     set_parameters(network, G=[[1.0, 0.0], [2.0, 0.0], [0.0, 0.0]], g=[0.0, 1.0, 0.0])
     assert count_cells(network, BOX) == 3
+    (left, _), _ = BOX
+    set_parameters(network, G=[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], g=[-left, 0.0, 0.0])
+    assert count_cells(network, BOX) == 2, "along a side a line cuts nothing"
 
 
 @pytest.mark.parametrize("orientation", ["one-way", "alternating"])
@@ -126,6 +129,16 @@ def test_knots_need_hinges() -> None:
     for unit, geometry in itertools.product(set(UNITS) - set(SPLINES), (knots, neuron_polynomials)):
         with pytest.raises(ValueError, match="only hinged gates have knots, this one is"):
             geometry(build(unit, 1, 3))
+    with pytest.raises(ValueError, match="only hinged gates have knots, this one is gelu"):
+        count_cells(build("geglu", 2, 3), BOX)
+
+
+def test_geometry_is_that_of_so_many_inputs() -> None:
+    for geometry in (knots, neuron_polynomials):
+        with pytest.raises(ValueError, match=r"a network of sizes \(1, 1\), got \(2, 1\)"):
+            geometry(build("mlp", 2, 3))
+    with pytest.raises(ValueError, match=r"a network of sizes \(2, 1\), got \(1, 1\)"):
+        count_cells(build("mlp", 1, 3), BOX)
 
 
 def test_a_network_keeps_its_gate_where_the_name_is_registered_anew() -> None:

@@ -124,8 +124,8 @@ def network_from_pieces(
             where that is all of it.
 
     Raises:
-        ValueError: another gate than the ReLU, pieces of another degree than the unit's, or pieces
-            that are not as smooth at a knot as it needs.
+        ValueError: another gate than the ReLU, pieces of another degree than the unit's or not as
+            smooth at a knot as it needs, knots that do not ascend, or other directions.
     """
     record = find_unit(unit)
     p = len(record.factors)
@@ -141,6 +141,8 @@ def network_from_pieces(
     if not (np.abs(changes[:, : max(p, 1)]) <= _JUMP * terms[: max(p, 1)]).all():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
     opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, dtype=float)
+    if not ((np.diff(t) > 0).all() and (np.abs(opened) == 1).all()):
+        raise ValueError("expected ascending knots and directions of 1 and -1")
     whole = combination(opened) @ shifted(c, t[0] - t[:-1])
     lower = range(1, p) if factors is None else range(0)
     if factors is None:

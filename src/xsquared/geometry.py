@@ -36,9 +36,9 @@ def neuron_polynomials(network: GatedNetwork) -> np.ndarray:
         (n_hidden, degree + 1), the constant term first.
 
     Raises:
-        ValueError: a gate without a hinge.
+        ValueError: a gate without a hinge, several inputs or outputs.
     """
-    gates = [("G", "g")] * (_hinged(network).degree or 0)
+    gates = [("G", "g")] * (_hinged(network, 1, 1).degree or 0)
     affine = [
         np.stack([_array(network, bias), _array(network, weight)[:, 0]], axis=1)
         for weight, bias in (*gates, *network.unit.factors)
@@ -54,9 +54,9 @@ def knots(network: GatedNetwork) -> np.ndarray:
         (m,), m at most n_hidden, as a gate with G = 0 has no knot.
 
     Raises:
-        ValueError: a gate without a hinge.
+        ValueError: a gate without a hinge, or several inputs.
     """
-    _hinged(network)
+    _hinged(network, 1, network.n_out)
     slope, bias = _array(network, "G")[:, 0], _array(network, "g")
     hinged = slope != 0
     return np.sort(-bias[hinged] / slope[hinged])
@@ -94,7 +94,7 @@ def hinge_segments(
             if slope != 0:
                 first, last = sorted((side - place) / slope for side in sides)
                 t_low, t_high = max(t_low, first), min(t_high, last)
-            elif not sides[0] <= place <= sides[1]:
+            elif not sides[0] < place < sides[1]:  # along a side it cuts nothing
                 t_low, t_high = 1.0, 0.0
         if t_low < t_high:
             start, end = ((point + t * direction).tolist() for t in (t_low, t_high))
@@ -106,7 +106,11 @@ def count_cells(network: GatedNetwork, box: tuple[tuple[float, float], tuple[flo
     """Number of cells into which the hinge lines cut a box: 1 + lines + crossings inside it.
 
     Counted for lines in general position: no three through one point, none coinciding.
+
+    Raises:
+        ValueError: a gate without a hinge, or not two inputs.
     """
+    _hinged(network, 2, network.n_out)
     hinges = hinge_segments(network, box)
     weights, biases = _lines(network)
     crossings = 0
@@ -143,10 +147,12 @@ def spline_gates(
     return signs[:, None], -signs * np.linspace(*domain, n)
 
 
-def _hinged(network: GatedNetwork) -> Gate:
-    """A network's gate, if it has a hinge; a ValueError where it has none."""
+def _hinged(network: GatedNetwork, n_in: int, n_out: int) -> Gate:
+    """A network's gate, if it has a hinge and the network these sizes; else a ValueError."""
     if not network.gate.hinged:
         raise ValueError(f"only hinged gates have knots, this one is {network.gate.name}")
+    if (sizes := (network.n_in, network.n_out)) != (n_in, n_out):
+        raise ValueError(f"expected a network of sizes ({n_in}, {n_out}), got {sizes}")
     return network.gate
 
 

@@ -59,7 +59,12 @@ def _settings(
     """Of ``name=value``, the values by name."""
     if wrong := [text for text in texts if not re.match("[^=]+=", text)]:
         raise click.BadParameter(f"expected name=value, got {quoted(wrong[0])}")
-    return {name: typed_value(value) for name, _, value in (text.partition("=") for text in texts)}
+    given = [
+        (name, typed_value(value)) for name, _, value in (text.partition("=") for text in texts)
+    ]
+    if len(dict(given)) < len(given):
+        raise click.BadParameter("expected each name once")
+    return dict(given)
 
 
 def _widths(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:

@@ -68,6 +68,7 @@ TEXTS = ("target", "problem", "data", "y", "activation", "solver")
         ("sweep --gates all", "'all' is not one of"),
         ("sweep --split all", "'all' is not one of"),
         ("sweep --set 3", "expected name=value, got '3'"),
+        ("sweep --set starts=1 --set starts=2", "'--set': expected each name once"),
         ("sweep --data a.csv --problem sine", "expected one of --target, --problem and --data"),
         *((f"sweep --{name}=", f"'--{name}': expected text, got none") for name in TEXTS),
     ],

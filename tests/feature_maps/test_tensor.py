@@ -41,6 +41,12 @@ def test_counts_of_small_integers_do_not_wrap() -> None:
     assert feature_dimension("symmetric", dimension, powers) == math.comb(299, 100)
 
 
+@pytest.mark.parametrize("kind", ["kronecker", "symmetric"])
+def test_vectors_of_another_dimension_are_refused(kind: Kind) -> None:
+    with pytest.raises(ValueError, match="vectors: expected 1 elements, got 3"):
+        TensorMap(kind, 1, np.array([0.0, 0.0, 1.0])).psi(torch.ones(2, 3))
+
+
 def test_another_kind_is_refused() -> None:
     unknown: Any = "Symmetric"
     for call in (TensorMap, feature_dimension):

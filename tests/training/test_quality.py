@@ -24,9 +24,8 @@ INEXACT = {
     *(("gqu", n, "abs(sin(4*x))") for n in (20, 50)), *(("gqu", n, "sin(x)") for n in (8, 20, 50)),
     *(("gqu", n, "x**0.1") for n in (20, 50)), ("glu", 50, "x**0.1"), ("glu", 20, "abs(x)**0.6"),
     *(("gqu", 50, text) for text in ("acos(x)", "log(x)", "sqrt(1 - x**2)", "sqrt(x)", "x*log(x)")),
+    ("gqu", 50, "1/(0.001 + x**2)"),
 }  # fmt: skip
-#: Local optima: from random gates variable projection finds a better one, or the target itself.
-BEATEN = {("mlp", 2, "sqrt(x)"), ("glu", 5, "abs(x)"), ("gqu", 5, "abs(x)")}
 STUDY = STUDIES["quality"]
 INTEGRAL = [trial for trial in STUDY.trials if trial.solver == "free_knots"]
 
@@ -62,9 +61,7 @@ def test_no_network_of_the_study_is_worse_than_equal_cells(reached: dict[Trial, 
     assert not missed(found)
 
 
-def test_three_networks_are_worse_than_a_fit_on_points(
-    reached: dict[Trial, float],
-) -> None:
+def test_no_network_is_worse_than_a_fit_on_points(reached: dict[Trial, float]) -> None:
     on_points = {
         (name(trial), trial.domain): error
         for trial, error in reached.items()
@@ -76,7 +73,7 @@ def test_three_networks_are_worse_than_a_fit_on_points(
         if (name(trial), trial.domain) in on_points
     ]
     assert len(found) == len(on_points) == 34 * 3 * 6
-    assert set(missed(found)) == BEATEN
+    assert not missed(found)
 
 
 def test_statuses_of_the_study_are_true() -> None:

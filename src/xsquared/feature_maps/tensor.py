@@ -85,6 +85,8 @@ class TensorMap:
     def _blocks(self, vectors: Tensor) -> dict[int, Tensor]:
         """The products of elements, by power."""
         v = torch.as_tensor(vectors, dtype=torch.float64)
+        if v.shape[-1] != self.d:
+            raise ValueError(f"vectors: expected {self.d} elements, got {v.shape[-1]}")
         block = torch.ones((*v.shape[:-1], 1), dtype=torch.float64)
         blocks = {}
         for p in range(self.powers[-1] + 1):
