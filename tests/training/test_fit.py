@@ -385,7 +385,7 @@ BAD_SETTINGS: dict[str, dict[str, tuple[Any, ...]]] = {
                "ridge": (math.nan,), "sharpest": (0.5,)},
     "growth": {"candidates": (0,), "exchanges": (-1,), "share": (0,), "exchanged": (2.0,),
                "ridges": ((), (1e-3, 0.0), 1e-3)},
-    "free_knots": {"starts": (0,), "max_iterations": (-1,), "moves": (1.5,), "start": ("best",)},
+    "free_knots": {"starts": (0,), "max_iterations": (0, -1), "moves": (1.5,), "start": ("best",)},
     "newton": {"max_iterations": (0,), "joint": ("no",)},
     "adamw": {"max_iterations": (2.5,), "learning_rate": (0,)},
     "lbfgs": {"max_iterations": (0,)},

@@ -105,9 +105,9 @@ class FreeKnots:
     trial_iterations: int = 25
 
     def __post_init__(self) -> None:
-        for name in ("max_iterations", "moves", "directions"):
+        for name in ("moves", "directions"):
             check_integer(name, getattr(self, name), 0)
-        for name in ("starts", "trial_iterations"):
+        for name in ("max_iterations", "starts", "trial_iterations"):
             check_integer(name, getattr(self, name), 1)
         check_choice("start", self.start, get_args(Start))
 
