@@ -151,6 +151,7 @@ class Reader:
 
     def open(self, name: str, width: int = 1280, theme: str = "light") -> Any:
         """Load a page and wait until its formulas are set."""
+        self.page.goto("about:blank")  # what the last page was still loading fails here
         self.outside, self.complaints = [], []
         self.look(width, theme)
         self.page.goto(f"{self.address}/{name}", wait_until="load")
