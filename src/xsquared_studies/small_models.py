@@ -35,10 +35,10 @@ from xsquared_studies.trial import Scalar, Trial
 
 #: Units compared, with the gate of each as an expression.
 LANGUAGE_UNITS = {
-    "mlp": "Max(x, 0)",
-    "relu2_mlp": "Max(x, 0)**2",
-    "glu": "Max(x, 0)",
-    "gqu": "Max(x, 0)",
+    "mlp": "(x + abs(x))/2",
+    "relu2_mlp": "((x + abs(x))/2)**2",
+    "glu": "(x + abs(x))/2",
+    "gqu": "(x + abs(x))/2",
     "swiglu": "x/(1 + exp(-x))",
     "bilinear": "x",
 }
