@@ -175,9 +175,12 @@ def seen(name: str) -> Seen:
     return found
 
 
-def through(of: Model, tokens: Tensor, feed: Callable[[int, Tensor], Tensor]) -> Tensor:
-    """The stream behind the last layer, a few contexts at a time."""
-    passed = [run(of, of.embed(part), range(of.depth), feed) for part in tokens.split(_BATCH)]
+def through(
+    of: Model, tokens: Tensor, feed: Callable[[int, Tensor], Tensor], depth: int | None = None
+) -> Tensor:
+    """The stream behind the first layers, all where None is said, a few contexts at a time."""
+    layers = range(of.depth if depth is None else depth)
+    passed = [run(of, of.embed(part), layers, feed) for part in tokens.split(_BATCH)]
     return torch.cat(passed)
 
 

@@ -18,6 +18,7 @@ from xsquared.data.problems import find_problem
 from xsquared.functions import Target, check_box, target
 from xsquared.training.result import Gates
 from xsquared.units import BUILT_IN, Unit, find_unit
+from xsquared_studies.language_models import LAYER_PROBLEMS
 
 #: What a field of a result may hold.
 Scalar = str | int | float | bool | None
@@ -47,7 +48,7 @@ class Trial:
     Attributes:
         unit: name of the unit.
         n_hidden: width.
-        problem: a name of :data:`xsquared.data.problems.PROBLEMS`.
+        problem: a name of :data:`xsquared.data.problems.PROBLEMS`, or of a transformer's layer.
         expression: a target as text.
         domain: one interval per variable of the expression.
         data: path of a csv or parquet file; where it lies is no part of what the trial is.
@@ -110,7 +111,10 @@ class Trial:
                 + (" and ".join(map(quoted, given)) or "none")
             )
         if self.problem:
-            find_problem(self.problem)
+            if "/" in self.problem:
+                check_choice("problem", self.problem, LAYER_PROBLEMS)
+            else:
+                find_problem(self.problem)
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
         # Lists, as they come from JSON, and tuples are one trial.
