@@ -146,12 +146,12 @@ def letters() -> dict[str, Tensor]:
     return {part: torch.tensor([number[c] for c in text]) for part, text in whole.items()}
 
 
-def trained(unit: str, d: int, rate: float, seed: int, characters: int = CHARACTERS) -> SmallModel:
-    """A model trained on so many characters, on a GPU where there is one."""
+def trained(unit: str, d: int, rate: float, seed: int, times: int = 1) -> SmallModel:
+    """A model trained on a million characters or so many times that, on a GPU where one is."""
     text, device = letters(), torch.device("cuda" if torch.cuda.is_available() else "cpu")
     count = 1 + max(int(part.max()) for part in text.values())
     model = SmallModel(unit, d, count, seed).to(device)
-    steps = characters // (_BATCH * _LENGTH)
+    steps = times * CHARACTERS // (_BATCH * _LENGTH)
     optimizer = torch.optim.AdamW(model.parameters(), rate, betas=(0.9, 0.95), weight_decay=0.0)
     draw = np.random.default_rng(seed)
     places = np.arange(_LENGTH + 1)
@@ -201,7 +201,7 @@ def run_language(trial: Trial) -> dict[str, Scalar]:
     near = [tried[one][0] for one in (rate / 2, rate, 2 * rate) if one in tried]
     first = tried[rate][1]
     models = [first, *(trained(trial.unit, d, rate, seed) for seed in range(1, _SEEDS))]
-    longer = trained(trial.unit, d, rate, 0, 2 * CHARACTERS)
+    longer = trained(trial.unit, d, rate, 0, times=2)
     return {
         "status": "completed",
         "parameters": sum(p.numel() for p in first.blocks.parameters()),

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner
 
 from xsquared_book.cli import commands
@@ -29,7 +30,7 @@ def test_values_are_the_layers_output_along_its_main_direction() -> None:
     x = [part.x * data.feature_scale + data.feature_mean for part in (data.train, data.test)]
     y = [data.inverse(part.y) for part in (data.train, data.test)]
     of = model("minilm")
-    made = of.feed[1](language_models.torch.tensor(np.concatenate(x)).float(), of.gate).numpy()
+    made = of.feed[1](torch.tensor(np.concatenate(x)).float(), of.gate).numpy()
     made, values = made - made.mean(0), np.concatenate(y) - np.concatenate(y).mean()
     assert data.train.x.shape == (400, 384)
     # The values are a projection of the outputs, of which no other has a larger variance by far.
