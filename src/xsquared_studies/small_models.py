@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from math import sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
 import torch
@@ -180,10 +180,12 @@ def rates_tried(unit: str, d: int) -> dict[float, tuple[float, SmallModel]]:
     found: dict[int, tuple[float, SmallModel]] = {}
     missing = [0, -1, 1]
     while missing and len(found) < _MOST_RATES:
-        model = trained(unit, d, _RATE * 2.0 ** missing[0], 0)
-        found[missing[0]] = nats(model, "valid"), model
+        for k in missing:
+            model = trained(unit, d, _RATE * 2.0**k, 0)
+            loss = nats(model, "valid")
+            found[k] = loss if isfinite(loss) else inf, model
         best = min(found, key=lambda k: found[k][0])
-        missing = [k for k in (*missing[1:], best - 1, best + 1) if k not in found]
+        missing = [k for k in (best - 1, best + 1) if k not in found]
     return {_RATE * 2.0**k: tried for k, tried in found.items()}
 
 
@@ -201,14 +203,15 @@ def run_language(trial: Trial) -> dict[str, Scalar]:
     near = [tried[one][0] for one in (rate / 2, rate, 2 * rate) if one in tried]
     first = tried[rate][1]
     models = [first, *(trained(trial.unit, d, rate, seed) for seed in range(1, _SEEDS))]
+    losses = [nats(model, "test") for model in models]
     longer = trained(trial.unit, d, rate, 0, times=2)
     return {
-        "status": "completed",
+        "status": "completed" if all(map(isfinite, losses)) else "diverged",
         "parameters": sum(p.numel() for p in first.blocks.parameters()),
         "rate": rate,
         "rates": len(tried),
         "rate_spread": max(near) - min(near),
         "twice_nats": nats(longer, "test"),
         "ran_on": first.gain.device.type,
-        **{f"nats[seed={seed}]": nats(model, "test") for seed, model in enumerate(models)},
+        **{f"nats[seed={seed}]": loss for seed, loss in enumerate(losses)},
     }

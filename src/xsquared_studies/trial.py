@@ -123,7 +123,7 @@ class Trial:
         object.__setattr__(self, "domain", box)
         if self.expression:
             _ = self.target
-        if bool(self.y) != bool(self.data):
+        if bool(self.y) != bool(self.data) or (self.sha256 and not self.data):
             raise ValueError(
                 f"expected data and the name y of their column to predict together, got "
                 f"{quoted(self.y)} for {given[0]}"

@@ -419,6 +419,10 @@ def test_rows_of_a_group_stay_together() -> None:
     assert len(set(np.concatenate([np.unique(part) for part in parts]))) == 30
     with pytest.raises(ValueError, match=r"expected a group for each of 200 rows, got \(9,\)"):
         from_arrays(x, y, groups=groups[:9])
+    few = from_arrays(x, y, 1, points=60, groups=groups)  # of every group that may train
+    drawn = groups[np.rint(raw(few, "train")[1]).astype(int)]
+    assert len(drawn) == 60
+    assert len({*drawn}) > 0.8 * len({*parts[0]})
     with pytest.raises(ValueError, match="groups to split: expected an integer >= 4, got 3"):
         from_arrays(x, y, groups=groups % 3)
     several: tuple[Any, ...] = ([1, None], [[1], [1, 2]], [Decimal("NaN"), Decimal(1)])

@@ -62,3 +62,12 @@ def test_an_unknown_layer_and_missing_packages_are_one_line(
             catch_exceptions=False,
         )
     assert str(raised.value).count("\n") == 0
+
+
+def test_another_version_of_a_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language_models, "find_spec", lambda _: True)
+    pins = dict(pin.split("==") for pin in language_models.PACKAGES)
+    monkeypatch.setattr(language_models, "version", pins.get)
+    assert not missing()
+    monkeypatch.setattr(language_models, "version", {**pins, "gguf": "0.20.0"}.get)
+    assert "gguf==0.19.0" in missing()

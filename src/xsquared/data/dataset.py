@@ -248,7 +248,7 @@ def from_arrays(
         y: (rows,) values.
         seed: of the shuffle; the paper's split keeps the order of the rows.
         split: one of :data:`SPLITS`.
-        points: training points; all that there are where None.
+        points: training points, of all groups; all that there are where None.
         name: of the data.
         groups: (rows,) labels, at least four of them for a held-out split, which shuffles and cuts
             the groups, so that rows of one group stay together. Each row is its own where None.
@@ -293,10 +293,13 @@ def from_arrays(
         raise ValueError(
             f"{name} has {rows} rows: expected at most {available} for training, got {count}"
         )
-    start = held + kept
-    parts = [(x[start : start + count], y[start : start + count])]
+    trained = np.arange(held + kept, rows)
+    if groups is not None and split == "held-out":  # the first rows would be a few groups'
+        trained = np.random.default_rng(seed).permutation(trained)
+    trained = np.sort(trained[:count])
+    parts = [(x[trained], y[trained])]
     if split == "held-out":
-        parts += [(x[held:start], y[held:start]), (x[:held], y[:held])]
+        parts += [(x[held : held + kept], y[held : held + kept]), (x[:held], y[:held])]
     return _standardised(name, split, parts, features)
 
 
