@@ -130,11 +130,12 @@ def to_frame(results: Iterable[Result]) -> pd.DataFrame:
 
     A value named ``rmse[n=4]`` belongs to the row of the trial's network with ``n = 4``; values
     without an index are repeated in each of the trial's rows. Domain and settings become JSON;
-    ``domain`` and ``points`` are left out where no row has them.
+    ``domain``, ``points`` and errors are left out where no row has them.
     """
     frame = pd.DataFrame([row for result in results for row in _networks(result)])
     frame = frame[[name for name in frame if name not in _HOW] + [*_HOW]]
-    empty = [name for name in ("domain", "points") if frame[name].isna().all()]
+    optional = ("domain", "points", "train_rmse", "test_rmse")
+    empty = [name for name in optional if frame[name].isna().all()]
     return frame.drop(columns=empty)
 
 
