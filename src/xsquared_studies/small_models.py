@@ -21,6 +21,7 @@ is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from math import inf, isfinite, sqrt
 
@@ -34,14 +35,14 @@ from xsquared_studies.language_models import folder
 from xsquared_studies.trial import Scalar, Trial
 
 #: Units compared, with the gate of each as an expression.
-LANGUAGE_UNITS = {
-    "mlp": "(x + abs(x))/2",
-    "relu2_mlp": "((x + abs(x))/2)**2",
-    "glu": "(x + abs(x))/2",
-    "gqu": "(x + abs(x))/2",
-    "swiglu": "x/(1 + exp(-x))",
-    "bilinear": "x",
-}
+LANGUAGE_UNITS = (
+    ("mlp", "(x + abs(x))/2"),
+    ("relu2_mlp", "((x + abs(x))/2)**2"),
+    ("glu", "(x + abs(x))/2"),
+    ("gqu", "(x + abs(x))/2"),
+    ("swiglu", "x/(1 + exp(-x))"),
+    ("bilinear", "x"),
+)
 #: Numbers a character, d, by size.
 SIZES = (32, 48, 64, 96)
 #: Passages a step and characters a passage; heads' numbers; blocks.
@@ -68,7 +69,7 @@ def language_trials() -> tuple[Trial, ...]:
             protocol="tuned",
         )
         for d in SIZES
-        for unit, gate in LANGUAGE_UNITS.items()
+        for unit, gate in LANGUAGE_UNITS
     )
 
 
@@ -175,18 +176,25 @@ def nats(model: SmallModel, part: str) -> float:
     return float(torch.cat(half).mean())
 
 
-def rates_tried(unit: str, d: int) -> dict[float, tuple[float, SmallModel]]:
-    """By rate: nats a letter on the text for choosing, and the model, all of seed 0."""
-    found: dict[int, tuple[float, SmallModel]] = {}
-    missing = [0, -1, 1]
+def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, float]:
+    """Losses by rate, by factors of two from the first on, until the best has worse neighbours.
+
+    Args:
+        first: the rate in the middle of the first three.
+        judged: the loss at a rate, on what rates are chosen on.
+
+    Returns:
+        Five losses at most; infinite where training went astray.
+    """
+    found: dict[float, float] = {}
+    missing = [first, first / 2, 2 * first]
     while missing and len(found) < _MOST_RATES:
-        for k in missing:
-            model = trained(unit, d, _RATE * 2.0**k, 0)
-            loss = nats(model, "valid")
-            found[k] = loss if isfinite(loss) else inf, model
-        best = min(found, key=lambda k: found[k][0])
-        missing = [k for k in (best - 1, best + 1) if k not in found]
-    return {_RATE * 2.0**k: tried for k, tried in found.items()}
+        for rate in missing:
+            loss = judged(rate)
+            found[rate] = loss if isfinite(loss) else inf
+        best = min(found, key=lambda rate: found[rate])
+        missing = [rate for rate in (best / 2, 2 * best) if rate not in found]
+    return found
 
 
 def run_language(trial: Trial) -> dict[str, Scalar]:
@@ -198,10 +206,16 @@ def run_language(trial: Trial) -> dict[str, Scalar]:
         them and its neighbours; parameters of the blocks.
     """
     d = int(dict(trial.settings)["d"])  # type: ignore[arg-type]
-    tried = rates_tried(trial.unit, d)
-    rate = min(tried, key=lambda one: tried[one][0])
-    near = [tried[one][0] for one in (rate / 2, rate, 2 * rate) if one in tried]
-    first = tried[rate][1]
+    made: dict[float, SmallModel] = {}
+
+    def judged(rate: float) -> float:
+        made[rate] = trained(trial.unit, d, rate, 0)
+        return nats(made[rate], "valid")
+
+    tried = rates_tried(_RATE, judged)
+    rate = min(tried, key=lambda one: tried[one])
+    near = [tried[one] for one in (rate / 2, rate, 2 * rate) if one in tried]
+    first = made[rate]
     models = [first, *(trained(trial.unit, d, rate, seed) for seed in range(1, _SEEDS))]
     losses = [nats(model, "test") for model in models]
     longer = trained(trial.unit, d, rate, 0, times=2)

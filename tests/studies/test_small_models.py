@@ -20,6 +20,8 @@ from xsquared_studies.small_models import (
     trained,
 )
 
+UNITS = [unit for unit, _ in LANGUAGE_UNITS]
+
 
 @pytest.fixture
 def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,13 +38,13 @@ def count(unit: str, d: int) -> int:
 
 @pytest.mark.parametrize("d", SIZES)
 def test_units_have_equal_parameters_at_a_size(d: int) -> None:
-    least, *_, most = sorted(count(unit, d) for unit in LANGUAGE_UNITS)
+    least, *_, most = sorted(count(unit, d) for unit in UNITS)
     assert most < 1.01 * least
     # Attention's 4 d^2 and the layer's 8 d^2, gains and biases, in each of two blocks.
     assert count("mlp", d) == 2 * (4 * d**2 + 8 * d**2 + 4 * d + d + 2 * d)
 
 
-@pytest.mark.parametrize("unit", LANGUAGE_UNITS)
+@pytest.mark.parametrize("unit", UNITS)
 def test_a_model_sees_no_later_letter_and_starts_alike(unit: str) -> None:
     model = SmallModel(unit, 32, 4, 0)
     text = torch.from_numpy(np.random.default_rng(0).integers(4, size=(2, 129)))
@@ -89,16 +91,14 @@ def test_training_learns_the_text_and_twice_as_long_more() -> None:
         (9.0, [0, -1, 1, 2, 3]),  # five at most
     ],
 )
-def test_rates_go_on_past_the_better_end(
-    best: float, tried: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(small_models, "trained", lambda _u, _d, rate, _s: math.log2(rate / 0.008))
-    monkeypatch.setattr(
-        small_models, "nats", lambda k, _: (k - best) ** 2 if k or best != 9 else math.nan
-    )
-    found = rates_tried("mlp", 32)
+def test_rates_go_on_past_the_better_end(best: float, tried: list[int]) -> None:
+    def judged(rate: float) -> float:
+        k = math.log2(rate / 0.008)
+        return (k - best) ** 2 if k or best != 9 else math.nan
+
+    found = rates_tried(0.008, judged)
     assert [round(math.log2(rate / 0.008)) for rate in found] == tried
-    assert min(found, key=lambda rate: found[rate][0]) == 0.008 * 2.0 ** min(
+    assert min(found, key=lambda rate: found[rate]) == 0.008 * 2.0 ** min(
         tried, key=lambda k: abs(k - best)
     )
 
@@ -116,4 +116,4 @@ def test_a_trial_tunes_then_trains_each_seed_at_the_best_rate() -> None:
 
 def test_the_study_has_every_unit_at_every_size() -> None:
     asked = {(t.unit, dict(t.settings)["d"]) for t in STUDIES["small_models"].trials}
-    assert asked == {(unit, d) for unit in LANGUAGE_UNITS for d in SIZES}
+    assert asked == {(unit, d) for unit in UNITS for d in SIZES}
