@@ -28,7 +28,7 @@ synthetic SmolLM2, were left out for want of machine time before any row was see
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan, sqrt
@@ -143,10 +143,13 @@ def _split(x: Tensor) -> tuple[Tensor, ...]:
     return x.split(4096)
 
 
-def _sums(parts: Any) -> tuple[Tensor, Tensor]:
+def _sums(parts: Iterable[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Sums over the tokens of all parts: products of a with itself, and of a with b."""
-    made = [((a.T @ a).double(), (a.T @ b).double()) for a, b in parts]
-    return sum(one for one, _ in made), sum(one for _, one in made)  # type: ignore[return-value]
+    own, both = (
+        torch.stack(sums).sum(0)
+        for sums in zip(*(((a.T @ a).double(), (a.T @ b).double()) for a, b in parts), strict=True)
+    )
+    return own, both
 
 
 @lru_cache(1)

@@ -5,12 +5,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from xsquared.units import build
+from xsquared.units import GatedNetwork, build
 from xsquared_studies import distilled
 from xsquared_studies.declared import STUDIES
 from xsquared_studies.distilled import (
     _WEIGHTS,
     PARTS,
+    Features,
     Pairs,
     distilled_trials,
     error,
@@ -104,27 +105,21 @@ def test_a_map_of_less_rank_is_the_best_of_its_rank() -> None:
 @pytest.mark.parametrize("n", [1, 3, 5])
 def test_no_features_do_better_than_the_bound_and_the_best_ones_meet_it(n: int) -> None:
     of = learnt()
-    here = Pairs(
-        dict.fromkeys(of.x, of.x["test"]), dict.fromkeys(of.y, of.y["test"]), *[of.skip] * 2
-    )
-    here = pairs_of(here.x, here.y)
+    here = pairs_of(dict.fromkeys(of.x, of.x["test"]), dict.fromkeys(of.y, of.y["test"]))
     bound = unreachable(here, "test", n)
-    beside = here.y["test"] - torch.nn.functional.pad(here.x["test"], (0, 1), value=1.0) @ (
-        here.skip.float()
-    )
+    wide = torch.nn.functional.pad(here.x["test"], (0, 1), value=1.0)
+    beside = here.y["test"] - wide @ here.skip.float()
     best = beside @ torch.linalg.svd(beside, full_matrices=False).Vh[:n].T
-    told = {id(part): best for part in here.x.values()}
 
-    def features(x: Tensor) -> Tensor:
-        del x
-        return next(iter(told.values()))
+    def told(_: Tensor) -> Tensor:
+        return best
 
-    skip, readout = solved(here, features)
-    assert error(here, "test", skip, features, readout) == pytest.approx(bound, rel=1e-3)
+    skip, readout = solved(here, told)
+    assert error(here, "test", skip, told, readout) == pytest.approx(bound, rel=1e-3)
     for seed in range(5):
-        turn = normal(D, n, seed=seed)
-        skip, readout = solved(here, lambda x, turn=turn: torch.tanh(x @ turn))
-        assert error(here, "test", skip, lambda x, t=turn: torch.tanh(x @ t), readout) > bound
+        features = build("swiglu", D, n, D, generator=torch.Generator().manual_seed(seed)).float()
+        skip, readout = solved(here, features.hidden)
+        assert error(here, "test", skip, features.hidden, readout) > bound
     assert unreachable(here, "test", D) == pytest.approx(0, abs=1e-6)
 
 
@@ -201,7 +196,7 @@ def test_a_trial_tunes_then_judges_each_seed_on_the_held_out_play() -> None:
     assert len({row[f"test_rmse[seed={k}]"] for k in range(3)}) == 3
 
 
-def _with(of: Pairs, student: distilled.GatedNetwork) -> tuple:
+def _with(of: Pairs, student: GatedNetwork) -> tuple[Tensor, Features, Tensor]:
     skip, readout = solved(of, student.hidden)
     return skip, student.hidden, readout
 
@@ -218,12 +213,12 @@ def test_closed_forms_have_their_parameters_and_errors() -> None:
     assert row["parameters"] == 2 * D * round(5000 / 128 / (2 * D)) + D
     row = run_distilled(pairs)
     assert row["parameters"] == D * (D + 1) + D * 6  # products of three components
-    assert row["test_rmse"] < row["linear_rmse"]
+    assert float(row["test_rmse"]) < float(row["linear_rmse"])
 
 
 @pytest.mark.usefixtures("_small")
 def test_a_student_that_went_astray_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(_: Pairs, unit: str, n: int, *__: object) -> distilled.GatedNetwork:
+    def lost(_: Pairs, unit: str, n: int, *__: object) -> GatedNetwork:
         network = build(unit, D, n, D).float()
         with torch.no_grad():
             network.G.fill_(torch.nan)
