@@ -97,6 +97,27 @@ def test_a_tail_beside_a_narrow_piece_is_measured() -> None:
     assert math.isclose(error, math.sqrt(2 * width / 0.2), rel_tol=1e-8)
 
 
+@pytest.mark.parametrize("beside", [1e-6, 0.003, 0.01, 0.126, 0.9])
+@pytest.mark.parametrize("idle", [0, 298])
+def test_a_jump_beside_a_knot_is_measured(beside: float, idle: int) -> None:
+    """Found by a tester: no node lay between the knot and the jump, and both rules agreed."""
+    width, jump = 1e-3, 0.1234567
+    end = jump - beside * width
+    begin = end - width
+    network = build("mlp", 1, idle + 2)
+    set_parameters(
+        network,
+        G=np.ones((idle + 2, 1)),
+        g=-np.array([*np.linspace(-1, -0.9, idle), begin, end]),
+        D=np.array([[*np.zeros(idle), 2 / width, -2 / width]]),
+        d=[-1.0],
+    )
+    # A ramp from -1 to 1 below the jump from -1 to 1: squares of 2 t, then of 2.
+    exact = math.sqrt((4 / 3 + 4 * beside) * width / 2)
+    step = target(f"2/pi*atan(1e20/(x - {jump}))")
+    assert measured_rmse(network, step) == pytest.approx(exact, rel=1e-7)
+
+
 def test_where_two_sets_of_nodes_agree_the_error_is_that_of_the_first() -> None:
     network = interpolating_mlp(PAPER_TARGET, 30)
     points, weights = between((-1.0, 1.0), knots(network))

@@ -75,10 +75,39 @@ def halved(edges: np.ndarray, cells: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([edges, (edges[:-1] + np.diff(edges) / 2)[cells]]))
 
 
+def unseen(
+    f: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, widths: np.ndarray, seen: np.ndarray
+) -> np.ndarray:
+    """By how much integrals over cells may be off for a jump between an end and the nodes beside.
+
+    Args:
+        f: values (N,) at points (N,).
+        starts, widths: of the cells, (n,).
+        seen: (n, q) values at the cells' nodes.
+
+    Returns:
+        (n,) Of both ends, how far f is there from the polynomial through the nodes, times the
+        distance to the nearest node.
+    """
+    inside = np.nextafter([starts, starts + widths], [[np.inf], [-np.inf]]).T
+    xi, ends = gauss_legendre(seen.shape[1])[0], to_ends(seen.shape[1])
+    off = np.abs(f(inside.ravel()).reshape(inside.shape) - seen @ ends)
+    return off.sum(axis=1) * xi[0] * widths
+
+
+@cache
+def to_ends(count: int) -> np.ndarray:
+    """(count, 2) What takes values at the rule's nodes to their polynomial's at 0 and 1."""
+    legendre, nodes = np.polynomial.legendre.legvander, 2 * gauss_legendre(count)[0] - 1
+    matrix = legendre(np.array([-1.0, 1.0]), count - 1) @ np.linalg.inv(legendre(nodes, count - 1))
+    matrix.setflags(write=False)
+    return matrix.T
+
+
 def settled(
     f: Callable[[np.ndarray], np.ndarray], edges: np.ndarray, slack: Callable[[float], float]
 ) -> tuple[float, float]:
-    """An integral over cells, which are halved where that moves it.
+    """An integral over cells, which are halved where that moves it, or where a jump is near an end.
 
     Args:
         f: values (N,) at points (N,).
@@ -92,11 +121,12 @@ def settled(
     """
     xi, weights = gauss_legendre(NODES)
 
-    def integrals(starts: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    def integrals(starts: np.ndarray, widths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         points = starts[:, None] + xi * widths[:, None]
-        return f(points.ravel()).reshape(points.shape) @ weights * widths
+        seen = f(points.ravel()).reshape(points.shape)
+        return seen @ weights * widths, unseen(f, starts, widths, seen)
 
-    values = integrals(edges[:-1], np.diff(edges))
+    values, missed = integrals(edges[:-1], np.diff(edges))
     cut, totals = np.ones(len(values), bool), [math.fsum(values)]
     for _ in range(_HALVINGS):
         if not 0 < np.sum(cut) <= _MOST:
@@ -104,10 +134,11 @@ def settled(
         finer = graded(halved(edges, cut))
         part_of = np.searchsorted(edges, finer[:-1], "right") - 1
         new = np.bincount(part_of)[part_of] > 1
-        before, values, edges = values, values[part_of], finer
-        values[new] = integrals(edges[:-1][new], np.diff(edges)[new])
+        before, values, missed, edges = values, values[part_of], missed[part_of], finer
+        values[new], missed[new] = integrals(edges[:-1][new], np.diff(edges)[new])
         changes = np.bincount(part_of, values) - before
         totals.append(float(values.sum()))
-        cut = (np.abs(changes) > slack(totals[-1]) / np.sum(cut))[part_of]
+        least = slack(totals[-1]) / np.sum(cut)
+        cut = (np.abs(changes) > least)[part_of] | (missed > least)
     pace = np.median(np.abs(np.diff(totals[-5:]))) if cut.any() else 0.0
     return totals[-1], float(pace) * (len(totals) - 1) ** 2 / _HALVINGS

@@ -408,6 +408,16 @@ def test_held_out_rows_are_disjoint_and_complete(rows: int, seed: int) -> None:
     np.testing.assert_array_equal(np.sort(np.concatenate(found)), np.arange(rows))
 
 
+def test_labels_that_differ_are_different_groups() -> None:
+    """Found by a tester: an array made of them held 1 and "1" as the same text."""
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    y = x[:, 0] * x[:, 1]
+    for labels in (["a", "a\0", "b", "c"], [2**53, 2**53 + 1, 0.5, 1.5]):
+        assert len(from_arrays(x, y, groups=[labels[k % 4] for k in range(40)]).test) == 10
+    with pytest.raises(ValueError, match="expected groups that can be sorted"):
+        from_arrays(x, y, groups=[str(k % 4) if k % 2 else k % 4 for k in range(40)])
+
+
 def test_rows_of_a_group_stay_together() -> None:
     rng = np.random.default_rng(0)
     groups = rng.integers(0, 30, 200)

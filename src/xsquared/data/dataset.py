@@ -269,6 +269,8 @@ def from_arrays(
     rows, held, kept = len(y), 0, 0
     try:
         labels = np.arange(rows) if groups is None else np.asarray(groups)
+        if isinstance(groups, list | tuple):  # an array of 1 and "1" holds the same text twice
+            labels = np.asarray(groups, dtype=object)
         found, label = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = quoted(str(error))
