@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from xsquared.checks import check_choice
 from xsquared_studies.declared import STUDIES, Study
@@ -198,10 +199,14 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
         "commit": commit + "-dirty" * bool(changed),
         "fingerprint": last.fingerprint,
         "versions": last.versions,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_gpu()}",
         "cpu_seconds": round(sum(result.seconds for result in report.results)),
         "date": max(result.finished for result in report.results)[:10],
     }
+
+
+def _gpu() -> str:
+    return f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
 
 
 def _sum(table: Path) -> str:

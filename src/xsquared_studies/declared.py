@@ -26,7 +26,13 @@ from xsquared_studies.best_splines import (
 )
 from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
 from xsquared_studies.depth import DEPTH_PROTOCOLS, depth_trials, run_depth
-from xsquared_studies.distilled import DISTILLED_PROTOCOLS, distilled_trials, run_distilled
+from xsquared_studies.distilled import (
+    DISTILLED_PROTOCOLS,
+    LARGE_PROTOCOLS,
+    distilled_trials,
+    large_trials,
+    run_distilled,
+)
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -625,6 +631,19 @@ def _distilled() -> Study:
     )
 
 
+def _large_students() -> Study:
+    trials = large_trials()
+    return Study(
+        "large_students",
+        "Students with up to all of their teachers' weights, six units at four sizes, on a GPU",
+        LARGE_PROTOCOLS,
+        trials,
+        trials[6:7],
+        run_distilled,
+        missing,
+    )
+
+
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -668,4 +687,5 @@ STUDIES: Mapping[str, Study] = _Studies(
     _layer_features,
     _small_models,
     _distilled,
+    _large_students,
 )

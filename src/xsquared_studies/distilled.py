@@ -22,33 +22,39 @@ Closed forms beside them: reduced-rank regression with as many weights as the ne
 map with the products of the first principal components, as many as have the network's weights. A
 synthetic teacher, at three sizes, stands for MiniLM's middle layer had it learnt nothing: inputs
 are normal with the real ones' mean and covariance, rows of the weights are random and as long as
-the layer's, and outputs are turned to have the real ones' covariance. Larger students, and a
-synthetic SmolLM2, were left out for want of machine time before any row was seen.
+the layer's, and outputs are turned to have the real ones' covariance.
+
+Larger students came after the rows of the small ones had been read, with the claims and thresholds
+made for those: 1/8, 1/4, 1/2 and all of the weights, three times the steps, and a synthetic
+teacher for SmolLM2's middle layer as well. They need a GPU, whose products of matrices have eleven
+bits (TF32) while students are trained, and all bits where map and readout are solved for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import nan, sqrt
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 from torch.nn.functional import pad
 
 from xsquared.units import GatedNetwork, build, find_unit
 from xsquared_studies.gates_replaced import LAYERS, beginning, layer_trial, through
-from xsquared_studies.language_models import FeedForward, model
+from xsquared_studies.language_models import FeedForward, model, moved
 from xsquared_studies.small_models import LANGUAGE_UNITS, rates_tried
 from xsquared_studies.trial import Scalar, Trial
 
 #: The network's weights are this part of the teacher's: one over these.
 PARTS = (128, 64, 32, 16, 8)
-_SYNTHETIC_PARTS, _SYNTHETIC_LAYERS = (128, 32, 8), {"minilm": (2,)}
 _STEPS, _BATCH, _SEEDS, _RATE = 3600, 128, 3, 0.004
+#: Large students take so many times the steps.
+_TIMES = 3
 #: Plays, and contexts from each.
 _PLAYS = {
     "train": (
@@ -59,18 +65,43 @@ _PLAYS = {
     "test": ("hamlet",),
 }
 _CONTEXTS = {"train": 25, "valid": 16, "test": 16}
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 _ERRORS = "; errors are shares of the outputs' deviation"
 DISTILLED_PROTOCOLS = {
     "layer": f"students of a layer, judged on Hamlet{_ERRORS}",
     "synthetic": f"students of a random layer, its inputs and outputs with a layer's mean and "
     f"covariance{_ERRORS}",
 }
+LARGE_PROTOCOLS = {f"large-{name}": text for name, text in DISTILLED_PROTOCOLS.items()}
 #: Of inputs (tokens, d): features (tokens, n) of a student.
 Features = Callable[[Tensor], Tensor]
 
 
 def distilled_trials() -> tuple[Trial, ...]:
-    """Every student of every teacher, the smaller model's first."""
+    """Every student of every teacher with up to an eighth of its weights, and closed forms."""
+    return _trials(
+        (*LANGUAGE_UNITS, ("reduced-rank", ""), ("products", "")),
+        layer=(LAYERS, PARTS),
+        synthetic=({"minilm": (2,)}, (128, 32, 8)),
+    )
+
+
+def large_trials() -> tuple[Trial, ...]:
+    """Every student with up to all of its teacher's weights, and products."""
+    return _trials(
+        (*LANGUAGE_UNITS, ("products", "")),
+        **{
+            "large-layer": (LAYERS, (8, 4, 2, 1)),
+            "large-synthetic": ({"minilm": (2,), "smollm2": (15,)}, (8, 2)),
+        },
+    )
+
+
+def _trials(
+    students: Sequence[tuple[str, str]],
+    **teachers: tuple[Mapping[str, Sequence[int]], Sequence[int]],
+) -> tuple[Trial, ...]:
+    """By protocol: layers of each model, and parts of their weights; the smaller model first."""
     return tuple(
         Trial(
             unit,
@@ -84,13 +115,10 @@ def distilled_trials() -> tuple[Trial, ...]:
         if gate
         else layer_trial(name, unit, protocol, layer=layer, part=part)
         for name in ("minilm", "smollm2")
-        for protocol, layers, parts in (
-            ("layer", LAYERS[name], PARTS),
-            ("synthetic", _SYNTHETIC_LAYERS.get(name, ()), _SYNTHETIC_PARTS),
-        )
-        for layer in layers
+        for protocol, (layers, parts) in teachers.items()
+        for layer in layers.get(name, ())
         for part in parts
-        for unit, gate in (*LANGUAGE_UNITS, ("reduced-rank", ""), ("products", ""))
+        for unit, gate in students
     )
 
 
@@ -153,10 +181,15 @@ def _sums(parts: Iterable[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
 
 
 @lru_cache(1)
+def _here(name: str) -> Any:
+    return moved(model(name), DEVICE)
+
+
+@lru_cache(1)
 @torch.no_grad()
 def _inputs(name: str) -> dict[int, dict[str, Tensor]]:
     """(tokens, d) Inputs by layer and part."""
-    of, found = model(name), {layer: dict[str, Tensor]() for layer in LAYERS[name]}
+    of, found = _here(name), {layer: dict[str, Tensor]() for layer in LAYERS[name]}
     for part, plays in _PLAYS.items():
         seen: dict[int, list[Tensor]] = {layer: [] for layer in LAYERS[name]}
 
@@ -166,7 +199,7 @@ def _inputs(name: str) -> dict[int, dict[str, Tensor]]:
             return of.feed[k](x, of.gate)
 
         for play in plays:
-            tokens = beginning(name, f"texts/{play}_gut.txt", _CONTEXTS[part])
+            tokens = beginning(name, f"texts/{play}_gut.txt", _CONTEXTS[part]).to(DEVICE)
             through(of, tokens, feed, max(seen) + 1)
         for layer in found:
             found[layer][part] = torch.cat(seen.pop(layer))
@@ -177,10 +210,10 @@ def _inputs(name: str) -> dict[int, dict[str, Tensor]]:
 @torch.no_grad()
 def pairs(name: str, layer: int, protocol: str) -> Pairs:
     """The pairs of a layer, or of the synthetic one in its place."""
-    of, x = model(name), _inputs(name)[layer]
+    of, x = _here(name), _inputs(name)[layer]
     feed: FeedForward = of.feed[layer]
     y = {part: _made(feed, of.gate, inputs) for part, inputs in x.items()}
-    return pairs_of(*(synthetic(feed, of.gate, x, y) if protocol == "synthetic" else (x, y)))
+    return pairs_of(*(synthetic(feed, of.gate, x, y) if protocol.endswith("synthetic") else (x, y)))
 
 
 def _made(feed: FeedForward, gate: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
@@ -200,7 +233,7 @@ def synthetic(
     draw = torch.Generator().manual_seed(0)
 
     def normal(*shape: int) -> Tensor:
-        return torch.randn(*shape, generator=draw)
+        return torch.randn(*shape, generator=draw).to(feed.W.device)
 
     def random(rows: Tensor) -> Tensor:
         made = normal(*rows.shape)
@@ -267,36 +300,81 @@ def unreachable(of: Pairs, part: str, n: int) -> float:
     return sqrt(float(left / (y - y.mean(0)).square().sum()))
 
 
-def trained(of: Pairs, unit: str, n: int, rate: float, seed: int, steps: int) -> GatedNetwork:
-    """A student's network, trained beside its affine map."""
+@dataclass(frozen=True)
+class Course:
+    """How a student is trained: its seed, its largest rate, and how many steps."""
+
+    seed: int
+    rate: float
+    steps: int
+
+
+class _Student:
+    """A network at zero and its affine map at regression, and the tokens that come next."""
+
+    def __init__(self, of: Pairs, unit: str, n: int, course: Course) -> None:
+        self.course, d = course, of.skip.shape[1]
+        self.draw = torch.Generator().manual_seed(course.seed)
+        self.network = build(unit, d, n, d, generator=self.draw).float()
+        with torch.no_grad():
+            for name, weights in self.network.named_parameters():
+                weights.mul_(name.isupper() and name != "D").div_(sqrt(d))
+        self.network.to(of.skip.device)
+        self.weights = dict(self.network.named_parameters())
+        self.skip = nn.Parameter(of.skip.float())
+        self.places = torch.empty(0, dtype=torch.long, device=of.skip.device)
+
+    def rates(self) -> list[dict[str, Any]]:
+        """Groups of parameters, each with its largest rate."""
+        groups = (
+            ([*self.weights.values()], self.course.rate),
+            ([self.skip], 0.1 * self.course.rate),
+        )
+        return [{"params": of, "lr": most, "most": most, "of": self.course} for of, most in groups]
+
+    def tokens(self, count: int) -> Tensor:
+        """The next of a random order of the tokens that train."""
+        if len(self.places) < _BATCH:
+            self.places = torch.randperm(count, generator=self.draw).to(self.places.device)
+        here, self.places = self.places[:_BATCH], self.places[_BATCH:]
+        return here
+
+
+def trained(of: Pairs, unit: str, n: int, courses: Sequence[Course]) -> list[GatedNetwork]:
+    """Students' networks, each trained beside an affine map of its own, all in one pass."""
     x, y = of.x["train"], of.y["train"]
-    count, d = x.shape
-    draw = torch.Generator().manual_seed(seed)
-    network = build(unit, d, n, y.shape[1], generator=draw).float()
-    with torch.no_grad():
-        for name, weights in network.named_parameters():
-            weights.mul_(name.isupper() and name != "D").div_(sqrt(d))
-    skip = nn.Parameter(of.skip.float())
-    groups = [(list(network.parameters()), rate), ([skip], 0.1 * rate)]
-    optimizer = torch.optim.Adam(
-        [{"params": weights, "lr": most, "most": most} for weights, most in groups],
-        betas=(0.9, 0.97),
-        fused=True,
-    )
-    places = torch.empty(0, dtype=torch.long)
-    for step in range(steps):
-        share = min(20 * (step + 1) / steps, 2 * (steps - step) / steps, 1.0)
+    students = [_Student(of, unit, n, course) for course in courses]
+    groups = [group for student in students for group in student.rates()]
+    optimizer = torch.optim.Adam(groups, betas=(0.9, 0.97), fused=True)
+    alike = torch.vmap(partial(functional_call, students[0].network))
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
+    for step in range(max(course.steps for course in courses)):
+        live = [student for student in students if step < student.course.steps]
         for group in optimizer.param_groups:
-            group["lr"] = share * group["most"]
-        if len(places) < _BATCH:
-            places = torch.randperm(count, generator=draw)
-        here, places = places[:_BATCH], places[_BATCH:]
-        inputs = x[here]
-        loss = (network(inputs) + _affine(inputs) @ skip - y[here]).square().mean()
+            steps = group["of"].steps
+            share = min(20 * (step + 1) / steps, 2 * (steps - step) / steps, 1.0)
+            group["lr"] = max(share, 0.0) * group["most"]
+        here = torch.stack([student.tokens(len(x)) for student in live])
+        inputs = x[here]  # (live, batch, d)
+        weights = {
+            name: torch.stack([student.weights[name] for student in live])
+            for name in live[0].weights
+        }
+        skips = torch.stack([student.skip for student in live])
+        left = alike(weights, (inputs,)) + _affine(inputs) @ skips - y[here]
         optimizer.zero_grad()
-        loss.backward()
+        left.square().mean((1, 2)).sum().backward()
         optimizer.step()
-    return network
+    torch.backends.cuda.matmul.fp32_precision = "ieee"
+    return [student.network for student in students]
+
+
+def _judged(of: Pairs, student: GatedNetwork, parts: Iterable[str]) -> list[float]:
+    """Its errors on these parts; no numbers where training went astray."""
+    if not all(bool(one.isfinite().all()) for one in student.parameters()):
+        return [nan for _ in parts]
+    skip, readout = solved(of, student.hidden)
+    return [error(of, part, skip, student.hidden, readout) for part in parts]
 
 
 def products(of: Pairs, n: int) -> Features:
@@ -349,19 +427,20 @@ def run_distilled(trial: Trial) -> dict[str, Scalar]:
             **row,
             **ends,
         }
-    steps = round(_STEPS * sqrt(PARTS[-1] / asked["part"]))
+    times = _TIMES if trial.protocol in LARGE_PROTOCOLS else 1
+    steps = round(times * _STEPS * sqrt(PARTS[-1] / asked["part"]))
 
-    def errors(rate: float, seed: int, count: int, *parts: str) -> list[float]:
-        student = trained(of, trial.unit, trial.n_hidden, rate, seed, count)
-        if not all(bool(one.isfinite().all()) for one in student.parameters()):
-            return [nan] * len(parts)
-        skip, readout = solved(of, student.hidden)
-        return [error(of, part, skip, student.hidden, readout) for part in parts]
+    def errors(parts: tuple[str, ...], courses: Iterable[Course]) -> list[list[float]]:
+        students = trained(of, trial.unit, trial.n_hidden, [*courses])
+        return [_judged(of, student, parts) for student in students]
 
-    tried = rates_tried(_RATE, lambda rate: errors(rate, 0, steps // 8, "valid")[0])
+    def validated(rates: Sequence[float]) -> list[float]:
+        return [loss for (loss,) in errors(("valid",), (Course(0, r, steps // 8) for r in rates))]
+
+    tried = rates_tried(_RATE, validated)
     rate = min(tried, key=lambda one: tried[one])
-    found = [errors(rate, seed, steps, "train", "test") for seed in range(_SEEDS)]
-    (half,) = errors(rate, 0, steps // 2, "test")
+    whole = [Course(seed, rate, steps) for seed in range(_SEEDS)]
+    *found, (_, half) = errors(("train", "test"), [*whole, Course(0, rate, steps // 2)])
     return {
         "status": "completed" if np.isfinite([*found, (half, half)]).all() else "diverged",
         "parameters": trial.record.parameter_count(d, trial.n_hidden, d) + (d + 1) * d - d,

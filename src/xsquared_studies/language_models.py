@@ -12,6 +12,7 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -165,8 +166,8 @@ class SmolLM2:
     def _turned(self, v: Tensor) -> Tensor:
         """Turned by the place: neighbouring entries are a pair, as this file format has them."""
         size = v.shape[-1]
-        speed = self.base ** (-torch.arange(0, size, 2) / size)
-        angle = torch.arange(v.shape[-2])[:, None] * speed
+        speed = self.base ** (-torch.arange(0, size, 2, device=v.device) / size)
+        angle = torch.arange(v.shape[-2], device=v.device)[:, None] * speed
         a, b = v[..., ::2], v[..., 1::2]
         cos, sin = angle.cos(), angle.sin()
         return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
@@ -271,6 +272,19 @@ LAYER_PROBLEMS = (
 def model(name: str) -> Any:
     """One of ``MODELS``, loaded once."""
     return MODELS[name]()
+
+
+def moved(of: Any, device: torch.device) -> Any:
+    """The model with its weights on that device."""
+    if device.type == "cpu":
+        return of
+    here = copy(of)
+    here.t = {name: weights.to(device) for name, weights in of.t.items()}
+    here.feed = [
+        FeedForward(*(w.to(device) if isinstance(w, Tensor) else w for w in vars(feed).values()))
+        for feed in of.feed
+    ]
+    return here
 
 
 def run(

@@ -21,7 +21,7 @@ is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import inf, isfinite, sqrt
 
@@ -176,12 +176,14 @@ def nats(model: SmallModel, part: str) -> float:
     return float(torch.cat(half).mean())
 
 
-def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, float]:
+def rates_tried(
+    first: float, judged: Callable[[Sequence[float]], Iterable[float]]
+) -> dict[float, float]:
     """Losses by rate, by factors of two from the first on, until the best has worse neighbours.
 
     Args:
         first: the rate in the middle of the first three.
-        judged: the loss at a rate, on what rates are chosen on.
+        judged: the losses at these rates, on what rates are chosen on.
 
     Returns:
         Five losses at most; infinite where training went astray.
@@ -189,9 +191,8 @@ def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, f
     found: dict[float, float] = {}
     missing = [first, first / 2, 2 * first]
     while missing and len(found) < _MOST_RATES:
-        for rate in missing:
-            loss = judged(rate)
-            found[rate] = loss if isfinite(loss) else inf
+        losses = zip(missing, judged(missing), strict=True)
+        found |= {rate: loss if isfinite(loss) else inf for rate, loss in losses}
         best = min(found, key=lambda rate: found[rate])
         missing = [rate for rate in (best / 2, 2 * best) if rate not in found]
     return found
@@ -208,9 +209,9 @@ def run_language(trial: Trial) -> dict[str, Scalar]:
     d = int(dict(trial.settings)["d"])  # type: ignore[arg-type]
     made: dict[float, SmallModel] = {}
 
-    def judged(rate: float) -> float:
-        made[rate] = trained(trial.unit, d, rate, 0)
-        return nats(made[rate], "valid")
+    def judged(rates: Sequence[float]) -> list[float]:
+        made.update((rate, trained(trial.unit, d, rate, 0)) for rate in rates)
+        return [nats(made[rate], "valid") for rate in rates]
 
     tried = rates_tried(_RATE, judged)
     rate = min(tried, key=lambda one: tried[one])

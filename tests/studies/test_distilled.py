@@ -11,6 +11,7 @@ from xsquared_studies.declared import STUDIES
 from xsquared_studies.distilled import (
     _WEIGHTS,
     PARTS,
+    Course,
     Features,
     Pairs,
     distilled_trials,
@@ -128,19 +129,28 @@ def test_students_learn_and_more_steps_teach_more(unit: str) -> None:
     of = learnt()
     left = []
     for steps in (1, 60, 600):
-        student = trained(of, unit, 12, 0.01, 0, steps)
+        (student,) = trained(of, unit, 12, [Course(0, 0.01, steps)])
         skip, readout = solved(of, student.hidden)
         left.append(error(of, "test", skip, student.hidden, readout))
     assert left[2] < 0.98 * left[1] or left[2] < 0.9 * left[0]
     assert left[2] < 0.9 * error(of, "test", of.skip.float())
-    again, other = (trained(of, unit, 12, 0.01, seed, 60) for seed in (0, 1))
-    assert torch.equal(again.G, trained(of, unit, 12, 0.01, 0, 60).G)
-    assert not torch.equal(again.G, other.G)
+
+
+def test_students_trained_at_once_are_those_trained_alone() -> None:
+    of = learnt()
+    courses = [Course(0, 0.01, 60), Course(1, 0.01, 60), Course(0, 0.02, 60), Course(0, 0.01, 30)]
+    together = trained(of, "glu", 12, courses)
+    for course, student in zip(courses, together, strict=True):
+        (alone,) = trained(of, "glu", 12, [course])
+        for name, weights in student.named_parameters():
+            assert torch.allclose(weights, alone.get_parameter(name), atol=1e-5), (course, name)
+    for k, student in enumerate(together[1:]):
+        assert (student.G - together[0].G).abs().max() > 0.01, courses[k + 1]
 
 
 def test_an_untrained_student_is_linear_regression() -> None:
     of = learnt()
-    student = trained(of, "mlp", 5, 0.01, 0, 0)
+    (student,) = trained(of, "mlp", 5, [Course(0, 0.01, 0)])
     assert not student.D.any()
     assert not student.d.any()
     assert student.G.any()
@@ -185,12 +195,18 @@ def test_a_trial_tunes_then_judges_each_seed_on_the_held_out_play() -> None:
     trial = next(t for t in distilled_trials() if t.solver == "adam" and t.unit == "glu")
     row, of = run_distilled(trial), learnt()
     steps = round(160 * (8 / 128) ** 0.5)
-    student = trained(of, "glu", trial.n_hidden, float(row["rate"]), 1, steps)
+    rate = float(row["rate"])
+    _, student, half = trained(
+        of,
+        "glu",
+        trial.n_hidden,
+        [Course(0, rate, steps), Course(1, rate, steps), Course(0, rate, steps // 2)],
+    )
     skip, readout = solved(of, student.hidden)
-    assert row["test_rmse[seed=1]"] == error(of, "test", skip, student.hidden, readout)
-    assert row["train_rmse[seed=1]"] == error(of, "train", skip, student.hidden, readout)
-    half = trained(of, "glu", trial.n_hidden, float(row["rate"]), 0, steps // 2)
-    assert row["half_rmse"] == error(of, "test", *_with(of, half))
+    for part in ("test", "train"):
+        left = error(of, part, skip, student.hidden, readout)
+        assert row[f"{part}_rmse[seed=1]"] == pytest.approx(left, rel=1e-5)
+    assert row["half_rmse"] == pytest.approx(error(of, "test", *_with(of, half)), rel=1e-5)
     assert row["linear_rmse"] == error(of, "test", of.skip.float())
     assert row["parameters"] == trial.n_hidden * (3 * D + 2) + D * D + D
     assert len({row[f"test_rmse[seed={k}]"] for k in range(3)}) == 3
@@ -218,11 +234,11 @@ def test_closed_forms_have_their_parameters_and_errors() -> None:
 
 @pytest.mark.usefixtures("_small")
 def test_a_student_that_went_astray_is_said_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(_: Pairs, unit: str, n: int, *__: object) -> GatedNetwork:
+    def lost(_: Pairs, unit: str, n: int, courses: list[Course]) -> list[GatedNetwork]:
         network = build(unit, D, n, D).float()
         with torch.no_grad():
             network.G.fill_(torch.nan)
-        return network
+        return [network for _ in courses]
 
     monkeypatch.setattr(distilled, "trained", lost)
     trial = next(t for t in distilled_trials() if t.solver == "adam")

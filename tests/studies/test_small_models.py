@@ -1,6 +1,7 @@
 """Small language models: equal parameters, no look ahead, tuned rates, and text that is learned."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -92,9 +93,9 @@ def test_training_learns_the_text_and_twice_as_long_more() -> None:
     ],
 )
 def test_rates_go_on_past_the_better_end(best: float, tried: list[int]) -> None:
-    def judged(rate: float) -> float:
-        k = math.log2(rate / 0.008)
-        return (k - best) ** 2 if k or best != 9 else math.nan
+    def judged(rates: Sequence[float]) -> list[float]:
+        powers = [math.log2(rate / 0.008) for rate in rates]
+        return [(k - best) ** 2 if k or best != 9 else math.nan for k in powers]
 
     found = rates_tried(0.008, judged)
     assert [round(math.log2(rate / 0.008)) for rate in found] == tried
