@@ -10,7 +10,7 @@ Modules import :mod:`xsquared` and, of this package, those named before them:
 ``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` → ``scaling`` →
 ``airfoil`` → ``ridges`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``best_splines`` →
 ``certified_splines`` → ``real_roots`` → ``misses`` → ``which_unit`` → ``peers`` → ``depth`` →
-``layer_features`` → ``small_models`` → ``distilled`` →
+``layer_features`` → ``small_models`` → ``pairs`` → ``students`` → ``distilled`` →
 ``declared`` → ``committed`` → ``speedrun``.
 """
 

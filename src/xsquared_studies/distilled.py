@@ -33,26 +33,34 @@ bits (TF32) while students are trained, and all bits where map and readout are s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from math import nan, sqrt
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
-from torch.nn.functional import pad
+from torch import Tensor
 
-from xsquared.units import GatedNetwork, build, find_unit
+from xsquared.units import GatedNetwork, find_unit
 from xsquared_studies.gates_replaced import LAYERS, beginning, layer_trial, through
 from xsquared_studies.language_models import FeedForward, model, moved
+from xsquared_studies.pairs import (
+    Pairs,
+    error,
+    pairs_of,
+    products,
+    reduced,
+    solved,
+    split,
+    unreachable,
+)
 from xsquared_studies.small_models import LANGUAGE_UNITS, rates_tried
+from xsquared_studies.students import Course, trained
 from xsquared_studies.trial import Scalar, Trial
 
 #: The network's weights are this part of the teacher's: one over these.
 PARTS = (128, 64, 32, 16, 8)
-_STEPS, _BATCH, _SEEDS, _RATE = 3600, 128, 3, 0.004
+_STEPS, _SEEDS, _RATE = 3600, 3, 0.004
 #: Large students take so many times the steps.
 _TIMES = 3
 #: Plays, and contexts from each.
@@ -73,8 +81,6 @@ DISTILLED_PROTOCOLS = {
     f"covariance{_ERRORS}",
 }
 LARGE_PROTOCOLS = {f"large-{name}": text for name, text in DISTILLED_PROTOCOLS.items()}
-#: Of inputs (tokens, d): features (tokens, n) of a student.
-Features = Callable[[Tensor], Tensor]
 
 
 def distilled_trials() -> tuple[Trial, ...]:
@@ -132,54 +138,6 @@ def neurons(unit: str, name: str, part: int) -> int:
     return round(weights / part / (find_unit(unit).parameter_count(d, 1, d) - d))
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """What students learn, by part, and linear regression on what trains.
-
-    Attributes:
-        x, y: (tokens, d) inputs and outputs, centred, with root mean square 1 where they train.
-        moments: (d + 1, d + 1) products of inputs and 1, summed.
-        skip: (d + 1, d) the affine map of least squares.
-    """
-
-    x: dict[str, Tensor]
-    y: dict[str, Tensor]
-    moments: Tensor
-    skip: Tensor
-
-
-def pairs_of(x: dict[str, Tensor], y: dict[str, Tensor]) -> Pairs:
-    """Pairs, from inputs and outputs as they come."""
-    x, y = ({part: _scaled(of[part], of["train"]) for part in of} for of in (x, y))
-    moments, right = _sums(
-        (_affine(a), b) for a, b in zip(_split(x["train"]), _split(y["train"]), strict=True)
-    )
-    moments += torch.diag(1e-6 * moments.diagonal())
-    return Pairs(x, y, moments, torch.linalg.solve(moments, right))
-
-
-def _scaled(of: Tensor, train: Tensor) -> Tensor:
-    mean = train.mean(0)
-    return (of - mean) / (train - mean).square().mean().sqrt()
-
-
-def _affine(x: Tensor) -> Tensor:
-    return pad(x, (0, 1), value=1.0)
-
-
-def _split(x: Tensor) -> tuple[Tensor, ...]:
-    return x.split(4096)
-
-
-def _sums(parts: Iterable[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Sums over the tokens of all parts: products of a with itself, and of a with b."""
-    own, both = (
-        torch.stack(sums).sum(0)
-        for sums in zip(*(((a.T @ a).double(), (a.T @ b).double()) for a, b in parts), strict=True)
-    )
-    return own, both
-
-
 @lru_cache(1)
 def _here(name: str) -> Any:
     return moved(model(name), DEVICE)
@@ -217,7 +175,7 @@ def pairs(name: str, layer: int, protocol: str) -> Pairs:
 
 
 def _made(feed: FeedForward, gate: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    return torch.cat([feed(part, gate) for part in _split(x)])
+    return torch.cat([feed(part, gate) for part in split(x)])
 
 
 def synthetic(
@@ -254,149 +212,12 @@ def _root(of: Tensor) -> Tensor:
     return (vectors * values.clamp(min=1e-12 * values.max()).sqrt() @ vectors.T).float()
 
 
-@torch.no_grad()
-def solved(of: Pairs, features: Features) -> tuple[Tensor, Tensor]:
-    """(d + 1, d) Affine map and (n, d) readout of least squares on the tokens that train.
-
-    Pairs' moments are used again: eliminating the map leaves n equations.
-    """
-    tokens = zip(_split(of.x["train"]), _split(of.y["train"]), strict=True)
-    skip = of.skip.float()
-    made = ((features(x), _affine(x), y) for x, y in tokens)
-    gram, both = _sums((h, torch.cat([wide, y - wide @ skip], dim=1)) for h, wide, y in made)
-    beside, right = both.split([len(of.skip), of.skip.shape[1]], dim=1)
-    inside = torch.linalg.solve(of.moments, beside.T)
-    gram += torch.diag(1e-6 * gram.diagonal() + 1e-12)  # also where a gate never opens
-    readout = torch.linalg.solve(gram - beside @ inside, right)
-    return (of.skip - inside @ readout).float(), readout.float()
-
-
-@torch.no_grad()
-def error(
-    of: Pairs, part: str, skip: Tensor, features: Features | None = None, readout: Any = None
-) -> float:
-    """Root mean square of what is left, as a share of the outputs' deviation."""
-    left, y = 0.0, of.y[part]
-    for x, wanted in zip(_split(of.x[part]), _split(y), strict=True):
-        made = _affine(x) @ skip
-        if features:
-            made += features(x) @ readout
-        left += float((wanted - made).square().sum())
-    return sqrt(left / float((y - y.mean(0)).square().sum()))
-
-
-@torch.no_grad()
-def unreachable(of: Pairs, part: str, n: int) -> float:
-    """What every affine map with n features of any kind leaves on these very tokens, at least.
-
-    The outputs beside their regression, here, lie in d directions, and n features reach n of them.
-    """
-    x, y = _affine(of.x[part]).double(), of.y[part].double()
-    moments = x.T @ x
-    moments += torch.diag(1e-9 * moments.diagonal())
-    beside = y - x @ torch.linalg.solve(moments, x.T @ y)
-    values = torch.linalg.eigvalsh(beside.T @ beside)  # rising
-    left = values[: max(len(values) - n, 0)].clamp(min=0).sum()
-    return sqrt(float(left / (y - y.mean(0)).square().sum()))
-
-
-@dataclass(frozen=True)
-class Course:
-    """How a student is trained: its seed, its largest rate, and how many steps."""
-
-    seed: int
-    rate: float
-    steps: int
-
-
-class _Student:
-    """A network at zero and its affine map at regression, and the tokens that come next."""
-
-    def __init__(self, of: Pairs, unit: str, n: int, course: Course) -> None:
-        self.course, d = course, of.skip.shape[1]
-        self.draw = torch.Generator().manual_seed(course.seed)
-        self.network = build(unit, d, n, d, generator=self.draw).float()
-        with torch.no_grad():
-            for name, weights in self.network.named_parameters():
-                weights.mul_(name.isupper() and name != "D").div_(sqrt(d))
-        self.network.to(of.skip.device)
-        self.weights = dict(self.network.named_parameters())
-        self.skip = nn.Parameter(of.skip.float())
-        self.places = torch.empty(0, dtype=torch.long, device=of.skip.device)
-
-    def rates(self) -> list[dict[str, Any]]:
-        """Groups of parameters, each with its largest rate."""
-        groups = (
-            ([*self.weights.values()], self.course.rate),
-            ([self.skip], 0.1 * self.course.rate),
-        )
-        return [{"params": of, "lr": most, "most": most, "of": self.course} for of, most in groups]
-
-    def tokens(self, count: int) -> Tensor:
-        """The next of a random order of the tokens that train."""
-        if len(self.places) < _BATCH:
-            self.places = torch.randperm(count, generator=self.draw).to(self.places.device)
-        here, self.places = self.places[:_BATCH], self.places[_BATCH:]
-        return here
-
-
-def trained(of: Pairs, unit: str, n: int, courses: Sequence[Course]) -> list[GatedNetwork]:
-    """Students' networks, each trained beside an affine map of its own, all in one pass."""
-    x, y = of.x["train"], of.y["train"]
-    students = [_Student(of, unit, n, course) for course in courses]
-    groups = [group for student in students for group in student.rates()]
-    optimizer = torch.optim.Adam(groups, betas=(0.9, 0.97), fused=True)
-    alike = torch.vmap(partial(functional_call, students[0].network))
-    torch.backends.cuda.matmul.fp32_precision = "tf32"
-    for step in range(max(course.steps for course in courses)):
-        live = [student for student in students if step < student.course.steps]
-        for group in optimizer.param_groups:
-            steps = group["of"].steps
-            share = min(20 * (step + 1) / steps, 2 * (steps - step) / steps, 1.0)
-            group["lr"] = max(share, 0.0) * group["most"]
-        here = torch.stack([student.tokens(len(x)) for student in live])
-        inputs = x[here]  # (live, batch, d)
-        weights = {
-            name: torch.stack([student.weights[name] for student in live])
-            for name in live[0].weights
-        }
-        skips = torch.stack([student.skip for student in live])
-        left = alike(weights, (inputs,)) + _affine(inputs) @ skips - y[here]
-        optimizer.zero_grad()
-        left.square().mean((1, 2)).sum().backward()
-        optimizer.step()
-    torch.backends.cuda.matmul.fp32_precision = "ieee"
-    return [student.network for student in students]
-
-
 def _judged(of: Pairs, student: GatedNetwork, parts: Iterable[str]) -> list[float]:
     """Its errors on these parts; no numbers where training went astray."""
     if not all(bool(one.isfinite().all()) for one in student.parameters()):
         return [nan for _ in parts]
     skip, readout = solved(of, student.hidden)
     return [error(of, part, skip, student.hidden, readout) for part in parts]
-
-
-def products(of: Pairs, n: int) -> Features:
-    """The products of the inputs' first principal components, as many as come to n or just more."""
-    k = round((sqrt(8 * n + 1) - 1) / 2)
-    x = of.x["train"]
-    first = torch.linalg.eigh(torch.cov(x.double().T))[1][:, -k:].float()
-    size = (x @ first).std(0)
-    rows, columns = torch.triu_indices(k, k)
-
-    def features(x: Tensor) -> Tensor:
-        z = x @ first / size
-        return z[:, rows] * z[:, columns]
-
-    return features
-
-
-def reduced(of: Pairs, rank: int) -> Tensor:
-    """(d + 1, d) The affine map of this rank of least squares."""
-    covariance = of.skip.T @ of.moments @ of.skip
-    first = torch.linalg.eigh(covariance)[1][:, -rank:]
-    return (of.skip @ first @ first.T).float()
 
 
 def run_distilled(trial: Trial) -> dict[str, Scalar]:
