@@ -25,7 +25,7 @@ are normal with the real ones' mean and covariance, rows of the weights are rand
 the layer's, and outputs are turned to have the real ones' covariance.
 
 Larger students came after the rows of the small ones had been read, with the claims and thresholds
-made for those: 1/8, 1/4, 1/2 and all of the weights, three times the steps, and a synthetic
+made for those: 1/8, 1/4, 1/2 and all of the weights, twice the steps, and a synthetic
 teacher for SmolLM2's middle layer as well. They need a GPU, whose products of matrices have eleven
 bits (TF32) while students are trained, and all bits where map and readout are solved for.
 """
@@ -62,7 +62,7 @@ from xsquared_studies.trial import Scalar, Trial
 PARTS = (128, 64, 32, 16, 8)
 _STEPS, _SEEDS, _RATE = 3600, 3, 0.004
 #: Large students take so many times the steps.
-_TIMES = 3
+_TIMES = 2
 #: Plays, and contexts from each.
 _PLAYS = {
     "train": (
