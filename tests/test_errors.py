@@ -85,6 +85,25 @@ def test_what_is_narrower_than_the_nodes_are_apart_is_measured(text: str, square
     assert math.isclose(measured_rmse(network, target(text)), math.sqrt(square), rel_tol=1e-6)
 
 
+def test_a_pulse_between_the_nodes_of_a_first_check_is_measured() -> None:
+    """Found by a tester: both rules agreed on zero."""
+    network, begin, end = build("glu", 1, 4), 0.06635431005841534, 0.06764568994178458
+    set_parameters(network, D=np.zeros((1, 4)), d=[0.0])
+    pulse = target(f"(tanh(1e300*(x - {begin})) - tanh(1e300*(x - {end})))/2")
+    exact = math.sqrt((end - begin) / 2)
+    assert measured_rmse(network, pulse) == pytest.approx(exact, rel=1e-7)
+
+
+@pytest.mark.parametrize(("power", "off"), [(0.3, 1e-6), (0.4, 1e-3)])
+@pytest.mark.parametrize("pole", [-0.7654321, 0.123456, 0.2345678])
+def test_a_pole_is_measured_as_far_as_is_said(power: float, off: float, pole: float) -> None:
+    network, left = build("glu", 1, 4), 1 - 2 * power
+    set_parameters(network, D=np.zeros((1, 4)), d=[0.0])
+    exact = math.sqrt(((1 - pole) ** left + (1 + pole) ** left) / left / 2)
+    error = measured_rmse(network, target(f"abs(x - {pole})**-{power}"))
+    assert error == pytest.approx(exact, rel=off)
+
+
 def test_a_tail_beside_a_narrow_piece_is_measured() -> None:
     """The nodes of the wide pieces beside it are all beyond the tail."""
     network, width = build("mlp", 1, 2), 1e-6

@@ -13,8 +13,8 @@ from xsquared.units import GatedNetwork, predict
 
 #: Errors that differ by less are the same: as a share of them, and of the largest value.
 _SAME, _ROUNDING = 1e-9, 1e-12
-#: Pieces of the domain at the first check.
-_CHECKED = 300
+#: Pieces of the domain at the first check and, where that finds nothing, at the second.
+_CHECKED = 300, 3000
 #: A square integral diverges if it is moved by more, as a share (:func:`settled`): at least by a
 #: half where it does, by a tenth by rounding of large weights, mostly by less by integrable poles.
 _KNOWN = 0.4
@@ -28,6 +28,13 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     may be narrower than the nodes are apart, or jump beside a knot, so pieces are halved wherever
     that moves the integral or the nodes do not tell the values at the ends. Infinite where the
     integral diverges.
+
+    What lies between all nodes, some 24,000, is not seen. Float64 has no numbers left to halve
+    beside a pole ``abs(x - p)**-s``: the error is right to 1e-6 for s = 0.3 and to 1e-3 for 0.4;
+    from 0.45 on it is 1.5 per cent low or more, or infinite.
+
+    Raises:
+        ValueError: a target that is not finite at a node, such as a pole that halving meets.
     """
     (a, b), places = interval_of(target), knots(network)
 
@@ -37,21 +44,24 @@ def measured_rmse(network: GatedNetwork, target: Target) -> float:
     points, weights = between((a, b), places)
     found = math.sqrt(float(squares(points) @ weights) / (b - a))
     slack = _ROUNDING * float(np.abs(target(points)).max())
-    ends, parts = pieces((a, b), places), max(2, -(-_CHECKED // (len(places) + 1)))
-    cells = np.diff(ends)[:, None] * np.arange(parts) / parts + ends[:-1, None]
-    edges = graded(np.append(np.unique(cells), b))
-    points, weights = on_cells(edges)
-    seen = squares(points.ravel()).reshape(points.shape)
-    total = float(np.sum(seen * weights))
+    ends = pieces((a, b), places)
 
     def allowed(total: float) -> float:
         error = math.sqrt(total / (b - a))
         return 2 * error * (_SAME * error + slack) * (b - a)
 
-    if abs(math.sqrt(total / (b - a)) - found) <= _SAME * found + slack:
-        missed = unseen(squares, edges[:-1], np.diff(edges), seen)
-        if missed.sum() <= allowed(total):
-            return found
+    for checked in _CHECKED:
+        parts = max(2, -(-checked // (len(places) + 1)))
+        cells = np.diff(ends)[:, None] * np.arange(parts) / parts + ends[:-1, None]
+        edges = graded(np.append(np.unique(cells), b))
+        points, weights = on_cells(edges)
+        seen = squares(points.ravel()).reshape(points.shape)
+        total = float(np.sum(seen * weights))
+        same = abs(math.sqrt(total / (b - a)) - found) <= _SAME * found + slack
+        if not same or unseen(squares, edges[:-1], np.diff(edges), seen).sum() > allowed(total):
+            break
+    else:
+        return found
     total, moved = settled(squares, edges, allowed)
     return math.sqrt(total / (b - a)) if moved <= _KNOWN * total else math.inf
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import io
 import random
 import re
 import sys
@@ -381,6 +382,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Errors that a person can mend are printed as one message without a traceback.
     """
     given = sys.argv[1:] if argv is None else argv
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a name it cannot write ends no command
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return commands.main(given, "xsquared", standalone_mode=False) or 0
     except click.ClickException as error:

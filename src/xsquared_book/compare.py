@@ -114,6 +114,8 @@ def compare(
             f"{quoted(list(only))}; `xsquared book -p NAME VALUE` runs those with the parameter"
         )
     commit = git(project.root, "rev-parse", "--verify", "--short", f"{revision}^{{commit}}")
+    if commit.startswith("^"):  # of git's, all but a commit and those before it
+        raise BookError(f"expected a revision that is one commit, got {quoted(revision)}")
     made = Comparison(f"{revision} ({commit})", [], [], [], {}, _environment(project, commit))
     for name in only or there:
         place = f"./{Project.chapters.as_posix()}/{name}.ipynb"

@@ -38,14 +38,16 @@ class Store:
 
     Args:
         path: the file; made when the first sweep starts.
+        retry_failed: whether trials that failed need another run, whose rows replace theirs.
 
     Raises:
         StoreError: here and below, a file that cannot be read, or holds anything but results.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, retry_failed: bool = False) -> None:
         self.path = Path(path).absolute()  # a trial may change the folder
         self._ballast: IO[bytes] | None = None
+        self._again = (LOST, FAILED) if retry_failed else (LOST,)
         self._find("false")
 
     def results(self, fingerprint: str) -> list[Result]:
@@ -57,9 +59,9 @@ class Store:
         return next(iter(self._find("key = ? and fingerprint = ?", trial.key, fingerprint)), None)
 
     def has(self, trial: Trial, fingerprint: str) -> bool:
-        """Whether a trial needs no run: it has a row, and the row is not that of a lost process."""
+        """Whether a trial needs no run: it has a row, of a status that is not run again."""
         found = self.result(trial, fingerprint)
-        return found is not None and found.status != LOST
+        return found is not None and found.status not in self._again
 
     def append(self, result: Result) -> bool:
         """Write a row; when this returns, it is on the disk.
@@ -69,20 +71,12 @@ class Store:
         """
         with self._open("cannot write a result to", "; the rows in it are safe") as database:
             try:
-                return _insert(database, result)
+                return _insert(database, result, self._again)
             except sqlite3.OperationalError:
                 if self._ballast is None:
                     raise
                 self._ballast.truncate(0)
-                return _insert(database, result)
-
-    def forget_failed(self, trial: Trial, fingerprint: str) -> None:
-        """Drop the row of a trial that failed, so that it is run again."""
-        if self.path.exists():
-            with self._open("cannot write to") as database:
-                database.execute(_TABLE)  # a process may have been killed before it had one
-                failed = "delete from results where key = ? and fingerprint = ? and status = ?"
-                database.execute(failed, (trial.key, fingerprint, FAILED))
+                return _insert(database, result, self._again)
 
     @contextmanager
     def reserved(self, rows: int) -> Iterator[None]:
@@ -136,13 +130,14 @@ class Store:
             raise StoreError(f"{attempted} {self.path}: {error}{so}") from error
 
 
-def _insert(database: sqlite3.Connection, result: Result) -> bool:
+def _insert(database: sqlite3.Connection, result: Result, again: tuple[str, ...]) -> bool:
+    """Write a row in place of one whose status is among those to be run again."""
     identity = (result.trial.key, result.fingerprint)
     with database:
         database.execute("begin immediate")
         database.execute(_TABLE)
-        lost = "delete from results where key = ? and fingerprint = ? and status = ?"
-        database.execute(lost, (*identity, LOST))
+        old = "delete from results where key = ? and fingerprint = ? and status = ?"
+        database.executemany(old, [(*identity, status) for status in again])
         new = "insert or ignore into results values (?, ?, ?, ?)"
         row = (*identity, result.status, result.to_json())
         return database.execute(new, (*row[:3], f"{_sum(*row)} {row[3]}")).rowcount > 0

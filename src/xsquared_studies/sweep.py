@@ -75,7 +75,7 @@ def run_sweep(
         jobs: trials at a time on this machine; with 1, they run in this process.
         scheduler: address of a Dask scheduler, ``tcp://host:port``, to run them there instead.
         progress: whether to show a bar with the time to finish.
-        retry_failed: whether to run trials again that failed.
+        retry_failed: whether to run trials again that failed; their rows stay until new ones come.
 
     Raises:
         ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
@@ -92,9 +92,7 @@ def run_sweep(
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)
     wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
-    store, sources = Store(path), fingerprint(run_trial)
-    for trial in wanted if retry_failed else ():
-        store.forget_failed(trial, sources)
+    store, sources = Store(path, retry_failed), fingerprint(run_trial)
     missing = [trial for trial in wanted if not store.has(trial, sources)]
     resumed = len(wanted) - len(missing)
     if missing:

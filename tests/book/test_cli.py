@@ -1,6 +1,7 @@
 """The command line: what it accepts, what it says."""
 
 import gc
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +122,14 @@ def test_sweep_writes_a_row_per_trial_and_resumes(tmp_path: Path, capsys: Said) 
     assert main(arguments) == 0
     assert "8 from the store" in capsys.readouterr().out
     pd.testing.assert_frame_equal(pd.read_parquet(out), table)
+
+
+def test_a_name_that_no_output_can_hold_ends_no_sweep(tmp_path: Path, monkeypatch: Patch) -> None:
+    out, said = tmp_path / "größe.csv", io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(said, "ascii", write_through=True))
+    cheap = ["--unit", "mlp", "--widths", "2", "--solver", "varpro", "--gates", "frozen"]
+    assert main(["sweep", *cheap, "--out", str(out)]) == 0
+    assert b"gr\\xf6\\xdfe.csv (1 rows;" in said.getvalue()
 
 
 @pytest.mark.slow

@@ -150,6 +150,7 @@ def test_another_environment_is_said(recorded: Project) -> None:
     [
         ("--baseline none", "expected an answer of git in "),
         ("--baseline=--all", "answer of git in"),
+        ("--baseline ^HEAD", "expected a revision that is one commit, got '^HEAD'"),
         ("05_none", "expected chapters of"),
         ("--book 05_none", f"which has {NAME}, got ['05_none']"),
     ],

@@ -88,6 +88,7 @@ def test_values_of_another_kind_are_refused(value: object, default: str, expecte
         ("y**5", "expected an expression in x that is no polynomial of degree 3"),
         ("x**5*y", "expected an expression in x that is no polynomial of degree 3"),
         ("2", "expected an expression in x that is no polynomial of degree 3"),
+        ("sin(x)**2 + cos(x)**2", "expected an expression in x that is no polynomial of degree 3"),
         ("gamma(x)", "unknown function 'gamma'; known are"),
     ],
 )
@@ -95,7 +96,8 @@ def test_an_expression_is_none_that_units_contain(text: str, expected: str) -> N
     with pytest.raises(BookError, match=f"^parameter expression: {re.escape(expected)}"):
         Parameter("expression", "'x**5'").fitting(text)
     # Nested ones as quickly as others: their fourth derivatives fill memory.
-    for good in ("abs(x - 1/3)", "1e-9*x**4", "sin(" * 50 + "x" + ")" * 50, "x**1000000"):
+    nested, narrow = "sin(" * 50 + "x" + ")" * 50, "sqrt(1 - 1e6*x**2)"
+    for good in ("abs(x - 1/3)", "1e-9*x**4", nested, "x**1000000", narrow, "sqrt(-1 - x**2)"):
         assert Parameter("expression", "'x**5'").fitting(good) == good
 
 

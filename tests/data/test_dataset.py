@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections import UserList, deque
 from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
@@ -414,8 +415,10 @@ def test_labels_that_differ_are_different_groups() -> None:
     y = x[:, 0] * x[:, 1]
     for labels in (["a", "a\0", "b", "c"], [2**53, 2**53 + 1, 0.5, 1.5]):
         assert len(from_arrays(x, y, groups=[labels[k % 4] for k in range(40)]).test) == 10
-    with pytest.raises(ValueError, match="expected groups that can be sorted"):
-        from_arrays(x, y, groups=[str(k % 4) if k % 2 else k % 4 for k in range(40)])
+    mixed = [str(k % 4) if k % 2 else k % 4 for k in range(40)]
+    for groups in (mixed, deque(mixed), UserList(mixed), np.ones(40, "i8, i8")):
+        with pytest.raises(ValueError, match="expected groups that can be sorted"):
+            from_arrays(x, y, groups=groups)
 
 
 def test_rows_of_a_group_stay_together() -> None:

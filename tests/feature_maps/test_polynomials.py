@@ -58,7 +58,9 @@ def test_best_uniform_is_certified(degree: int, radius: float) -> None:
     assert fit.error <= max_error(chebyshev_fit(degree, radius), radius) + 1e-14
 
 
-@pytest.mark.parametrize("fit", [chebyshev_fit, best_uniform_fit, hermite_fit])
+@pytest.mark.parametrize(
+    "fit", [chebyshev_fit, best_uniform_fit, hermite_fit, hermite_coefficients]
+)
 @pytest.mark.parametrize("degree", [0, 25])
 def test_degrees_beyond_what_powers_hold_are_refused(fit: Callable, degree: int) -> None:
     with pytest.raises(ValueError, match=f"degree: expected an integer from 1 to 24, got {degree}"):

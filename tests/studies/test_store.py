@@ -79,6 +79,11 @@ def test_a_row_is_stored_once_but_a_lost_one_is_replaced(path: Path) -> None:
     assert store.has(trial, SOURCES)
     assert not store.append(result(trial))
     assert [row.status for row in store.results(SOURCES)] == ["failed"]
+    retry = Store(path, retry_failed=True)
+    assert not retry.has(trial, SOURCES)
+    assert retry.append(result(trial))
+    assert not retry.append(result(trial, "failed"))
+    assert [row.status for row in store.results(SOURCES)] == ["completed"]
 
 
 @pytest.mark.slow

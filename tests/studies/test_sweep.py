@@ -91,6 +91,14 @@ def test_trials_that_raise_give_rows_and_are_listed(path: Path) -> None:
     assert asked.resumed == 11 - 3
 
 
+def test_what_failed_stays_where_no_run_of_it_starts(path: Path) -> None:
+    swept(trials(11), fail_on_odd_seeds, path)
+    before, nowhere = rows_of(path), "nonsense://127.0.0.1:8786"
+    with pytest.raises(ConnectionError):
+        swept(trials(11), fail_on_odd_seeds, path, scheduler=nowhere, retry_failed=True)
+    assert rows_of(path) == before
+
+
 def test_an_exit_ends_the_sweep_and_leaves_no_row(path: Path) -> None:
     """As a handler of SIGTERM raises it; the trial is run when the sweep is called again."""
     RUNS.clear()

@@ -251,7 +251,8 @@ def from_arrays(
         points: training points, of all groups; all that there are where None.
         name: of the data.
         groups: (rows,) labels, at least four of them for a held-out split, which shuffles and cuts
-            the groups, so that rows of one group stay together. Each row is its own where None.
+            the groups, so that rows of one group stay together. Labels that are ``==`` are one
+            group, as 1 and 1.0; each row is its own where None.
 
     Raises:
         ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
@@ -269,9 +270,11 @@ def from_arrays(
     rows, held, kept = len(y), 0, 0
     try:
         labels = np.arange(rows) if groups is None else np.asarray(groups)
-        if isinstance(groups, list | tuple):  # an array of 1 and "1" holds the same text twice
+        # Of what was no array yet, one of 1 and "1" holds the same text twice.
+        if not (groups is None or hasattr(groups, "dtype")):
             labels = np.asarray(groups, dtype=object)
         found, label = np.unique(labels, return_inverse=True)
+        ordered = np.all(found[:-1] < found[1:])
     except (TypeError, ValueError, ArithmeticError) as error:
         reason = quoted(str(error))
         raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
@@ -279,7 +282,7 @@ def from_arrays(
         raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
     if len(missing := labels[(labels != labels) | np.ma.asarray(groups).mask]):  # NaN, NaT, masked
         raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
-    if not np.all(found[:-1] < found[1:]):  # as of sets: sorting does not bring equal ones together
+    if not ordered:  # as of sets: sorting does not bring equal ones together
         raise ValueError(f"{name}: expected groups of which each two can be sorted")
     if split == "held-out":
         count = check_integer(f"{name}, groups to split", len(found), 4)

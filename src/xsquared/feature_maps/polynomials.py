@@ -117,7 +117,11 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
 
     Returns:
         Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
+
+    Raises:
+        ValueError: no degree from 1 to 24.
     """
+    check_integer("degree", degree, 1, MOST_DEGREE)
     sigma = float(sigma)  # powers of numpy's integers wrap
     s = math.sqrt(1 + sigma**2)
 
@@ -139,7 +143,6 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     Raises:
         ValueError: no degree from 1 to 24.
     """
-    check_integer("degree", degree, 1, MOST_DEGREE)
     by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
     return by_power / float(sigma) ** np.arange(len(by_power))
 
