@@ -1,5 +1,7 @@
 """Students of a layer: sizes, tuning, teachers that are random, and rows."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from xsquared_studies.distilled import (
     _WEIGHTS,
     PARTS,
     distilled_trials,
+    large_trials,
     neurons,
     run_distilled,
     synthetic,
@@ -21,6 +24,7 @@ from xsquared_studies.language_models import missing, model
 from xsquared_studies.pairs import Features, Pairs, error, reduced, solved
 from xsquared_studies.small_models import LANGUAGE_UNITS
 from xsquared_studies.students import Course, trained
+from xsquared_studies.trial import Trial
 
 UNITS = [unit for unit, _ in LANGUAGE_UNITS]
 
@@ -60,10 +64,15 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_small")
-def test_a_trial_tunes_then_judges_each_seed_on_the_held_out_play() -> None:
-    trial = next(t for t in distilled_trials() if t.solver == "adam" and t.unit == "glu")
+@pytest.mark.parametrize(
+    ("trials", "steps"), [(distilled_trials, 40), (large_trials, 320)], ids=["small", "large"]
+)
+def test_a_trial_tunes_then_judges_each_seed_on_the_held_out_play(
+    trials: Callable[[], tuple[Trial, ...]], steps: int
+) -> None:
+    """Of 160 steps at 1/8 a quarter at 1/128; large students take twice as many."""
+    trial = next(t for t in trials() if t.solver == "adam" and t.unit == "glu")
     row, of = run_distilled(trial), learnt()
-    steps = round(160 * (8 / 128) ** 0.5)
     rate = float(row["rate"])
     _, student, half = trained(
         of,
@@ -115,8 +124,9 @@ def test_a_student_that_went_astray_is_said_to(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_study_has_every_unit_at_every_size_of_every_layer() -> None:
-    asked = [(t.protocol, *t.settings, t.unit, t.solver) for t in STUDIES["distilled"].trials]
-    assert len(asked) == len(set(asked)) == (6 * 5 + 3) * 8
+    for study, count in (("distilled", (6 * 5 + 3) * 8), ("large_students", (6 * 4 + 2 * 2) * 7)):
+        asked = [(t.protocol, *t.settings, t.unit, t.solver) for t in STUDIES[study].trials]
+        assert len(asked) == len(set(asked)) == count
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())

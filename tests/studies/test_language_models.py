@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,15 @@ from torch.nn.functional import relu, silu
 
 from xsquared_studies import language_models
 from xsquared_studies.gates_replaced import contexts, products
-from xsquared_studies.language_models import PACKAGES, FeedForward, folder, missing, model, run
+from xsquared_studies.language_models import (
+    PACKAGES,
+    FeedForward,
+    folder,
+    missing,
+    model,
+    moved,
+    run,
+)
 from xsquared_studies.layer_features import GATES, left_over, needed, second_moments
 
 weights = pytest.mark.skipif(bool(missing()), reason=missing() or "there")
@@ -35,6 +44,17 @@ def attention(
             scores = np.exp(k[seen, theirs] @ q[t, mine] / math.sqrt(size))
             out[t, mine] = scores @ v[seen, theirs] / scores.sum()
     return out
+
+
+def test_a_model_moves_with_all_its_weights_and_stays_where_it_was() -> None:
+    weights = {"W": torch.ones(3, 2), "D": torch.ones(2, 3), "b": torch.ones(3)}
+    of = SimpleNamespace(t={"own": torch.ones(2)}, feed=[FeedForward(**weights)], depth=1)
+    there = moved(of, torch.device("meta"))
+    assert (there.depth, there.feed[0].V, there.feed[0].c) == (1, None, 0.0)
+    for one in (there.t["own"], *(getattr(there.feed[0], name) for name in weights)):
+        assert one.is_meta
+    assert not of.t["own"].is_meta
+    assert not of.feed[0].W.is_meta
 
 
 def turned(x: np.ndarray, size: int) -> np.ndarray:
