@@ -104,6 +104,18 @@ def test_a_pole_is_measured_as_far_as_is_said(power: float, off: float, pole: fl
     assert error == pytest.approx(exact, rel=off)
 
 
+@pytest.mark.parametrize("place", [-0.3904, -0.8978])
+def test_a_pulse_on_a_wide_piece_is_measured_beside_many_narrow_ones(place: float) -> None:
+    """Found by a tester: many knots in a thousandth left the rest few nodes."""
+    count, width = 300, 3e-4
+    network = build("mlp", 1, count)
+    knots_at = np.linspace(0.5, 0.501, count)
+    set_parameters(network, G=np.ones((count, 1)), g=-knots_at, D=np.zeros((1, count)), d=[0.0])
+    exact = math.sqrt(width * math.sqrt(math.pi / 2) / 2)
+    pulse = target(f"exp(-((x - ({place}))/{width})**2)")
+    assert measured_rmse(network, pulse) == pytest.approx(exact, rel=1e-6)
+
+
 def test_a_tail_beside_a_narrow_piece_is_measured() -> None:
     """The nodes of the wide pieces beside it are all beyond the tail."""
     network, width = build("mlp", 1, 2), 1e-6

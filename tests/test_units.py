@@ -302,3 +302,9 @@ def test_a_gate_that_can_be_trained_passes(value: Callable) -> None:
         register(Gate("mine", value))
     assert GATES["mine"].value is value
     assert not GATES["mine"].hinged
+
+
+def test_a_network_of_another_precision_or_device_is_refused() -> None:
+    for network in (build("glu", 1, 2).float(), build("glu", 1, 2).to("meta")):
+        with pytest.raises(ValueError, match=r"expected a network of torch\.float64 on the cpu"):
+            predict(network, np.zeros(3))

@@ -369,7 +369,8 @@ def _folded(part: sp.Expr) -> sp.Expr:
 
 def _precise(constant: sp.Expr) -> sp.Expr:
     """A constant, or its value to 17 digits where plain float64 arithmetic misses that."""
-    if not constant.has(sp.Function, sp.Add):  # products and powers lose nothing
+    large = any(abs(number) >= 2**63 for number in constant.atoms(sp.Integer))
+    if not constant.has(sp.Function, sp.Add) and not large:  # products and powers lose nothing
         return constant
     value, more = (constant.evalf(digits, maxn=3000) for digits in (17, 30))
     if abs(value - more) > 1e-15 * abs(more):

@@ -404,7 +404,8 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
 
     Raises:
         TypeError: no network.
-        ValueError: points that are no real numbers, or of another dimension, or several outputs.
+        ValueError: points that are no real numbers, or of another dimension, or a network of
+            several outputs, not of float64 or not on the cpu.
     """
     check_device()
     if not isinstance(network, GatedNetwork):
@@ -412,6 +413,9 @@ def predict(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     points = as_points(x)
     if (sizes := (network.n_in, network.n_out)) != (points.shape[1], 1):
         raise ValueError(f"expected a network of sizes ({points.shape[1]}, 1), got {sizes}")
+    for one in network.parameters():
+        if (kind := (one.dtype, one.device.type)) != (torch.float64, "cpu"):
+            raise ValueError(f"expected a network of torch.float64 on the cpu, got {kind}")
     rows = max(min(_ROWS, _NUMBERS // network.n_hidden), 1)
     with torch.no_grad():
         return torch.cat([network(part) for part in points.split(rows)])[:, 0].numpy()

@@ -13,6 +13,7 @@ import math
 import re
 import sys
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ from xsquared_book.project import BookError, read_source
 _KINDS = {bool: "True or False", int: "a whole number", float: "a finite number", str: "text"}
 #: Entries of a list.
 _LONGEST = 1000
+#: In the narrow and as wide as chapters' domains, where an expression is compared with a cubic.
+_PLACES = tuple(
+    tuple(Fraction(place) for place in places.split())
+    for places in ("0.1711 0.4839 0.7947 1.1313 1.4243", "-99.7717 -41.3911 7.3137 38.7731 99.9397")
+)
 _BOUNDED = re.compile(r"^(\w+) = .*#.*\[(\S+), (\S+)\]$", re.MULTILINE)
 
 
@@ -149,31 +155,21 @@ def _bends(text: str) -> bool:
     if [one.name for one in expression.free_symbols] != ["x"]:
         return False
     (x,) = expression.free_symbols
-    if not expression.is_polynomial(x):
-        return _no_cubic(x, expression)
-    # Fourth differences, as derivatives of what is nested may take minutes.
-    values = [expression.evalf(50, subs={x: place}) for place in (0.17, 0.48, 0.79, 1.1, 1.41)]
-    fourth = sum(factor * value for factor, value in zip((1, -4, 6, -4, 1), values, strict=True))
-    return bool(abs(fourth) > 1e-14 * max(map(abs, values)))
-
-
-def _no_cubic(x: Any, expression: Any) -> bool:
-    """Whether float64's values on [-100, 100], where chapters' domains are, miss every cubic.
-
-    Also where they are too few to tell: of what is real or above zero on a short piece alone.
-    """
-    import numpy as np
-    import sympy as sp
-
-    places = np.linspace(-100, 100, 40_001)
-    with np.errstate(all="ignore"):
-        values = sp.lambdify(x, expression, ["scipy", "numpy"])(places)
-        real = np.isfinite(values) & np.isreal(values)
-    places, values = places[real], values[real].real
-    if len(values) < 100 or not values.any():
+    # Differences first: the derivatives of what is nested may take minutes.
+    if any(_difference(x, expression, places) for places in _PLACES):
         return True
-    off = values - np.polynomial.Polynomial.fit(places, values, 3)(places)
-    return bool(np.abs(off).max() > 1e-13 * np.abs(values).max())
+    # What is cubic but for a narrow pulse or a tiny term; of precision 1 is no known digit.
+    value = expression.diff(x, 4).evalf(15, subs={x: _PLACES[0][0]})
+    return any(part.is_Float and part._prec > 1 for part in value.as_real_imag())
+
+
+def _difference(x: Any, expression: Any, places: tuple[Any, ...]) -> bool:
+    """Whether a fourth divided difference is not zero, of values to 100 digits."""
+    parts = [
+        expression.evalf(100, subs={x: place}) / math.prod(place - z for z in places if z != place)
+        for place in places
+    ]
+    return bool(abs(sum(parts)) > 1e-80 * max(map(abs, parts)))
 
 
 def _fits(value: Any, expected: Any) -> bool:

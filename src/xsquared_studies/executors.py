@@ -11,6 +11,7 @@ import asyncio
 import logging
 import pickle
 import platform
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
@@ -47,6 +48,8 @@ RunTrial = Callable[[Trial], Mapping[str, Scalar]]
 Results = Generator[Result, None, None]
 
 _LOG = logging.getLogger(__name__)
+#: Held by a trial: torch and numerical libraries have settings that threads of a process share.
+_ALONE = threading.RLock()
 #: Seconds in which a scheduler must answer.
 _PATIENCE = 10
 _MESSAGE_LENGTH = 500
@@ -55,7 +58,8 @@ _MESSAGE_LENGTH = 500
 def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
     """Run one trial on one thread; a trial that raises gives a row all the same.
 
-    What ends a process, as an exit by the handler of a signal, is no row: it passes.
+    A process runs one at a time, whatever its threads. What ends it, as an exit by the handler of a
+    signal, is no row: it passes.
 
     Args:
         run_trial: runs it.
@@ -65,7 +69,9 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
     Raises:
         RuntimeError: another fingerprint here.
     """
-    if (here := fingerprint(run_trial)) != sources:
+    with _ALONE:  # Python's parser may fail in several threads
+        here = fingerprint(run_trial)
+    if here != sources:
         raise RuntimeError(
             f"the worker on {platform.node()} has other sources of {run_trial.__module__} or other "
             f"versions of packages ({versions()}; {here}, here {sources}): install the same and "
@@ -74,7 +80,7 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
     torch.set_num_threads(1)
     values: dict[str, Scalar] = {}
     start = time.thread_time()
-    with threadpool_limits(limits=1):
+    with _ALONE, threadpool_limits(limits=1):
         try:
             values = checked_values(run_trial(trial))
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
@@ -114,11 +120,11 @@ def on_workers(
 ) -> Results:
     """On Dask's workers: those of a scheduler, or so many processes of this machine's own.
 
-    Each worker gets one trial per thread at a time. A trial whose worker died, by a signal or for
-    want of memory, is handed to another; one that has taken too many with it (a second one here,
-    Dask's ``distributed.scheduler.allowed-failures`` elsewhere) is
-    :data:`~xsquared_studies.trial.LOST`. Workers may come and go; a scheduler that has none at the
-    start is reported and waited for.
+    Each worker process runs one trial at a time: more threads, ``--nthreads``, gain nothing. A
+    trial whose worker died, by a signal or for want of memory, is handed to another; one that has
+    taken too many with it (a second one here, Dask's ``distributed.scheduler.allowed-failures``
+    elsewhere) is :data:`~xsquared_studies.trial.LOST`. Workers may come and go; a scheduler that
+    has none at the start is reported and waited for.
 
     Raises:
         RuntimeError: Dask is not installed; or a worker cannot run trials at all, because it lacks

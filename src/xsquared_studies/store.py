@@ -103,8 +103,14 @@ class Store:
 
     def _find(self, condition: str, *values: str) -> list[Result]:
         """The rows that meet a condition, the oldest first; none where there is no file."""
-        if not self.path.exists():
+        try:
+            self.path.stat()
+        except (FileNotFoundError, NotADirectoryError):
             return []
+        except (OSError, ValueError) as error:  # a name too long, or with a NUL
+            reason = getattr(error, "strerror", error)
+            message = f"cannot read results from {quoted(str(self.path))}: {reason}"
+            raise StoreError(message) from error
         with self._open("cannot read results from") as database:
             tables = [name for (name,) in database.execute("select name from sqlite_master")]
             if not tables:

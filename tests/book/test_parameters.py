@@ -89,6 +89,7 @@ def test_values_of_another_kind_are_refused(value: object, default: str, expecte
         ("x**5*y", "expected an expression in x that is no polynomial of degree 3"),
         ("2", "expected an expression in x that is no polynomial of degree 3"),
         ("sin(x)**2 + cos(x)**2", "expected an expression in x that is no polynomial of degree 3"),
+        ("cosh(x)**2 - sinh(x)**2 + (x - 0.1)**3", "expected an expression in x that is no poly"),
         ("gamma(x)", "unknown function 'gamma'; known are"),
     ],
 )
@@ -99,6 +100,18 @@ def test_an_expression_is_none_that_units_contain(text: str, expected: str) -> N
     nested, narrow = "sin(" * 50 + "x" + ")" * 50, "sqrt(1 - 1e6*x**2)"
     for good in ("abs(x - 1/3)", "1e-9*x**4", nested, "x**1000000", narrow, "sqrt(-1 - x**2)"):
         assert Parameter("expression", "'x**5'").fitting(good) == good
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("(x - 0.79)**5", "x**5 - 3.95*x**4", "cos(400*pi*x)", "x + cos(400*pi*x)"),
+        *("sinh(7.1*x)", "1e290*exp(x)", "exp(exp(exp(x)))", "acos(cos(pi*x))", "abs(x - 99)"),
+        *("x + exp(-1e8*(x - 0.1234)**2)", "x**3 + 1e-8*sin(x)", "sqrt(1e6 + x)"),
+    ],
+)
+def test_an_expression_that_is_nearly_one_is_none(text: str) -> None:
+    assert Parameter("expression", "'x**5'").fitting(text) == text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -439,7 +440,8 @@ def test_rows_of_a_group_stay_together() -> None:
     with pytest.raises(ValueError, match="groups to split: expected an integer >= 4, got 3"):
         from_arrays(x, y, groups=groups % 3)
     several: tuple[Any, ...] = ([1, None], [[1], [1, 2]], [Decimal("NaN"), Decimal(1)])
-    for unsorted in (pair * 100 for pair in several):
+    followed = torch.ones(200, requires_grad=True)
+    for unsorted in (followed, *(pair * 100 for pair in several)):
         with pytest.raises(ValueError, match="table: expected groups that can be sorted"):
             from_arrays(x, y, groups=unsorted)
     with pytest.raises(ValueError, match="expected groups of which each two can be sorted"):

@@ -1,6 +1,7 @@
 """The polynomials against what defines each: nodes, equal ripples, orthogonality."""
 
 import math
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -38,9 +39,14 @@ def test_a_whole_deviation_is_its_float(kind: Callable[[int], float]) -> None:
         np.testing.assert_array_equal(fitted(20, kind(10)), fitted(20, 10.0))
 
 
-def test_no_polynomial_is_best_on_a_point() -> None:
-    with pytest.raises(ValueError, match="radius: expected a finite number > 0, got 0"):
-        best_uniform_fit(6, 0.0)
+@pytest.mark.parametrize(
+    "fit", [best_uniform_fit, chebyshev_fit, hermite_coefficients, hermite_fit]
+)
+@pytest.mark.parametrize("scale", [math.nan, math.inf, 0, -1.0, None, [1.0], 1j, 1e160, 1e-200])
+def test_scales_without_a_polynomial_in_float64_are_refused(fit: Callable, scale: object) -> None:
+    wanted = "expected a finite number >= 1e-12 and <= 1e+12, got "
+    with pytest.raises(ValueError, match=rf"^(radius|sigma): {re.escape(wanted)}"):
+        fit(4, scale)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 7, 10, 16])

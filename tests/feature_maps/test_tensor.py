@@ -45,6 +45,14 @@ def test_counts_of_small_integers_do_not_wrap() -> None:
 def test_vectors_of_another_dimension_are_refused(kind: Kind) -> None:
     with pytest.raises(ValueError, match="vectors: expected 1 elements, got 3"):
         TensorMap(kind, 1, np.array([0.0, 0.0, 1.0])).psi(torch.ones(2, 3))
+    with pytest.raises(ValueError, match="vectors: expected 1 elements, got a number"):
+        TensorMap(kind, 1, np.ones(2)).phi(torch.tensor(1.0))
+    with pytest.raises(ValueError, match="coefficients: expected one that is not zero"):
+        TensorMap(kind, 1, np.zeros(3))
+    bad: tuple[Any, ...] = ((1.5, [2]), (0, [2]), (2, [1.5]), (2, [-1]))
+    for d, powers in bad:
+        with pytest.raises(ValueError, match=r"^(d|powers): expected an integer >= "):
+            feature_dimension(kind, d, powers)
 
 
 def test_another_kind_is_refused() -> None:

@@ -3,6 +3,8 @@
 import errno
 import math
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,8 @@ from xsquared_studies import Store, Trial, experiment, fingerprint, run_sweep, t
 from xsquared_studies.executors import attempt
 from xsquared_studies.experiment import check, dataset, run_trial
 from xsquared_studies.sweep import write_table
+
+RUNNING: list[int] = []
 
 
 def trial(**changes: object) -> Trial:
@@ -146,3 +150,21 @@ def test_what_may_go_well_another_time_is_tried_again(
         monkeypatch.setattr(place, name, run_out)
         row = attempt(run_trial, trial(solver="adamw"), fingerprint(run_trial))
         assert (row.status, str(error)[:400] in row.message) == (status, True)
+
+
+def overlapping(_: Trial) -> dict[str, int]:
+    """How many trials run in this process while this one does."""
+    RUNNING.append(1)
+    time.sleep(0.02)
+    running = len(RUNNING)
+    RUNNING.pop()
+    return {"running": running}
+
+
+def test_a_process_runs_one_trial_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker of several threads: what a trial sets is the process's."""
+    read = lambda _: str(overlapping(trial())["running"])  # noqa: E731
+    monkeypatch.setattr("xsquared_studies.executors.fingerprint", read)
+    with ThreadPoolExecutor(3) as threads:
+        rows = threads.map(lambda _: attempt(overlapping, trial(), "1"), range(6))
+        assert [row.values["running"] for row in rows] == [1] * 6

@@ -339,3 +339,11 @@ def test_a_database_of_something_else_is_left_as_it_is(path: Path) -> None:
     with pytest.raises(StoreError, match=r"holds no results but \['mine'\]"):
         Store(path)
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("a" * 300, "File name too long"), ("a\0b", "embedded null byte")]
+)
+def test_what_can_be_no_file_is_no_store(tmp_path: Path, name: str, reason: str) -> None:
+    with pytest.raises(StoreError, match=rf"^cannot read results from '.*': {reason}$"):
+        Store(tmp_path / name)

@@ -1,6 +1,7 @@
 """Newton's method: exact derivatives, descent, and minima known from linear least squares."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -254,3 +255,13 @@ def test_the_columns_of_a_hessian_do_not_depend_on_how_many_are_computed_at_a_ti
         monkeypatch.setattr(module, "_ELEMENTS", elements)
         runs.append(sweeps(network := network_of("glu"), Y, layers(network, True), 2))
     np.testing.assert_allclose(losses(runs[0]), losses(runs[1]), rtol=1e-9)
+
+
+def test_threads_of_one_process_train_as_one_does() -> None:
+    """Found by a tester: all threads but one met closed levels of differentiation."""
+
+    def train(_: int) -> list[float]:
+        return list(losses(sweeps(network := network_of("glu"), Y, layers(network, True), 5)))
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(train, range(6))) == [train(0)] * 6

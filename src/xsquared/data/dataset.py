@@ -275,7 +275,7 @@ def from_arrays(
             labels = np.asarray(groups, dtype=object)
         found, label = np.unique(labels, return_inverse=True)
         ordered = np.all(found[:-1] < found[1:])
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
         reason = quoted(str(error))
         raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
     if label.shape != (rows,):

@@ -22,11 +22,17 @@ from xsquared.feature_maps.series import gelu, gelu_even
 #: Beyond this degree coefficients by power lose more digits than the degree gains.
 MOST_DEGREE = 24
 _SQRT_2PI = math.sqrt(2 * math.pi)
+#: Of radii and deviations: their powers of degree 24 are float64 numbers.
+_LEAST, _MOST = 1e-12, 1e12
 #: Places where errors are looked at.
 _GRID = 20_001
 #: The exchange ends when the error's ripples are level to this part, or fails after these rounds.
 _LEVEL = 1e-6
 _ROUNDS = 60
+
+
+def _check_scale(name: str, value: float) -> float:
+    return check_number(name, value, least=_LEAST, most=_MOST)
 
 
 def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
@@ -35,9 +41,10 @@ def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
     An even degree has a point at zero, where GELU vanishes: then z^2 divides the even part.
 
     Raises:
-        ValueError: no degree from 1 to 24.
+        ValueError: no degree from 1 to 24, or a radius that is no number from 1e-12 to 1e12.
     """
     check_integer("degree", degree, 1, MOST_DEGREE)
+    radius = _check_scale("radius", radius)
     nodes = chebyshev.chebpts1(degree + 1)[degree // 2 + 1 :]  # the positive ones
     lowest = 2 * (1 - degree % 2)
     values = gelu_even(radius * nodes) / (radius * nodes) ** lowest
@@ -64,11 +71,11 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
     a polynomial of half the degree; symmetry makes the best even one best among all.
 
     Raises:
-        ValueError: no degree from 1 to 24, or no radius above zero.
+        ValueError: no degree from 1 to 24, or a radius that is no number from 1e-12 to 1e12.
         RuntimeError: the exchange did not level the error.
     """
     check_integer("degree", degree, 1, MOST_DEGREE)
-    check_number("radius", radius, above=0)
+    radius = _check_scale("radius", radius)
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
@@ -119,10 +126,10 @@ def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
         Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
 
     Raises:
-        ValueError: no degree from 1 to 24.
+        ValueError: no degree from 1 to 24, or a sigma that is no number from 1e-12 to 1e12.
     """
     check_integer("degree", degree, 1, MOST_DEGREE)
-    sigma = float(sigma)  # powers of numpy's integers wrap
+    sigma = _check_scale("sigma", sigma)
     s = math.sqrt(1 + sigma**2)
 
     def mean_derivative(j: int) -> float:
@@ -141,7 +148,7 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     That is the law of w . x for standard normal x and a row w of length sigma.
 
     Raises:
-        ValueError: no degree from 1 to 24.
+        ValueError: no degree from 1 to 24, or a sigma that is no number from 1e-12 to 1e12.
     """
     by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
     return by_power / float(sigma) ** np.arange(len(by_power))

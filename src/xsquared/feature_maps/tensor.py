@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_choice
+from xsquared.checks import check_choice, check_integer
 
 Kind = Literal["kronecker", "symmetric"]
 #: Features summed at a time: one running sum over a million would lose three digits.
@@ -28,11 +28,10 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
     """Number of features for these powers of a dot product in d dimensions.
 
     Raises:
-        ValueError: an unknown kind.
+        ValueError: an unknown kind, or what are no integers from 1 and from 0 on.
     """
     check_choice("kind", kind, get_args(Kind))
-    # Powers of numpy's integers wrap.
-    d, whole = int(d), map(int, powers)
+    d, whole = check_integer("d", d, 1), [check_integer("powers", p) for p in powers]
     return sum(d**p if kind == "kronecker" else math.comb(d + p - 1, p) for p in whole)
 
 
@@ -44,7 +43,7 @@ class TensorMap:
     features.
 
     Raises:
-        ValueError: an unknown kind.
+        ValueError: an unknown kind, or no coefficient but zeros.
     """
 
     kind: Kind
@@ -53,6 +52,8 @@ class TensorMap:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
+        if not self.powers:
+            raise ValueError("coefficients: expected one that is not zero")
 
     @property
     def powers(self) -> tuple[int, ...]:
@@ -85,8 +86,9 @@ class TensorMap:
     def _blocks(self, vectors: Tensor) -> dict[int, Tensor]:
         """The products of elements, by power."""
         v = torch.as_tensor(vectors, dtype=torch.float64)
-        if v.shape[-1] != self.d:
-            raise ValueError(f"vectors: expected {self.d} elements, got {v.shape[-1]}")
+        if v.shape[-1:] != (self.d,):
+            found = v.shape[-1] if v.ndim else "a number"
+            raise ValueError(f"vectors: expected {self.d} elements, got {found}")
         block = torch.ones((*v.shape[:-1], 1), dtype=torch.float64)
         blocks = {}
         for p in range(self.powers[-1] + 1):

@@ -11,6 +11,7 @@ Reference:
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,8 @@ _HALVINGS = 30
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
 _ELEMENTS = 400_000
+#: Levels of forward differentiation are of the process: threads would close one another's.
+_FORWARD = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,8 @@ def gradient_and_hessian(
         return torch.func.jvp(gradient, (theta,), (direction,))[1]
 
     identity = torch.eye(len(theta), dtype=theta.dtype)
-    hessian = torch.func.vmap(column, chunk_size=columns)(identity)
+    with _FORWARD:
+        hessian = torch.func.vmap(column, chunk_size=columns)(identity)
     return gradient(theta).detach().numpy(), hessian.detach().numpy()
 
 
