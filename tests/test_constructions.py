@@ -286,3 +286,14 @@ def test_what_a_construction_is_not_for_is_refused() -> None:
             fewest_bilinear(size * np.array([[1.0, 2.0], [0.0, 1.0]]))
     with pytest.raises(ValueError, match="n_cells: expected an integer >= 1, got 0"):
         interpolating_mlp(PAPER_TARGET, 0)
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_a_form_whose_squares_leave_float64_is_refused(scale: float) -> None:
+    """Its linear part was lost: a norm underflowed."""
+    form = np.array([[1.0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    with pytest.raises(ValueError, match="largest entry from 1e-100 to 1e100"):
+        fewest_bilinear(scale * form)
+    with pytest.raises(ValueError, match="expected a square matrix"):
+        fewest_bilinear(form[:2])
+    assert predict(fewest_bilinear(1e-90 * form), np.array([[0.0, 1.0]])) == pytest.approx(2e-90)

@@ -225,10 +225,15 @@ def fewest_bilinear(form: np.ndarray) -> GatedNetwork:
         A network of the unit ``bilinear``, with one neuron of zeros for a constant.
 
     Raises:
-        ValueError: a matrix that is not symmetric.
+        ValueError: a matrix that is not symmetric, or whose squares float64 does not hold.
     """
     form = check_finite_array("form", form, 2)
-    if not (np.abs(form - form.T) <= _ROUNDING * np.abs(form).max()).all():
+    if not form.size or form.shape[0] != form.shape[1]:
+        raise ValueError(f"form: expected a square matrix, got shape {form.shape}")
+    largest = np.abs(form).max()
+    if largest and not 1e-100 <= largest <= 1e100:
+        raise ValueError(f"form: expected a largest entry from 1e-100 to 1e100, got {largest:g}")
+    if not (np.abs(form - form.T) <= _ROUNDING * largest).all():
         raise ValueError(f"form: expected a symmetric matrix, got {quoted(form.tolist())}")
     linear, constant = form[:-1, -1], form[-1, -1]
     values, vectors = np.linalg.eigh(form[:-1, :-1])

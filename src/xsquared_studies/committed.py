@@ -135,7 +135,7 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
 
 
 def check(study: Study, trials: Sequence[Trial], jobs: int = 1, scheduler: str = "") -> list[str]:
-    """Run some trials of a study anew; a line for each row that does not come out as committed."""
+    """Run some trials of a study anew; a line for each row not as committed, as ``compare`` says."""
     with tempfile.TemporaryDirectory() as folder:
         report = run_sweep(
             trials, study.run, Path(folder) / "check.sqlite", jobs, scheduler, progress=False
@@ -149,7 +149,9 @@ def drawn(study: Study, count: int, seed: int) -> list[Trial]:
 
 
 def compare(before: pd.DataFrame, results: Iterable[Result]) -> list[str]:
-    """A line for each row that is new, ends otherwise, or is off by more than :data:`TOLERANCE`.
+    """A line for each row that is new, ends otherwise, or has errors off by :data:`TOLERANCE`.
+
+    Other measured columns, as a bound or a count of features, are not compared.
 
     Raises:
         StoreError: a row that stands there twice.

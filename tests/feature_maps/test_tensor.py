@@ -135,3 +135,19 @@ def test_arrays_do_as_well_as_tensors_which_keep_their_gradient(kind: Kind) -> N
     slope = 0.5 + 2 * series_coefficients(2)[2] * W[0] @ x[0]
     slope += 4 * series_coefficients(2)[4] * (W[0] @ x[0]) ** 3
     np.testing.assert_allclose(w.grad, slope * x[0])
+
+
+@pytest.mark.parametrize(
+    "vectors",
+    [torch.ones(2, 2) * 1j, np.ma.array(np.ones((2, 2)), mask=True), np.ones((2, 2), dtype=bool)],
+    ids=["complex", "masked", "bool"],
+)
+def test_vectors_that_are_no_real_numbers_are_refused(vectors: Any) -> None:
+    with pytest.raises(ValueError, match="vectors: expected real numbers"):
+        TensorMap("symmetric", 2, np.array([1.0, 2.0])).psi(vectors)
+
+
+@pytest.mark.parametrize("coefficients", [{1: 2}, np.ones((2, 2)), ["a"], [1j], [np.nan], None])
+def test_coefficients_that_are_no_finite_numbers_are_refused(coefficients: Any) -> None:
+    with pytest.raises(ValueError, match="coefficients: expected"):
+        TensorMap("symmetric", 2, coefficients)

@@ -73,3 +73,15 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 ) -> None:
     """One cell more on the other side of a zero costs 1 to 6 per cent."""
     assert optimal_knots(target(text), order, n, continuity).rmse < 1.001 * best
+
+
+@pytest.mark.parametrize(
+    ("order", "n_cells", "continuity", "named"),
+    [(3, 3, 1, "continuity"), (4, 3, 2, "continuity"), (3, 0, -1, "n_cells"), (0, 3, -1, "order")],
+)
+def test_what_the_errors_of_cells_are_not_for_is_refused(
+    order: int, n_cells: int, continuity: int, named: str
+) -> None:
+    """With too many conditions at its ends a cell had a smaller error than any spline."""
+    with pytest.raises(ValueError, match=f"^{named}: expected"):
+        optimal_knots(target("exp(x)"), order, n_cells, continuity)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_choice, check_integer
+from xsquared.checks import check_array, check_choice, check_finite_array, check_integer
 
 Kind = Literal["kronecker", "symmetric"]
 #: Features summed at a time: one running sum over a million would lose three digits.
@@ -43,7 +43,7 @@ class TensorMap:
     features.
 
     Raises:
-        ValueError: an unknown kind, or no coefficient but zeros.
+        ValueError: an unknown kind, or coefficients that are no finite numbers or all zero.
     """
 
     kind: Kind
@@ -52,6 +52,8 @@ class TensorMap:
 
     def __post_init__(self) -> None:
         check_choice("kind", self.kind, get_args(Kind))
+        coefficients = check_finite_array("coefficients", self.coefficients, 1)
+        object.__setattr__(self, "coefficients", coefficients)
         if not self.powers:
             raise ValueError("coefficients: expected one that is not zero")
 
@@ -85,7 +87,9 @@ class TensorMap:
 
     def _blocks(self, vectors: Tensor) -> dict[int, Tensor]:
         """The products of elements, by power."""
-        v = torch.as_tensor(vectors, dtype=torch.float64)
+        if not isinstance(vectors, Tensor) or not vectors.is_floating_point():
+            vectors = torch.tensor(np.ascontiguousarray(check_array("vectors", vectors)))
+        v = vectors.double()
         if v.shape[-1:] != (self.d,):
             found = v.shape[-1] if v.ndim else "a number"
             raise ValueError(f"vectors: expected {self.d} elements, got {found}")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.linalg import LinAlgError, solveh_banded
 
+from xsquared.checks import check_integer
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import segments
@@ -192,8 +193,11 @@ def optimal_knots(
         max_iterations: of each start.
 
     Raises:
-        ValueError: a target whose derivative of that order vanishes everywhere.
+        ValueError: a number out of these bounds, or a target whose derivative of that order
+            vanishes everywhere.
     """
+    order, n_cells = check_integer("order", order, 1), check_integer("n_cells", n_cells, 1)
+    continuity = check_integer("continuity", continuity, -1, order // 2 - 1)
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
     found = [_newton(cells, knots, max_iterations) for knots in starts]
