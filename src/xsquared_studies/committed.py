@@ -135,7 +135,7 @@ def run(study: Study, jobs: int = 1, scheduler: str = "") -> tuple[Report, list[
 
 
 def check(study: Study, trials: Sequence[Trial], jobs: int = 1, scheduler: str = "") -> list[str]:
-    """Run some trials of a study anew; a line for each row not as committed, as ``compare`` says."""
+    """Run some trials of a study anew; lines for rows not as committed, as ``compare`` has them."""
     with tempfile.TemporaryDirectory() as folder:
         report = run_sweep(
             trials, study.run, Path(folder) / "check.sqlite", jobs, scheduler, progress=False
