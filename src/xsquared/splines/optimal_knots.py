@@ -6,8 +6,9 @@ eliminated, and the squared error is a quadratic form with constant matrices. No
 subtracted from anything of size one, so that errors far below the rounding of f are exact to many
 digits; :mod:`xsquared.splines.free_knots`, which asks for the target's values alone, ends there.
 The sum over cells is minimised over knots and end values together, with the exact Hessian of every
-cell. The target needs two derivatives more than the order; what is found are the smallest errors,
-with which theory is compared, not networks.
+cell. The target needs two derivatives more than the order; what is found are errors with which
+theory is compared, not networks. They are stationary: on two cells a symmetric target's symmetric
+start may end at a saddle, with up to 1.6 times the least error.
 """
 
 from __future__ import annotations
