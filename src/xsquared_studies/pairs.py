@@ -1,7 +1,6 @@
 """Inputs and outputs of a layer, and what least squares makes of them.
 
-Affine maps and readouts are solved for with the products of inputs, summed over tokens: all that is
-kept of 100,000 tokens is a matrix.
+Affine maps and readouts are solved for with products summed over tokens, a few thousand at a time.
 """
 
 from __future__ import annotations
