@@ -1,6 +1,9 @@
 """Checks: what passes, in which type, and the one line for what does not."""
 
 import math
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +24,7 @@ from xsquared.checks import (
     check_number,
     check_size,
     quoted,
+    without_warnings,
 )
 
 
@@ -113,3 +117,19 @@ def test_long_values_are_shortened() -> None:
     assert len(quoted("x+" * 50_000)) < 100
     assert len(quoted(np.ones((300, 300)))) < 100
     assert quoted(10**10_000) == "an integer of 33220 bits"
+
+
+def test_threads_without_warnings_leave_the_filters_as_they_were() -> None:
+    """Without a lock a thread restores filters that another has set: warnings are heard inside."""
+    before = list(warnings.filters)
+
+    def warn(_: int) -> None:
+        with without_warnings():
+            time.sleep(0.001)
+            warnings.warn("unheard", RuntimeWarning, stacklevel=1)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(warn, range(40)))
+    assert warnings.filters == before
+    with pytest.raises(RuntimeWarning, match="heard"):
+        warnings.warn("heard", RuntimeWarning, stacklevel=1)

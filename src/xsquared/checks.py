@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+import threading
+import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -18,6 +21,7 @@ MOST = 2**31 - 1
 #: Numbers that one array may hold: 1 GiB of float64.
 MOST_NUMBERS = 2**27
 
+_FILTERS = threading.RLock()
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = 80
 
@@ -28,6 +32,14 @@ def quoted(value: object) -> str:
         return f"an integer of {value.bit_length()} bits"
     text = " ".join(_REPR.repr(value).split())
     return text if len(text) <= 200 else f"{text[:140]}...{text[-57:]}"
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Warnings of a library, unheard; one thread at a time, as their filters are the process's."""
+    with _FILTERS, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def check_choice(name: str, value: object, known: Iterable[str]) -> str:

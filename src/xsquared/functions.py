@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ import numpy as np
 import sympy as sp
 from sympy.parsing.sympy_parser import auto_number, parse_expr, rationalize
 
-from xsquared.checks import check_choice, check_number, quoted
+from xsquared.checks import check_choice, check_number, quoted, without_warnings
 from xsquared.quadrature import gauss_legendre, graded, on_cells, settled
 
 #: Functions that an expression may use.
@@ -70,8 +69,7 @@ def parse(text: str) -> sp.Expr:
             f"{quoted(text)}"
         )
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the tokeniser, about code that is no expression
+        with without_warnings():  # of the tokeniser, about code that is no expression
             tree = ast.parse(text.strip(), mode="eval")
         _check_syntax(tree.body, text)
         return _shallow(

@@ -13,7 +13,6 @@ import random
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, Literal
 import click
 
 from xsquared import __version__
-from xsquared.checks import MOST, check_choice, check_integer, quoted
+from xsquared.checks import MOST, check_choice, check_integer, quoted, without_warnings
 
 #: Trials of one sweep: beyond that describing them takes all the memory.
 _MOST_TRIALS = 10**5
@@ -35,8 +34,7 @@ _FILE = click.Path(path_type=Path)
 def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about what is no literal: 1if 1else 2
+        with without_warnings():  # about what is no literal: 1if 1else 2
             return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # {[]: 1}
         return text.strip()

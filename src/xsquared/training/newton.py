@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -23,7 +22,7 @@ import torch
 from scipy.optimize import line_search
 from torch import Tensor
 
-from xsquared.checks import check_integer, quoted
+from xsquared.checks import check_integer, quoted, without_warnings
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Gates, Trained
 from xsquared.training.start import start
@@ -229,9 +228,7 @@ def _line_search(
     slope = float(gradient @ direction)
     if not slope < 0:
         return 0.0
-    with warnings.catch_warnings():
-        # scipy warns where no step satisfies both conditions; backtracking then takes over.
-        warnings.simplefilter("ignore")
+    with without_warnings():  # that no step satisfies both conditions: backtracking takes over
         found = line_search(value_at, gradient_at, origin, direction, gradient, before)[0]
     if found is not None and value_at(origin + found * direction) < before:
         return float(found)
