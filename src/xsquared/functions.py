@@ -1,14 +1,14 @@
 """Target functions: one sympy expression each, from which values and derivatives follow.
 
 An expression consists of arithmetic, ``pi``, ``e``, the variables and the functions of
-:data:`FUNCTIONS`. Its text is read by sympy's parser, after its syntax tree was found to hold
-nothing else.
+:data:`FUNCTIONS`. It is built part by part from the syntax tree of its text; nothing is evaluated.
 """
 
 from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from sympy.parsing.sympy_parser import auto_number, parse_expr, rationalize
 
 from xsquared.checks import check_choice, check_number, quoted, without_warnings
 from xsquared.quadrature import gauss_legendre, graded, on_cells, settled
@@ -31,10 +30,6 @@ FUNCTIONS = {
 VARIABLE_NAMES = ("x", "y", "z")
 
 _NAMES = {name: sp.Symbol(name, real=True) for name in VARIABLE_NAMES} | {"pi": sp.pi, "e": sp.E}
-_SYNTAX = (
-    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.UnaryOp, ast.USub, ast.UAdd),
-    *(ast.Constant, ast.Name, ast.Call),
-)
 # Bounds on an expression. Without them a few characters keep sympy busy for ever: 9**9**9.
 _MOST_CHARACTERS = 2000
 _MOST_DEPTH = 50  # sympy recurses, and runs out of stack
@@ -71,16 +66,7 @@ def parse(text: str) -> sp.Expr:
     try:
         with without_warnings():  # of the tokeniser, about code that is no expression
             tree = ast.parse(text.strip(), mode="eval")
-        _check_syntax(tree.body, text)
-        return _shallow(
-            parse_expr(
-                text.strip(),
-                local_dict={**_NAMES, **_BUILDERS},
-                global_dict={"__builtins__": {}},
-                transformations=(auto_number, rationalize),
-                evaluate=False,  # so that every operation becomes a call of _BUILDERS
-            )
-        )
+        return _shallow(_built(tree.body, text.strip()))
     except SyntaxError as error:
         reason: object = error.msg
     except UnicodeEncodeError as error:
@@ -104,46 +90,35 @@ def _shallow(expression: sp.Expr) -> sp.Expr:
     return expression
 
 
-def _check_syntax(node: ast.AST, text: str) -> None:
-    """Refuse a syntax tree with a node that is not of :data:`_SYNTAX`, or with an unknown name."""
+def _built(node: ast.AST, text: str) -> sp.Expr:
+    """The expression of a syntax tree of the text, whose every part is of the grammar and sound."""
     match node:
-        case ast.Constant(value=int() | float() as value):
-            good = not isinstance(value, bool) and abs(value) < math.inf
-        case ast.Constant():
-            good = False
+        case ast.Constant(value=bool()):
+            raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
+        case ast.Constant(value=int() as value):
+            part = sp.Integer(value)
+        case ast.Constant(value=float() as value) if math.isfinite(value):
+            part = sp.Rational(ast.get_source_segment(text, node))  # decimals are exact
+        case ast.Name(id=name) if name in _NAMES:
+            part = _NAMES[name]
         case ast.Name(id=name):
-            good = True
-            if name not in _NAMES:
-                known = ", ".join(_NAMES)
-                raise ValueError(
-                    f"unknown symbol {quoted(name)} in {quoted(text)}; known are {known}"
-                )
-        case ast.Call(func=ast.Name(id=name), args=[_], keywords=[]):
-            good = bool(check_choice("function", name, FUNCTIONS))
+            known = ", ".join(_NAMES)
+            raise ValueError(f"unknown symbol {quoted(name)} in {quoted(text)}; known are {known}")
+        case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
+            part = FUNCTIONS[check_choice("function", name, FUNCTIONS)](_built(argument, text))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
+            part = _OPERATIONS[type(op)](_built(operand, text))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+            part = _OPERATIONS[type(op)](_built(left, text), _built(right, text))
         case _:
-            good = isinstance(node, _SYNTAX) and not isinstance(node, ast.Call)
-    if not good:
-        raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
-    parts = node.args if isinstance(node, ast.Call) else ast.iter_child_nodes(node)
-    for part in parts if not isinstance(node, ast.Name) else ():
-        _check_syntax(part, text)
-
-
-def _guarded(make: Callable[..., sp.Expr]) -> Callable[..., sp.Expr]:
-    """A builder of expressions that evaluates, and refuses what is unsound."""
-
-    def made(*parts: Any, **_: bool) -> sp.Expr:
-        part = make(*parts)
-        if not _sound(part):
-            raise _UnsoundError
-        return part
-
-    return made
+            raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
+    if not _sound(part):
+        raise _UnsoundError
+    return part
 
 
 def _power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
     """A power; sympy's infinity where it would multiply out numbers far beyond float64."""
-    base, exponent = sp.sympify(base), sp.sympify(exponent)
     if not exponent.free_symbols:
         factor, times = base.as_independent(*base.free_symbols, as_Add=False)[0], exponent
     elif not base.free_symbols:
@@ -178,13 +153,9 @@ def _sound(part: sp.Expr) -> bool:
         return False
 
 
-#: What sympy's parser calls for the operations and functions of a text.
-_BUILDERS = {
-    name: _guarded(make)
-    for name, make in (
-        *(("Integer", sp.Integer), ("Rational", sp.Rational)),
-        *(("Add", sp.Add), ("Mul", sp.Mul), ("Pow", _power), *FUNCTIONS.items()),
-    )
+_OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
+    **{ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Add: operator.add, ast.Pow: _power},
+    **{ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
 }
 
 
@@ -348,37 +319,21 @@ def _derivative(made: Target, orders: tuple[int, ...]) -> sp.Expr:
 
 
 def _folded(part: sp.Expr) -> sp.Expr:
-    """Constants that float64 would get wrong as numbers: sin(exp(40)), integers of 64 bits."""
+    """Constants by their values: plain float64 misses some, as sin(exp(40)) and large integers."""
     if part.is_Integer and abs(part) >= 2**63:
         return sp.Float(part, 17)
     if part.is_Atom:
         return part
     if not part.free_symbols:
-        return _precise(part)
-    parts = list(part.args)
-    if part.is_Add or part.is_Mul:
-        constants = [one for one in parts if not one.free_symbols]
-        together = part.func(*constants)
-        if (folded := _folded(together)) != together:
-            parts = [folded, *(one for one in parts if one.free_symbols)]
-    folded_parts = [_folded(one) for one in parts]
-    return part if folded_parts == list(part.args) else part.func(*folded_parts)
-
-
-def _precise(constant: sp.Expr) -> sp.Expr:
-    """A constant, or its value to 17 digits where plain float64 arithmetic misses that."""
-    large = any(abs(number) >= 2**63 for number in constant.atoms(sp.Integer))
-    if not constant.has(sp.Function, sp.Add) and not large:  # products and powers lose nothing
-        return constant
-    value, more = (constant.evalf(digits, maxn=3000) for digits in (17, 30))
-    if abs(value - more) > 1e-15 * abs(more):
-        raise ValueError(f"expected constants that can be evaluated, got {_text(constant)}")
-    try:
-        with np.errstate(all="ignore"):
-            plain = complex(sp.lambdify([], constant, modules=["scipy", "numpy"])())
-    except (OverflowError, TypeError):  # of an integer beyond 64 bits
+        value, more = (part.evalf(digits, maxn=3000) for digits in (17, 30))
+        if abs(value - more) > 1e-15 * abs(more):
+            raise ValueError(f"expected constants that can be evaluated, got {_text(part)}")
         return value
-    return constant if abs(plain - complex(more)) <= 1e-13 * abs(complex(more)) else value
+    parts = part.args
+    if part.is_Add or part.is_Mul:  # the constants among the parts as one
+        constant, rest = part.as_independent(*part.free_symbols, as_Add=part.is_Add)
+        parts = (constant, *part.func.make_args(rest))
+    return part.func(*map(_folded, parts), evaluate=False)
 
 
 @cache
