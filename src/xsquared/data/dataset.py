@@ -256,7 +256,7 @@ def from_arrays(
 
     Raises:
         ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
-            more points than rows, or too few; labels without an order.
+            more points than rows, or too few; labels that cannot be sorted.
     """
     _check(seed, split)
     frame = _as_pandas(x)
@@ -267,25 +267,21 @@ def from_arrays(
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
-    rows, held, kept = len(y), 0, 0
-    try:
-        labels = np.arange(rows) if groups is None else np.asarray(groups)
-        # Of what was no array yet, one of 1 and "1" holds the same text twice.
-        if not (groups is None or hasattr(groups, "dtype")):
-            labels = np.asarray(groups, dtype=object)
-        found, label = np.unique(labels, return_inverse=True)
-        ordered = np.all(found[:-1] < found[1:])
-    except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
-        reason = quoted(str(error))
-        raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
-    if label.shape != (rows,):
-        raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
-    if len(missing := labels[(labels != labels) | np.ma.asarray(groups).mask]):  # NaN, NaT, masked
-        raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
-    if not ordered:  # as of sets: sorting does not bring equal ones together
-        raise ValueError(f"{name}: expected groups of which each two can be sorted")
+    rows, held, kept, label = len(y), 0, 0, np.arange(len(y))
+    if groups is not None:
+        import pandas as pd
+
+        try:
+            label, _ = pd.factorize(np.asarray(groups, dtype=object), sort=True)
+        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
+            reason = quoted(str(error))
+            raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
+        if label.shape != (rows,):
+            raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
+        if label.min() < 0 or np.ma.is_masked(groups):  # None, NaN, NaT, masked
+            raise ValueError(f"{name}: expected a group for each row, got none for some")
     if split == "held-out":
-        count = check_integer(f"{name}, groups to split", len(found), 4)
+        count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
         order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
@@ -386,7 +382,7 @@ def from_file(
         reason = error.strerror or " ".join(str(error).split())  # arrow's has several lines
         raise OSError(f"cannot read {shown}: {reason}") from error
     except (*parsing, ArrowException) as error:
-        raise ValueError(f"cannot read {shown}: {quoted(str(error))}") from error
+        raise ValueError(f"cannot read {shown}: {quoted(str(error).strip())}") from error
     return from_frame(frame, y, seed, split, points, path.name)
 
 
