@@ -58,9 +58,9 @@ def parse(text: str) -> sp.Expr:
             that is not real or not finite in float64, or text too long or nested too deep.
     """
     if len(text) > _MOST_CHARACTERS:
+        found = f"got {len(text)}: {quoted(text)}"
         raise ValueError(
-            f"expected an expression of at most {_MOST_CHARACTERS} characters, got {len(text)}: "
-            f"{quoted(text)}"
+            f"expected an expression of at most {_MOST_CHARACTERS} characters, {found}"
         )
     try:
         with without_warnings():  # of the tokeniser, about code that is no expression
@@ -268,9 +268,8 @@ def check_box(
     if array.shape == (2,):
         array = np.tile(array, (count, 1))
     if array.shape != (count, 2):
-        raise ValueError(
-            f"domain: expected one interval (a, b) or {count} of them, got {quoted(domain)}"
-        )
+        wanted = f"expected one interval (a, b) or {count} of them"
+        raise ValueError(f"domain: {wanted}, got {quoted(domain)}")
     for a, b in array:
         try:
             width = check_number("b", b) - check_number("a", a)
@@ -397,10 +396,8 @@ def _refuse_jumps(
         parts = np.stack([parts[:, 0], middle, middle, parts[:, 1]], axis=1).reshape(-1, 2)
     if missing[worst[0]] > before / 2:
         what = f"derivative of order {order - 1}" if order > 1 else "value"
-        raise ValueError(
-            f"{made.name} has no derivative of order {order} on its whole domain: the {what} jumps "
-            f"at {parts[0, 0]:.6g}, as float64 computes it"
-        )
+        jumps = f"the {what} jumps at {parts[0, 0]:.6g}, as float64 computes it"
+        raise ValueError(f"{made.name} has no derivative of order {order} everywhere: {jumps}")
     return edges
 
 

@@ -100,9 +100,8 @@ def assignments(notebook: nbformat.NotebookNode, tag: str, name: str) -> dict[st
         try:
             statements = ast.parse(cell.source).body
         except SyntaxError as error:
-            raise BookError(
-                f"{name}: its parameters cell is no Python, line {error.lineno}: {error.msg}"
-            ) from error
+            found = f"line {error.lineno}: {error.msg}"
+            raise BookError(f"{name}: its parameters cell is no Python, {found}") from error
         for node in statements:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 assigned[node.targets[0].id] = ast.unparse(node.value)

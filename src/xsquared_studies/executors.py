@@ -69,25 +69,22 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
     Raises:
         RuntimeError: another fingerprint here.
     """
-    with _ALONE:  # Python's parser may fail in several threads
-        here = fingerprint(run_trial)
-    if here != sources:
-        raise RuntimeError(
-            f"the worker on {platform.node()} has other sources of {run_trial.__module__} or other "
-            f"versions of packages ({versions()}; {here}, here {sources}): install the same and "
-            "restart it"
-        )
-    torch.set_num_threads(1)
-    values: dict[str, Scalar] = {}
-    start = time.thread_time()
-    with _ALONE, threadpool_limits(limits=1):
+    with _ALONE, threadpool_limits(limits=1):  # Python's parser, too, may fail in several threads
+        if (here := fingerprint(run_trial)) != sources:
+            other = f"other sources of {run_trial.__module__} or other versions of packages"
+            found = f"{other} ({versions()}; {here}, here {sources}): install the same there"
+            raise RuntimeError(f"the worker on {platform.node()} has {found}")
+        torch.set_num_threads(1)
+        values: dict[str, Scalar] = {}
+        start = time.thread_time()
         try:
             values = checked_values(run_trial(trial))
             status, message = values.pop("status", COMPLETED[0]), values.pop("message", "")
         except Exception as error:
             status = LOST if _may_pass(error) else FAILED
             message = f"{type(error).__name__}: {error}"
-    return _row(trial, sources, str(status), str(message), time.thread_time() - start, **values)
+        seconds = time.thread_time() - start
+    return _row(trial, sources, str(status), str(message), seconds, **values)
 
 
 def _row(
@@ -135,9 +132,8 @@ def on_workers(
         from distributed import as_completed
         from distributed.scheduler import KilledWorker
     except ImportError as error:
-        raise RuntimeError(
-            f"a sweep in several processes needs Dask ({error}): pip install './xsquared[cluster]'"
-        ) from error
+        needed = f"Dask ({error}): pip install './xsquared[cluster]'"
+        raise RuntimeError(f"a sweep in several processes needs {needed}") from error
     with _quiet("distributed"), _client(jobs, address) as client:
         waiting, running = iter(trials), dict[Any, Trial]()
         arriving = as_completed(loop=client.loop)

@@ -53,10 +53,8 @@ def fingerprint(function: Callable[..., object]) -> str:
         # a file copied with its date, the other time tells.
         changes = path.stat().st_mtime, path.stat().st_ctime
         if any(0 <= time.time() - change < _clock() - _LOADED for change in changes):
-            raise RuntimeError(
-                f"{path.name} changed after this process had loaded xsquared: start a new one, so "
-                "that results are not filed under sources that did not make them"
-            )
+            so = "start a new one, so that no result is filed under sources that did not make it"
+            raise RuntimeError(f"{path.name} changed after this process had loaded xsquared: {so}")
         digest.update(f"{name}\0{_code(path.read_bytes())}\0".encode())
     return digest.hexdigest()[:16]
 
@@ -82,10 +80,8 @@ def sources(function: Callable[..., object]) -> dict[str, Path]:
     """The modules that a function reaches, by name, and their files."""
     root, name = function.__module__, getattr(function, "__qualname__", "")
     if root == "__main__" or getattr(importlib.import_module(root), name, None) is not function:
-        raise ValueError(
-            f"expected a function at the top of an importable module, got {root}.{name}: worker "
-            "processes import it by that name"
-        )
+        wanted = "expected a function at the top of an importable module, as workers import it"
+        raise ValueError(f"{wanted}, got {root}.{name}")
     packages = {"xsquared", "xsquared_studies", root.partition(".")[0]}
     if "." not in root and (own := _source(root)) and own.parent.name != "site-packages":
         packages |= {path.stem for path in own.parent.iterdir()}

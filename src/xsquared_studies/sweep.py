@@ -85,9 +85,8 @@ def run_sweep(
     """
     wanted = list(trials) if isinstance(trials, Iterable) else [trials]
     if not all(isinstance(trial, Trial) for trial in wanted) or not callable(run_trial):
-        raise TypeError(
-            f"expected trials and a function, got {quoted(wanted)}, {quoted(run_trial)}"
-        )
+        found = f"{quoted(wanted)}, {quoted(run_trial)}"
+        raise TypeError(f"expected trials and a function, got {found}")
     if not wanted:
         raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)

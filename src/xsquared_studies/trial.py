@@ -93,10 +93,8 @@ class Trial:
             if name in _TEXTS and printable(text) != text:
                 raise ValueError(f"{name}: expected text that a table has, got {quoted(text)}")
         if not {self.record.name, self.record.activation} <= BUILT_IN:
-            raise ValueError(
-                f"{self.unit} {self.activation}: expected a unit and a gate of the package, "
-                "since rows are filed under its sources; fit() trains your own"
-            )
+            wanted = "expected a unit and a gate of the package, whose sources file the rows"
+            raise ValueError(f"{self.unit} {self.activation}: {wanted}; fit() trains your own")
         for name, least in (("n_hidden", 1), ("seed", 0), ("points", 1)):
             if name != "points" or self.points is not None:
                 object.__setattr__(self, name, check_integer(name, getattr(self, name), least))
@@ -106,15 +104,12 @@ class Trial:
             raise ValueError(f"solver: expected a name, got {quoted(self.solver)}")
         given = [text for text in (self.problem, self.expression, self.data) if text]
         if len(given) != 1:
-            raise ValueError(
-                "expected a problem, an expression or data, got "
-                + (" and ".join(map(quoted, given)) or "none")
-            )
-        if self.problem:
-            if "/" in self.problem:
-                check_choice("problem", self.problem, LAYER_PROBLEMS)
-            else:
-                find_problem(self.problem)
+            found = " and ".join(map(quoted, given)) or "none"
+            raise ValueError(f"expected a problem, an expression or data, got {found}")
+        if "/" in self.problem:
+            check_choice("problem", self.problem, LAYER_PROBLEMS)
+        elif self.problem:
+            find_problem(self.problem)
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
         # Lists, as they come from JSON, and tuples are one trial.
@@ -124,10 +119,8 @@ class Trial:
         if self.expression:
             _ = self.target
         if bool(self.y) != bool(self.data) or (self.sha256 and not self.data):
-            raise ValueError(
-                f"expected data and the name y of their column to predict together, got "
-                f"{quoted(self.y)} for {given[0]}"
-            )
+            found = f"{quoted(self.y)} for {given[0]}"
+            raise ValueError(f"expected data and the column y to predict together, got {found}")
         if self.data and not self.sha256:
             object.__setattr__(self, "sha256", file_sum(self.data))
         pairs = self.settings if isinstance(self.settings, list | tuple) else [self.settings]

@@ -173,7 +173,7 @@ def test_a_sweep_that_completes_nothing_exits_with_an_error(tmp_path: Path, caps
         ("--set directions={[]:1}", "directions: expected "),
         ("--set speed=3", "unknown setting of free_knots 'speed'"),
         ("--data none.csv --y a", "none.csv: No such file"),
-        ("--data none.csv", "expected data and the name y of their column"),
+        ("--data none.csv", "expected data and the column y to predict"),
         ("--y price", "together, got 'price' for 1/"),
         ("--problem sine --domain 0 1", "sine: expected no domain beside its own"),
         ("--out missing/rows.parquet", "cannot write missing/rows.parquet: No such file"),

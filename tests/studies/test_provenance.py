@@ -182,9 +182,9 @@ def test_functions_that_workers_cannot_import_are_refused(monkeypatch: pytest.Mo
 
     for module in (__name__, "__main__"):
         monkeypatch.setattr(inner, "__module__", module)
-        with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
+        with pytest.raises(ValueError, match="a function at the top of an importable module, as"):
             sources(inner)
-    with pytest.raises(ValueError, match="a function at the top of an importable module, got"):
+    with pytest.raises(ValueError, match="a function at the top of an importable module, as"):
         sources(partial(inner))
 
 

@@ -106,7 +106,7 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"problem": "iris"}, "unknown problem 'iris'; known are sine"),
         ({"problem": ""}, "expected a problem, an expression or data, got none"),
         ({"expression": "x"}, "expected a problem, an expression or data, got 'friedman1' and 'x'"),
-        ({"problem": "", "data": "a.csv"}, "expected data and the name y of their column"),
+        ({"problem": "", "data": "a.csv"}, "expected data and the column y to predict"),
         ({"y": "price"}, "predict together, got 'price' for friedman1"),
         ({"problem": "", "expression": "x"}, r"interval \(a, b\) or 1 of them, got \(\)"),
         ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),

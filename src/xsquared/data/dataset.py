@@ -239,7 +239,7 @@ def from_arrays(
     split: Split = "held-out",
     points: int | None = None,
     name: str = "table",
-    groups: ArrayLike | None = None,
+    groups: ArrayLike | Sequence[Any] | None = None,
 ) -> Dataset:
     """A table of one's own, split as the shipped ones are.
 
@@ -278,7 +278,7 @@ def from_arrays(
             raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
         if label.shape != (rows,):
             raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
-        if label.min() < 0 or np.ma.is_masked(groups):  # None, NaN, NaT, masked
+        if (label < 0).any() or np.ma.is_masked(groups):  # None, NaN, NaT, masked
             raise ValueError(f"{name}: expected a group for each row, got none for some")
     if split == "held-out":
         count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
@@ -291,9 +291,8 @@ def from_arrays(
     available = rows - held - kept
     count = _check_points(name, available if points is None else points, x.shape[1])
     if count > available:
-        raise ValueError(
-            f"{name} has {rows} rows: expected at most {available} for training, got {count}"
-        )
+        wanted = f"expected at most {available} for training, got {count}"
+        raise ValueError(f"{name} has {rows} rows: {wanted}")
     trained = np.arange(held + kept, rows)
     if groups is not None and split == "held-out":  # the first rows would be a few groups'
         trained = np.random.default_rng(seed).permutation(trained)
@@ -314,8 +313,7 @@ def from_frame(
 ) -> Dataset:
     """A frame: column y to predict, all others as features; else as :func:`from_arrays`.
 
-    Frames of polars or pyarrow come by Arrow's or the dataframe interchange protocol. An index is
-    no column.
+    Frames of polars or pyarrow come by Arrow's protocol. An index is no column.
 
     Raises:
         TypeError: no frame.
@@ -415,15 +413,12 @@ def _check_names(name: str, columns: Sequence[object]) -> None:
 
 def _as_pandas(table: Any) -> pd.DataFrame | None:
     """A frame of any library as one of pandas; None for what is no frame."""
-    if hasattr(table, "__arrow_c_stream__") and not hasattr(table, "__dataframe__"):  # polars 2
-        from pyarrow import table as as_arrow
-
-        table = as_arrow(table) if hasattr(table, "columns") else None  # a series has none
-    if not hasattr(table, "__dataframe__"):
+    if not hasattr(table, "__arrow_c_stream__") or not hasattr(table, "columns"):  # as a series
         return None
     import pandas as pd
+    import pyarrow as pa
 
-    return pd.api.interchange.from_dataframe(table)
+    return table if isinstance(table, pd.DataFrame) else pa.table(table).to_pandas()
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:

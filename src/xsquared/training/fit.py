@@ -28,12 +28,7 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from xsquared.checks import (
-    check_choice,
-    check_integer,
-    check_integers,
-    quoted,
-)
+from xsquared.checks import check_choice, check_integer, check_integers, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
@@ -153,10 +148,8 @@ def checked(
     """Check all arguments of :func:`fit` and return the unit's record."""
     check_device()
     if not isinstance(data, Dataset):
-        raise TypeError(
-            f"expected a Dataset, got {type(data).__name__}: xsquared.data makes one of arrays, a "
-            "frame, a file, a target or a problem's name"
-        )
+        ways = "xsquared.data makes one of arrays, a frame, a file, a target or a problem's name"
+        raise TypeError(f"expected a Dataset, got {type(data).__name__}: {ways}")
     if isinstance(solver, type) or not hasattr(solver, "train"):
         raise TypeError(f"expected a solver such as VariableProjection(), got {quoted(solver)}")
     record = find_unit(unit)
@@ -220,24 +213,14 @@ def _judged(data: Dataset, trained: Trained, wall: float, solver: Solver, seed: 
     test = data.error(trained.network, data.test)
     word = trained.status
     slack = _ROUNDING * float(np.abs(data.train.y).max())
+    promised = train if trained.promised is None else trained.promised
+    missed = not train <= (1 + _MISSED) * promised + slack
     if not np.isfinite(train):
         word = "diverged"
-    elif (
-        trained.promised is not None and not train <= (1 + _MISSED) * trained.promised + slack
-    ) or _rounding(closest, data.train.x) > _MISSED * train + slack:
+    elif missed or _rounding(closest, data.train.x) > _MISSED * train + slack:
         word = "inexact"
-    return Fit(
-        STATUSES[word],
-        wall,
-        solver,
-        seed,
-        trained.network,
-        closest,
-        train,
-        test,
-        iterations=trained.iterations,
-        history=trained.history,
-    )
+    judged, went = (closest, train, test), (trained.iterations, trained.history)
+    return Fit(STATUSES[word], wall, solver, seed, trained.network, *judged, "", *went)
 
 
 def _rounding(network: GatedNetwork, x: np.ndarray) -> float:

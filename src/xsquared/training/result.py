@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -62,8 +63,7 @@ STATUSES: dict[str, Status] = {
 }
 
 
-def _no_history() -> np.ndarray:
-    return np.empty((0, 2))
+_no_history = partial(np.empty, (0, 2))
 
 
 @dataclass(frozen=True)
