@@ -78,9 +78,8 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
         raise StoreError(f"{table} is damaged: {told.name} is not of these rows: {anew}")
     if trials is None:
         return found
-    wanted = list(trials)
-    place = {trial.key: k for k, trial in enumerate(wanted)}
-    if missing := [trial for trial in wanted if trial.key not in set(found["key"])]:
+    wanted, there = {trial.key: trial for trial in trials}, set(found["key"])
+    if missing := [trial for key, trial in wanted.items() if key not in there]:
         store = _store(name)
         if not _in_checkout():
             _LOG.warning("%s: %d trials to compute, kept in %s", name, len(missing), store)
@@ -88,9 +87,11 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
         made = to_frame(report.results)
         columns = found.columns if len(found) else made.columns
         found = pd.concat([found, made.reindex(columns=columns)]) if len(found) else made
+    place = {key: k for k, key in enumerate(wanted)}
     found = found[found["key"].isin(place)]
-    order = np.argsort(found["key"].map(place), kind="stable")
-    return found.iloc[order].reset_index(drop=True)
+    return found.sort_values(
+        "key", key=lambda keys: keys.map(place), kind="stable", ignore_index=True
+    )
 
 
 def read(name: str) -> pd.DataFrame:
