@@ -234,7 +234,7 @@ def test_a_thousand_columns_are_read_and_a_hundred_thousand_refused(tmp_path: Pa
         pa.Table.from_pandas,
         ArrowStream,
     ],
-    ids=["nullable", "arrow", "mixed", "decimal", "interchange", "stream"],
+    ids=["nullable", "arrow", "mixed", "decimal", "table", "stream"],
 )
 def test_numbers_in_any_frame_fit_and_predict(
     frame: pd.DataFrame, as_given: Callable[[pd.DataFrame], Any]
