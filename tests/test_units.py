@@ -98,7 +98,6 @@ def test_forward_pass_is_the_definition(
 def test_parameter_formula_is_the_modules_count(unit: str, n_in: int, n: int, n_out: int) -> None:
     own = sum(p.numel() for p in build(unit, n_in, n, n_out).parameters())
     assert parameter_count(unit, n_in, n, n_out) == own
-    assert UNITS[unit].parameter_count(n_in, n, n_out) == own
 
 
 def test_parameter_counts_are_the_papers() -> None:
@@ -268,11 +267,10 @@ def once_differentiable(z: Tensor) -> Tensor:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        *((value, "a derivative that is not zero") for value in (torch.round, torch.sign)),
-        (lambda z: torch.sin(z.detach()), "two derivatives by torch that are its values': .* zero"),
-        (once_differentiable, "two derivatives by torch that are its values': 'Jacobian mismatch"),
-        (lambda z: z * torch.sin(z.detach()), "two derivatives .*: 'Jacobian mismatch for output"),
-        (lambda z: torch.from_numpy(np.sin(z.numpy())), "two derivatives .*: .*numpy"),
+        (lambda z: torch.sin(z.detach()), "a derivative that is not zero everywhere"),
+        (once_differentiable, "a smooth function, torch's derivative 2 of it"),
+        (lambda z: z * torch.sin(z.detach()), "a smooth function, torch's derivative 1 of it"),
+        (lambda z: torch.from_numpy(np.sin(z.numpy())), "two derivatives by torch: .*numpy"),
         *((value, "finite values of each z alone") for value in (torch.log, torch.sqrt)),
         *((lambda z: z.sort(0)[0], "finite"), (lambda z: torch.tanh(z) * z.shape[-1], "finite")),
         (nn.PReLU(dtype=torch.float64), "finite values of each z alone, without parameters"),

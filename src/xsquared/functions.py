@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
@@ -97,7 +98,10 @@ def _built(node: ast.AST, text: str) -> sp.Expr:
         case ast.Constant(value=int() as value):
             part = sp.Integer(value)
         case ast.Constant(value=float() as value) if math.isfinite(value):
-            part = sp.Rational(ast.get_source_segment(text, node))  # decimals are exact
+            decimal = Decimal(ast.get_source_segment(text, node) or "")
+            if not value and decimal:  # 1e-999999999 would fill memory
+                raise _UnsoundError
+            part = sp.Rational(str(decimal)) if value else sp.Integer(0)  # exactly
         case ast.Name(id=name) if name in _NAMES:
             part = _NAMES[name]
         case ast.Name(id=name):
@@ -323,10 +327,10 @@ def _folded(part: sp.Expr) -> sp.Expr:
     if part.is_Atom:
         return part
     if not part.free_symbols:
-        value, more = (part.evalf(digits, maxn=3000) for digits in (17, 30))
+        value, more = (part.evalf(digits, maxn=3000) for digits in (30, 45))
         if abs(value - more) > 1e-15 * abs(more):
             raise ValueError(f"expected constants that can be evaluated, got {_text(part)}")
-        return value
+        return value.evalf(17)
     parts = part.args
     if part.is_Add or part.is_Mul:  # the constants among the parts as one
         constant, rest = part.as_independent(*part.free_symbols, as_Add=part.is_Add)

@@ -176,6 +176,7 @@ def speedrun(out: Path) -> None:
     errors are printed with 95% intervals, and drawn.
     """
     gc.disable()  # a third of a speedrun's time went into what imports make, which is no garbage
+    click.get_current_context().call_on_close(gc.enable)
     from matplotlib.backend_bases import FigureCanvasBase
 
     from xsquared_book.plotting import speedrun_figure
@@ -190,7 +191,6 @@ def speedrun(out: Path) -> None:
     speedrun_figure(runs).savefig(out)
     print(f"{out} ({time.perf_counter() - start:.1f} s)")
     gc.freeze()  # nor does the end of the process go through it
-    gc.enable()
 
 
 def _where(command: Callable[..., Any]) -> Callable[..., Any]:

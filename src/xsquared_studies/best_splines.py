@@ -14,7 +14,7 @@ import numpy as np
 from xsquared.functions import PAPER_TARGET, Target, target
 from xsquared.splines.bounds import segments
 from xsquared.splines.global_search import global_search
-from xsquared.units import PAPER_UNITS
+from xsquared.units import PAPER_UNITS, parameter_count
 from xsquared_studies.trial import Scalar, Trial
 
 #: Whose second to fourth derivatives have between none and eight zeros, all of them simple.
@@ -95,7 +95,7 @@ def run_search(trial: Trial) -> dict[str, Scalar]:
     order = unit.order
     _, error = global_search(trial.target, order, trial.n_hidden, {2: 0, 3: 0, 4: 1}[order])
     return {
-        "parameters": unit.parameter_count(1, trial.n_hidden),
+        "parameters": parameter_count(unit, 1, trial.n_hidden),
         "train_rmse": error,
         "test_rmse": error,
     }

@@ -22,7 +22,7 @@ from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import least_errors, segments
 from xsquared.splines.enclosures import enclosed
 from xsquared.splines.global_search import global_search
-from xsquared.units import PAPER_UNITS
+from xsquared.units import PAPER_UNITS, parameter_count
 from xsquared_studies.trial import Scalar, Trial
 
 #: Whose best splines are certified, for each number of neurons.
@@ -271,7 +271,7 @@ def run_certified(trial: Trial) -> dict[str, Scalar]:
     """Search for the best spline of n + 1 pieces, and bound what any of them reaches."""
     found, bound = certified(trial.target, trial.record.order, trial.n_hidden + 1)
     return {
-        "parameters": trial.record.parameter_count(1, trial.n_hidden),
+        "parameters": parameter_count(trial.record, 1, trial.n_hidden),
         "train_rmse": found,
         "test_rmse": found,
         "bound": bound,

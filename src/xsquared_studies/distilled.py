@@ -41,7 +41,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.units import GatedNetwork, find_unit
+from xsquared.units import GatedNetwork, parameter_count
 from xsquared_studies.gates_replaced import LAYERS, beginning, layer_trial, through
 from xsquared_studies.language_models import FeedForward, model, moved
 from xsquared_studies.pairs import (
@@ -135,7 +135,7 @@ _WEIGHTS = {"minilm": (384, 2 * 384 * 1536), "smollm2": (576, 3 * 576 * 1536)}
 def neurons(unit: str, name: str, part: int) -> int:
     """As many as give a network this part of the teacher's weights, to the nearest."""
     d, weights = _WEIGHTS[name]
-    return round(weights / part / (find_unit(unit).parameter_count(d, 1, d) - d))
+    return round(weights / part / (parameter_count(unit, d, 1, d) - d))
 
 
 @lru_cache(1)
@@ -264,7 +264,7 @@ def run_distilled(trial: Trial) -> dict[str, Scalar]:
     *found, (_, half) = errors(("train", "test"), [*whole, Course(0, rate, steps // 2)])
     return {
         "status": "completed" if np.isfinite([*found, (half, half)]).all() else "diverged",
-        "parameters": trial.record.parameter_count(d, trial.n_hidden, d) + (d + 1) * d - d,
+        "parameters": parameter_count(trial.record, d, trial.n_hidden, d) + (d + 1) * d - d,
         "rate": rate,
         "rates": len(tried),
         "half_rmse": half,

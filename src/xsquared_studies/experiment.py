@@ -10,6 +10,7 @@ from xsquared.data import Dataset, from_file, from_target, load, sampled
 from xsquared.errors import measured_rmse
 from xsquared.training import Fit, fit, solver_from
 from xsquared.training.fit import checked
+from xsquared.units import parameter_count
 from xsquared_studies.trial import NO_MEMORY, Scalar, Trial, file_sum
 
 
@@ -81,7 +82,7 @@ def values_of(trial: Trial, data: Dataset, done: Fit) -> dict[str, Scalar]:
     values: dict[str, Scalar] = {
         "status": status.word,
         "message": "" if status.word == "converged" else said,
-        "parameters": trial.record.parameter_count(data.dim, trial.n_hidden),
+        "parameters": parameter_count(trial.record, data.dim, trial.n_hidden),
         "train_rmse": done.train_rmse,
         "test_rmse": done.test_rmse,
         "points": len(data.train.y),

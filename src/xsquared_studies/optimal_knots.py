@@ -10,7 +10,7 @@ from xsquared.functions import PAPER_TARGET, Target, interval_of, target
 from xsquared.splines.free_knots import FreeKnotSpline, cell_errors, fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
 from xsquared.training import FreeKnots
-from xsquared.units import PAPER_UNITS, space
+from xsquared.units import PAPER_UNITS, parameter_count, space
 from xsquared_studies.trial import Scalar, Trial
 
 #: What a reader can choose to fit, by name.
@@ -80,7 +80,7 @@ def run_knots(trial: Trial) -> dict[str, Scalar]:
     places = np.rint((found.knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
     error = spline(trial.target, trial.unit, places).rmse
     return {
-        "parameters": trial.record.parameter_count(1, trial.n_hidden),
+        "parameters": parameter_count(trial.record, 1, trial.n_hidden),
         "train_rmse": error,
         "test_rmse": error,
         "knots": " ".join(map(str, places)),

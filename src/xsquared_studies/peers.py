@@ -18,6 +18,7 @@ from scipy.interpolate import AAA, LSQUnivariateSpline
 
 from xsquared.data.dataset import MARGIN, Points
 from xsquared.training import fit
+from xsquared.units import parameter_count
 from xsquared_studies.trial import Scalar, Trial
 from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
 
@@ -137,5 +138,5 @@ def run_peer(trial: Trial) -> dict[str, Scalar]:
             found = choices(trial.solver, x, y, trial.n_hidden)
             made = [[error(predict, part) for part in parts] for predict in found]
     names = ("validation_rmse", "train_rmse", "test_rmse")
-    budget = trial.record.parameter_count(data.dim, trial.n_hidden)
+    budget = parameter_count(trial.record, data.dim, trial.n_hidden)
     return {"status": status, "parameters": budget, **dict(zip(names, min(made), strict=True))}

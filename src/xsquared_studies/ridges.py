@@ -21,7 +21,7 @@ from xsquared.functions import target
 from xsquared.training import FreeKnots, fit
 from xsquared.training.points import on_points
 from xsquared.training.variable_projection import to_network
-from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, set_parameters
+from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, parameter_count, set_parameters
 from xsquared_studies.trial import Scalar, Trial
 
 #: What the study's trials train.
@@ -71,7 +71,7 @@ def run_ridges(trial: Trial) -> dict[str, Scalar]:
     )
     return {
         "status": "completed",
-        "parameters": unit.parameter_count(2, trial.n_hidden),
+        "parameters": parameter_count(unit, 2, trial.n_hidden),
         "points": len(data.train.y),
         "train_rmse": train,
         "test_rmse": test,

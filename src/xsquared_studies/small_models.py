@@ -30,7 +30,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
 
-from xsquared.units import build, find_unit
+from xsquared.units import build, find_unit, parameter_count
 from xsquared_studies.language_models import folder
 from xsquared_studies.trial import Scalar, Trial
 
@@ -76,8 +76,8 @@ def language_trials() -> tuple[Trial, ...]:
 def neurons(unit: str, d: int) -> int:
     """As many as give a layer the parameters of an MLP's with 4 d."""
     record = find_unit(unit)
-    wanted = find_unit("mlp").parameter_count(d, 4 * d, d) - d
-    return round(wanted / (record.parameter_count(d, 1, d) - d))
+    wanted = parameter_count("mlp", d, 4 * d, d) - d
+    return round(wanted / (parameter_count(record, d, 1, d) - d))
 
 
 class Block(nn.Module):

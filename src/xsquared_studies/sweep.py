@@ -78,17 +78,17 @@ def run_sweep(
         retry_failed: whether to run trials again that failed; their rows stay until new ones come.
 
     Raises:
-        ValueError: no trials, ``jobs`` below 1, or a function that cannot be imported by its name.
+        TypeError: no trials, or what is none, or no function.
+        ValueError: ``jobs`` below 1, or a function that cannot be imported by its name.
         StoreError: results cannot be written, raised before the first trial starts, or are gone.
         ConnectionError: no scheduler answers, or it stops answering.
         RuntimeError: as for :func:`xsquared_studies.executors.on_workers`.
     """
     wanted = list(trials) if isinstance(trials, Iterable) else [trials]
-    if not all(isinstance(trial, Trial) for trial in wanted) or not callable(run_trial):
+    good = wanted and all(isinstance(trial, Trial) for trial in wanted)
+    if not good or not callable(run_trial):
         found = f"{quoted(wanted)}, {quoted(run_trial)}"
         raise TypeError(f"expected trials and a function, got {found}")
-    if not wanted:
-        raise ValueError("a sweep needs at least one trial, got none")
     check_integer("jobs", jobs, 1)
     wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
     store, sources = Store(path, retry_failed), fingerprint(run_trial)

@@ -39,7 +39,7 @@ import pandas as pd
 from xsquared.data.dataset import Dataset, Points, from_generator
 from xsquared.functions import target
 from xsquared.training import Fit, Solver, VariableProjection, fit, solver_from
-from xsquared.units import find_unit
+from xsquared.units import find_unit, parameter_count
 from xsquared_studies.experiment import values_of
 from xsquared_studies.trial import Scalar, Setting, Trial
 
@@ -96,7 +96,7 @@ _FIRST_ORDER: Mapping[str, Sequence[Mapping[str, float]]] = {
 
 def neurons(unit: str, inputs: int, size: int) -> int:
     """How many neurons have the number of parameters closest to the size, at least one."""
-    one = find_unit(*unit.split(":")).parameter_count(inputs, 1) - 1
+    one = parameter_count(find_unit(*unit.split(":")), inputs, 1) - 1
     return max(1, round((size - 1) / one))
 
 

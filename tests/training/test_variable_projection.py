@@ -25,7 +25,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
-from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
+from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, parameter_count, predict
 
 #: More factors than any unit of the package has.
 QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
@@ -174,7 +174,7 @@ def test_two_thousand_points_are_one_block(monkeypatch: pytest.MonkeyPatch) -> N
     x, _ = problem(10, 50)
     x = x.repeat(34, 1)[:2000]
     run(UNITS["gqu"], x, x[:, 0], rows(UNITS["gqu"], x, 64, 51), max_iterations=0)
-    assert module.rows_at_once(UNITS["gqu"].parameter_count(8, 64)) > 20_640
+    assert module.rows_at_once(parameter_count(UNITS["gqu"], 8, 64)) > 20_640
 
 
 def test_blocks_square_no_condition() -> None:

@@ -19,10 +19,10 @@ by a tenth of it at either end (:data:`MARGIN`). Errors are those of these predi
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -239,7 +239,7 @@ def from_arrays(
     split: Split = "held-out",
     points: int | None = None,
     name: str = "table",
-    groups: ArrayLike | Sequence[Any] | None = None,
+    groups: ArrayLike | None = None,
 ) -> Dataset:
     """A table of one's own, split as the shipped ones are.
 
@@ -256,7 +256,7 @@ def from_arrays(
 
     Raises:
         ValueError: shapes that do not fit, values that are no finite numbers, a constant column,
-            more points than rows, or too few; labels that cannot be sorted.
+            more points than rows, or too few; labels without an order.
     """
     _check(seed, split)
     frame = _as_pandas(x)
@@ -267,21 +267,25 @@ def from_arrays(
     if x.ndim != 2 or y.shape != x.shape[:1] or x.shape[1] == 0:
         wanted = "expected features (rows, dim) and values (rows,)"
         raise ValueError(f"{name}: {wanted}, got {x.shape}, {y.shape}")
-    rows, held, kept, label = len(y), 0, 0, np.arange(len(y))
-    if groups is not None:
-        import pandas as pd
-
-        try:
-            label, _ = pd.factorize(np.asarray(groups, dtype=object), sort=True)
-        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
-            reason = quoted(str(error))
-            raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
-        if label.shape != (rows,):
-            raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
-        if (label < 0).any() or np.ma.is_masked(groups):  # None, NaN, NaT, masked
-            raise ValueError(f"{name}: expected a group for each row, got none for some")
+    rows, held, kept = len(y), 0, 0
+    try:
+        labels = np.arange(rows) if groups is None else np.asarray(groups)
+        # Of what was no array yet, one of 1 and "1" holds the same text twice.
+        if not (groups is None or hasattr(groups, "dtype")):
+            labels = np.asarray(groups, dtype=object)
+        found, label = np.unique(labels, return_inverse=True)
+        ordered = np.all(found[:-1] < found[1:])
+    except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
+        reason = quoted(str(error))
+        raise ValueError(f"{name}: expected groups that can be sorted: {reason}") from None
+    if label.shape != (rows,):
+        raise ValueError(f"{name}: expected a group for each of {rows} rows, got {label.shape}")
+    if len(missing := labels[(labels != labels) | np.ma.asarray(groups).mask]):  # NaN, NaT, masked
+        raise ValueError(f"{name}: expected a group for each row, got {missing[0]}")
+    if not ordered:  # as of sets: sorting does not bring equal ones together
+        raise ValueError(f"{name}: expected groups of which each two can be sorted")
     if split == "held-out":
-        count = check_integer(f"{name}, groups to split", int(label.max(initial=-1)) + 1, 4)
+        count = check_integer(f"{name}, groups to split", len(found), 4)
         place = np.argsort(np.random.default_rng(seed).permutation(count))[label]
         order = np.argsort(place, kind="stable")
         x, y = x[order], y[order]
@@ -373,9 +377,8 @@ def from_file(
         else:
             with parquet.ParquetFile(path) as file:
                 _check_names(path.name, file.schema_arrow.names)
-                table = file.read()
-            frame = table.replace_schema_metadata(None).to_pandas()
-            _check_index(path.name, table.schema.metadata or {})
+                frame = file.read()
+            _check_index(path.name, frame.schema)
     except OSError as error:
         reason = error.strerror or " ".join(str(error).split())  # arrow's has several lines
         raise OSError(f"cannot read {shown}: {reason}") from error
@@ -384,13 +387,12 @@ def from_file(
     return from_frame(frame, y, seed, split, points, path.name)
 
 
-def _check_index(name: str, metadata: Mapping[bytes, bytes]) -> None:
+def _check_index(name: str, schema: Any) -> None:
     """Refuse a parquet file whose index has a name and no column: pandas keeps a range so."""
-    try:
-        indices = json.loads(metadata[b"pandas"])["index_columns"]
+    lost = []
+    with suppress(ValueError, KeyError, TypeError):  # written otherwise, or not by pandas
+        indices = schema.pandas_metadata["index_columns"]
         lost = [index["name"] for index in indices if isinstance(index, dict) and index["name"]]
-    except (ValueError, KeyError, TypeError):  # written otherwise, or no such text
-        return
     if lost:
         raise ValueError(f"{name}: expected an index with a name as a column, got the range {lost}")
 
@@ -418,7 +420,9 @@ def _as_pandas(table: Any) -> pd.DataFrame | None:
     import pandas as pd
     import pyarrow as pa
 
-    return table if isinstance(table, pd.DataFrame) else pa.table(table).to_pandas()
+    if isinstance(table, pd.DataFrame):
+        return table
+    return pa.table(table).replace_schema_metadata(None).to_pandas()  # else columns become indices
 
 
 def _numbers(what: str, values: Any) -> np.ndarray:

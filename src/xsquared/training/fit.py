@@ -38,7 +38,7 @@ from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
-from xsquared.units import GatedNetwork, Unit, check_device, find_unit
+from xsquared.units import GatedNetwork, Unit, check_device, find_unit, parameter_count
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -137,9 +137,8 @@ def _default(data: Dataset, unit: str | Unit, gates: Gates) -> Solver:
     """What trains where no solver is named."""
     record = find_unit(unit)
     splines = record.gate.name == "relu" and len(record.factors) <= 2
-    if isinstance(data, Dataset) and data.dim == 1 and splines and gates != "frozen":
-        return FreeKnots() if np.ptp(data.train.x) > 0 else VariableProjection()
-    return VariableProjection()
+    fits = splines and gates != "frozen" and isinstance(data, Dataset) and data.dim == 1
+    return FreeKnots() if fits and np.ptp(data.train.x) > 0 else VariableProjection()
 
 
 def checked(
@@ -172,7 +171,7 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     """
     if isinstance(solver, Growth):
         n_hidden += -(-n_hidden // 2)
-    parameters = unit.parameter_count(data.dim, n_hidden)
+    parameters = parameter_count(unit, data.dim, n_hidden)
     if gates == "frozen":
         parameters -= (data.dim + 1) * n_hidden
     columns = (4 + 2 * len(unit.factors)) * n_hidden

@@ -35,7 +35,7 @@ from xsquared.training.variable_projection import (
     rows_on_data,
     to_network,
 )
-from xsquared.units import Unit
+from xsquared.units import Unit, parameter_count
 
 #: A fit has converged where twice the iterations lower the error by less than this share, and an
 #: exchange has failed. In the study `ablation` half of it moves no median error by one per cent.
@@ -208,7 +208,7 @@ class _Task:
 
     def seen(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Points and values by which neurons are chosen: all, or as many as memory should hold."""
-        columns = self.unit.parameter_count(self.data.dim, len(rows.gate))
+        columns = parameter_count(self.unit, self.data.dim, len(rows.gate))
         most = rows_at_once(max(columns, self.solver.candidates))
         if len(self.y) <= most:
             return self.points, self.y

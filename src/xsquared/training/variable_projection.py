@@ -28,7 +28,7 @@ from xsquared.data.dataset import Dataset
 from xsquared.levenberg_marquardt import DAMPING, descend
 from xsquared.training.least_squares import Solution, solve, solve_ridge
 from xsquared.training.result import Gates, Trained
-from xsquared.units import GatedNetwork, Unit, build, set_parameters
+from xsquared.units import GatedNetwork, Unit, build, parameter_count, set_parameters
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.
@@ -201,7 +201,7 @@ def iterates(
     model = _Model(
         unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
     )
-    columns = unit.parameter_count(x.shape[1], len(start.gate))
+    columns = parameter_count(unit, x.shape[1], len(start.gate))
     length = rows_at_once(columns if train_gates else columns - start.gate.numel())
     if len(y) > length:
         model = _Blocks(**vars(model), length=length)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sympy as sp
 
 from xsquared.splines.constants import equal_cells_constant
-from xsquared.units import find_unit
+from xsquared.units import find_unit, parameter_count
 from xsquared_book.papers.equations import Links, Paper
 
 #: Our equations on units at equal parameters, in the chapter's order.
@@ -22,7 +22,7 @@ _PAIRS = (("glu", "relu2_mlp"), ("gqu", "relu3_mlp"))
 
 def per_neuron(unit: str, inputs: sp.Expr = _d) -> sp.Expr:
     """Parameters of one neuron with one output, as an expression of the number of inputs."""
-    one, two = (find_unit(unit).parameter_count(d, 1) - 1 for d in (1, 2))
+    one, two = (parameter_count(unit, d, 1) - 1 for d in (1, 2))
     return one + (two - one) * (inputs - 1)
 
 
