@@ -59,10 +59,8 @@ def parse(text: str) -> sp.Expr:
             that is not real or not finite in float64, or text too long or nested too deep.
     """
     if len(text) > _MOST_CHARACTERS:
-        found = f"got {len(text)}: {quoted(text)}"
-        raise ValueError(
-            f"expected an expression of at most {_MOST_CHARACTERS} characters, {found}"
-        )
+        found = f"{len(text)}: {quoted(text)}"
+        raise ValueError(f"expected text of at most {_MOST_CHARACTERS} characters, got {found}")
     try:
         with without_warnings():  # of the tokeniser, about code that is no expression
             tree = ast.parse(text.strip(), mode="eval")
@@ -93,9 +91,7 @@ def _shallow(expression: sp.Expr) -> sp.Expr:
 def _built(node: ast.AST, text: str) -> sp.Expr:
     """The expression of a syntax tree of the text, whose every part is of the grammar and sound."""
     match node:
-        case ast.Constant(value=bool()):
-            raise ValueError(f"{quoted(text)} is not allowed: expected {_GRAMMAR}")
-        case ast.Constant(value=int() as value):
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
             part = sp.Integer(value)
         case ast.Constant(value=float() as value) if math.isfinite(value):
             decimal = Decimal(ast.get_source_segment(text, node) or "")
