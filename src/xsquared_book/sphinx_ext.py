@@ -19,6 +19,7 @@ Nothing here is typed into a page, so nothing on a page can disagree with the ru
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from collections.abc import Callable
@@ -245,6 +246,7 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
+    gc.set_threshold(200_000, 50, 100)  # to look for garbage among pages took half of a build
     app.add_role("proof", ProofRole())
     app.add_role("cell", CellRole())
     app.add_role("plain", PlainRole())

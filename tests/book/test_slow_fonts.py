@@ -11,8 +11,8 @@ import pytest
 
 from tests.site_in_browser import IN_BROWSER, Handler, serving
 
-#: How often each page is loaded, at a desk's width and a phone's in turn.
-LOADS = int(os.environ.get("LOADS", "2"))
+#: How often each page is loaded; loads are at a desk's width and a phone's in turn.
+LOADS = int(os.environ.get("LOADS", "1"))
 #: Formulas that fade; that are tab stops; that are wider than their places or stops, but not both.
 FORMULAS = """async () => {
   const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -51,7 +51,8 @@ def test_no_formula_fades_and_none_is_a_stop_where_fonts_are_slow(browser: Any, 
         for page in site.rglob("*.html")
         if (count := page.read_text().count('<span class="math'))
     }
-    loads = [(name, (1280, 390)[number % 2]) for name in written for number in range(LOADS)]
+    widths = (1280, 390)
+    loads = [(name, widths[(k + n) % 2]) for k, name in enumerate(written) for n in range(LOADS)]
     assert loads
     amiss = []
     with serving(site, SlowFonts) as address:
