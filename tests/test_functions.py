@@ -1,6 +1,7 @@
 """Targets: parsing, values, derivatives, and what is refused."""
 
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -212,6 +213,12 @@ def test_any_expression_is_read_or_refused_in_one_line(text: str) -> None:
         assert len(str(error)) < 600  # noqa: PT017
     else:
         assert np.isfinite(made(*np.full(made.dim, 0.25))).all()
+
+
+@pytest.mark.parametrize("order", [500, 2**70, 1.5, "1", None, True, -1])
+def test_orders_are_small_integers(order: Any) -> None:
+    with pytest.raises(ValueError, match="order: expected an integer from 0 to 100, got "):
+        target("sin(x)").l2_norm(order)
 
 
 def test_missing_derivatives_are_refused() -> None:

@@ -144,7 +144,7 @@ def pair_at(unit: Unit, t: float) -> GatedNetwork:
         rows |= {weight: ones, bias: np.full(2, -t)}
     for weight, bias in unit.factors[-1:]:
         rows |= {weight: np.array([[0.0], [1.0]]), bias: np.array([1.0, -t])}
-    set_parameters(network, **rows)
+    set_parameters(network, **{letter: value[::-1].copy()[::-1] for letter, value in rows.items()})
     return network
 
 

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 import sympy as sp
 
-from xsquared.checks import check_choice, check_number, quoted, without_warnings
+from xsquared.checks import check_choice, check_integer, check_number, quoted, without_warnings
 from xsquared.quadrature import gauss_legendre, graded, on_cells, settled
 
 #: Functions that an expression may use.
@@ -190,14 +190,16 @@ class Target:
     def numpy(self, *orders: int) -> ArrayFunction:
         """The partial derivative as a function of float64 arrays, one array per variable.
 
-        The function itself without orders, of which there is one per variable. The result has the
-        broadcast shape of the arguments; it raises ValueError where it is not finite or not real.
+        The function itself without orders, of which there is one per variable, at most 100. The
+        result has the broadcast shape of the arguments; it raises ValueError where it is not finite
+        or not real. Where terms of its formula cancel, as for tanh(1e16*x), rounding is left.
 
         Raises:
             ValueError: a derivative of ``abs``, which may have a kink, one that is too long, or,
                 with one variable, one of what jumps.
         """
-        return _numpy_form(self, orders or (0,) * self.dim)
+        checked = tuple(check_integer("order", order, 0, 100) for order in orders)
+        return _numpy_form(self, checked or (0,) * self.dim)
 
     def __call__(self, *points: np.ndarray) -> np.ndarray:
         """Values at points: one array per variable; the result has their broadcast shape."""
@@ -207,7 +209,7 @@ class Target:
         """The L2 norm over the domain of the derivative of that order (one variable only).
 
         A feature that lies between all probes, some 20,000, and across which nothing is gained by
-        the function or a lower derivative, is not seen.
+        the function or a lower derivative, is not seen, nor what :meth:`numpy` loses by rounding.
 
         Raises:
             ValueError: a derivative that does not exist, or a square integral that diverges.

@@ -430,7 +430,7 @@ def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """
     for letter, value in values.items():
         parameter = network.get_parameter(letter)
-        array = torch.tensor(check_array(letter, value))
+        array = torch.tensor(check_array(letter, value).copy())  # torch reads no view backwards
         if array.shape != parameter.shape:
             found = f"expected shape {tuple(parameter.shape)}, got {tuple(array.shape)}"
             raise ValueError(f"{letter}: {found}")
