@@ -195,6 +195,7 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
     commit = _git("describe", "--always", "--abbrev=12") or "unknown"
     # What makes rows; another study's rows may lie there uncommitted.
     changed = _git("status", "--porcelain", "--", "src")
+    gpu = f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
     return {
         "title": study.title,
         **{f"protocol_{name}": text for name, text in study.protocols.items()},
@@ -202,14 +203,10 @@ def _origin(study: Study, report: Report) -> dict[str, Any]:
         "commit": commit + "-dirty" * bool(changed),
         "fingerprint": last.fingerprint,
         "versions": last.versions,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_gpu()}",
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{gpu}",
         "cpu_seconds": round(sum(result.seconds for result in report.results)),
         "date": max(result.finished for result in report.results)[:10],
     }
-
-
-def _gpu() -> str:
-    return f", {torch.cuda.get_device_name()}" if torch.cuda.is_available() else ""
 
 
 def _sum(table: Path) -> str:

@@ -49,6 +49,11 @@ class Store:
         self._ballast: IO[bytes] | None = None
         self._again = (LOST, FAILED) if retry_failed else (LOST,)
         self._find("false")
+        if self.path.exists():  # a damaged index, too, would lose rows
+            with self._open("cannot read results from") as database:
+                (said,) = database.execute("pragma integrity_check(1)").fetchone()
+                if said != "ok":
+                    raise StoreError(f"{self.path} is damaged: {' '.join(said.split())}")
 
     def results(self, fingerprint: str) -> list[Result]:
         """The rows made by those sources, in the order in which they came."""

@@ -50,6 +50,20 @@ def no_runs() -> Iterator[None]:
     RUNS.clear()
 
 
+def test_a_changed_fingerprint_or_key_is_seen_when_a_store_is_opened(path: Path) -> None:
+    """Found by a tester: rows are looked up by them, and a row that no longer had them was lost."""
+    rows = [result(trial) for trial in trials(5)]
+    assert all(Store(path).append(row) for row in rows)
+    whole = path.read_bytes()
+    for text in (SOURCES, rows[2].trial.key):
+        places = [found.start() for found in re.finditer(text.encode(), whole)]
+        assert len(places) > 1  # the table's and the index's
+        for place in places:
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+            with pytest.raises(StoreError):
+                Store(path).results(SOURCES)
+
+
 def test_rows_come_back_in_their_order(path: Path) -> None:
     store = Store(path)
     rows = [result(trial) for trial in trials(5)]
