@@ -73,7 +73,7 @@ def attempt(run_trial: RunTrial, trial: Trial, sources: str) -> Result:
         if (here := fingerprint(run_trial)) != sources:
             other = f"other sources of {run_trial.__module__} or other versions of packages"
             found = f"{other} ({versions()}; {here}, here {sources}): install the same there"
-            raise RuntimeError(f"the worker on {platform.node()} has {found}")
+            raise RuntimeError(f"the worker on {platform.node()} has {found} and restart it")
         torch.set_num_threads(1)
         values: dict[str, Scalar] = {}
         start = time.thread_time()
