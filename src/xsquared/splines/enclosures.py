@@ -24,7 +24,7 @@ _MOST_PARTS, _CLOSE = 64, 1e-12
 
 
 def ball(part: sp.Expr, x: Any) -> Any:
-    """An expression in ball arithmetic: an ``arb``, or an ``arb_series``, that encloses its values.
+    """Evaluate an expression to an ``arb``, or an ``arb_series``, that encloses its values.
 
     Not finite, or ValueError, where a function is not analytic: a pole, a branch point, a kink.
     """
@@ -56,7 +56,7 @@ def ball(part: sp.Expr, x: Any) -> Any:
 
 
 def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.ndarray, float]:
-    """Values at the count Gauss nodes of [left, right], and the distance of what interpolates them.
+    """Return values at the count Gauss nodes of [left, right], and what interpolates them is off.
 
     The divided difference at the nodes and one more place is a Taylor coefficient somewhere in
     the interval; what remains of the node polynomial is a monic Legendre polynomial, whose norm is
@@ -64,9 +64,8 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
     """
     ctx.cap = max(ctx.cap, count + 1)  # flint drops coefficients beyond it, and says nothing
     middle, half = (arb(left) + right) / 2, (arb(right) - left) / 2
-    whole = middle + half * arb(0, 1)
     try:
-        x = arb_series([whole, 1], prec=count + 1)
+        x = arb_series([middle + half * arb(0, 1), 1], prec=count + 1)
         series = ball(target.expression, x) + 0 * x
         nodes = [middle + half * (2 * xi - 1) for xi in gauss_legendre(count)[0].tolist()]
         made = [arb(ball(target.expression, node)) for node in nodes]
@@ -76,15 +75,14 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
     norm = 1.001 * math.factorial(count) ** 2 * 2**count / math.factorial(2 * count)
     bound = abs(series[count]) * half**count * norm * (2 / arb(2 * count + 1)).sqrt()
     # Values are rounded to the middles of their balls: the interpolant moves by at most so much.
-    bound += sum((value.rad() for value in made), arb(0)) * count
-    bound *= half.sqrt()
+    bound = (bound + sum((value.rad() for value in made), arb(0)) * count) * half.sqrt()
     finite = bound.is_finite() and all(part.is_finite() for part in series)
     distance = float(bound.upper()) * (1 + 1e-15) if finite else math.inf
     return np.array([float(value.mid()) for value in made]), distance
 
 
 def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
-    """A piecewise polynomial near the target, projected on polynomials of every grid cell.
+    """Project piecewise polynomials near the target on polynomials of every grid cell.
 
     Args:
         target: a function of one variable, analytic on the grid's interval.
@@ -97,30 +95,25 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
         distance from the target in L2 of the grid's interval, rounded up.
 
     Raises:
-        ValueError: no finite bound, named by the place: a target that is not analytic there.
+        ValueError: no finite bound: a target that is not analytic there.
     """
     (xi, weights), parts = gauss_legendre(count), 1
     while True:
         edges = grid[:-1, None] + np.diff(grid)[:, None] * np.arange(parts + 1) / parts
         edges[:, -1] = grid[1:]
-        pairs = np.stack([edges[:, :-1], edges[:, 1:]], axis=-1).reshape(-1, 2)
-        made = [_piece(target, left, right, count) for left, right in pairs.tolist()]
-        away = np.array([distance for _, distance in made])
-        total = math.sqrt(math.fsum(away**2)) * (1 + 1e-14)
-        values = np.array([value for value, _ in made])
-        if parts == _MOST_PARTS or total < _CLOSE * np.abs(values).max() * math.sqrt(np.ptp(grid)):
+        pairs = np.stack([edges[:, :-1], edges[:, 1:]], axis=-1).reshape(-1, 2).tolist()
+        values, away = zip(*(_piece(target, *pair, count) for pair in pairs), strict=True)
+        total = math.sqrt(math.fsum(np.square(away))) * (1 + 1e-14)
+        size = np.abs(values).max() * math.sqrt(np.ptp(grid))
+        if parts == _MOST_PARTS or total < _CLOSE * size:
             break
         parts *= 2
     if not math.isfinite(total):
-        place = pairs[np.argmax(~np.isfinite(away)), 0]
-        raise ValueError(
-            f"expected a target analytic on its interval, {target.name} has no finite bound of its "
-            f"derivative of order {count} near {place:.6g}"
-        )
+        raise ValueError(f"expected a target analytic on its interval, got {target.name}")
     nodes = ((np.arange(parts)[:, None] + xi) / parts).ravel()
     degrees = 2 * np.arange(count) + 1
     project = (np.tile(weights, parts) / parts)[:, None] * (
         legendre.legvander(2 * nodes - 1, count - 1) * degrees
     )
     at_nodes = project @ legendre.legvander(2 * xi - 1, count - 1).T
-    return values.reshape(len(grid) - 1, -1) @ at_nodes, total
+    return np.reshape(values, (len(grid) - 1, -1)) @ at_nodes, total
