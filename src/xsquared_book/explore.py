@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from xsquared.functions import PAPER_TARGET, interval_of
-from xsquared.splines.bounds import segments
+from xsquared.splines.bounds import sign_intervals
 from xsquared.splines.constants import equal_cells_constant
 from xsquared.splines.free_knots import FreeKnotSpline
 from xsquared.units import PAPER_UNITS, find_unit
@@ -49,7 +49,7 @@ def law(name: str, unit: str) -> tuple[int, float]:
     made, record = TARGETS[name], find_unit(unit)
     a, b = interval_of(made)
     constant = float(equal_cells_constant(record.order, record.continuity))
-    mass = float(segments(made, record.order).masses.sum())
+    mass = float(sign_intervals(made, record.order).masses.sum())
     return record.order, constant * mass ** (record.order + 0.5) / (b - a) ** 0.5
 
 

@@ -19,10 +19,10 @@ from numpy.polynomial import legendre
 
 from xsquared.functions import PAPER_TARGET, Target, interval_of
 from xsquared.quadrature import gauss_legendre
-from xsquared.splines.bounds import least_errors, segments
+from xsquared.splines.bounds import least_errors, sign_intervals
 from xsquared.splines.enclosures import enclosed
-from xsquared.splines.global_search import global_search
 from xsquared.units import PAPER_UNITS, parameter_count
+from xsquared_studies.best_splines import global_search
 from xsquared_studies.trial import Scalar, Trial
 
 #: Whose best splines are certified, for each number of neurons.
@@ -244,7 +244,9 @@ def certified(
     """
     continuity = _SPACES[order][0]
     knots, found = global_search(target, order, pieces, continuity)
-    pairs = _Pairs(target, order, segments(target, order).mesh((boxes or _BOXES[order]) * pieces))
+    pairs = _Pairs(
+        target, order, sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
+    )
     jets, multipliers = _best(target, order, continuity, knots)
     length = float(np.ptp(interval_of(target)))
     least = 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.splines.constants import error_constant, least_squares_spline_rmse
+from xsquared.splines.constants import error_constant
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.splines.optimal_knots import _Cells, optimal_knots
 from xsquared.units import space
@@ -40,11 +40,6 @@ def test_pieces_of_a_constant_derivative_are_equal_and_exact(order: int) -> None
     assert found.converged
 
 
-def test_one_cell_of_parabolas_is_a_least_squares_fit() -> None:
-    found = optimal_knots(PAPER_TARGET, 3, 1, 0)
-    assert found.rmse == pytest.approx(least_squares_spline_rmse(PAPER_TARGET, 3, 1), rel=1e-9)
-
-
 @pytest.mark.parametrize(("order", "continuity", "unit"), [(2, 0, "mlp"), (3, 0, "glu")])
 def test_no_worse_than_the_solver_on_values(order: int, continuity: int, unit: str) -> None:
     found = optimal_knots(PAPER_TARGET, order, 24, continuity)
@@ -73,15 +68,3 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 ) -> None:
     """One cell more on the other side of a zero costs 1 to 6 per cent."""
     assert optimal_knots(target(text), order, n, continuity).rmse < 1.001 * best
-
-
-@pytest.mark.parametrize(
-    ("order", "n_cells", "continuity", "named"),
-    [(3, 3, 1, "continuity"), (4, 3, 2, "continuity"), (3, 0, -1, "n_cells"), (0, 3, -1, "order")],
-)
-def test_what_the_errors_of_cells_are_not_for_is_refused(
-    order: int, n_cells: int, continuity: int, named: str
-) -> None:
-    """With too many conditions at its ends a cell had a smaller error than any spline."""
-    with pytest.raises(ValueError, match=f"^{named}: expected"):
-        optimal_knots(target("exp(x)"), order, n_cells, continuity)

@@ -29,7 +29,7 @@ _ROUNDOFF, _SLACK = 2.0**-53, 1e-12
 
 
 @dataclass(frozen=True)
-class Segments:
+class SignIntervals:
     """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
 
     Attributes:
@@ -50,25 +50,25 @@ class Segments:
         return len(self.masses) - 1
 
     def mesh(self, n_cells: int) -> np.ndarray:
-        """(n_cells + 1,) places with equal masses between them, the interval's ends exactly."""
+        """Return (n_cells + 1,) places with equal masses between them, both ends among them."""
         places = self.knots(np.linspace(0, 1, n_cells + 1))
         places[[0, -1]] = self.edges[[0, -1]]
         return places
 
-    def squares(self, order: int, cells: np.ndarray, extra: np.ndarray) -> float:
-        """Sum of mass^(2k+1) (cells + extra)^(-2k): the law's squared error but for a constant."""
+    def predicted_squared_error(self, order: int, cells: np.ndarray, extra: np.ndarray) -> float:
+        """Sum mass^(2k+1) (cells + extra)^(-2k): the law's squared error but for a constant."""
         return float(np.sum(self.masses ** (2 * order + 1) * (cells + extra) ** (-2.0 * order)))
 
     def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
-        """Cells per segment that make :meth:`squares` least.
+        """Choose the cells per sign interval that make :meth:`predicted_squared_error` least.
 
         A cell with a zero in its middle counts half for either side. The sum is convex in every
-        segment, so that giving one cell after another where it helps most is optimal.
+        interval, so that giving one cell after another where it helps most is optimal.
 
         Args:
             order: k.
-            n_cells: of all segments together.
-            extra: (s,) what each segment has beyond its cells.
+            n_cells: of all intervals together.
+            extra: (s,) what each interval has beyond its cells.
 
         Returns:
             (s,) numbers of cells; None where there are fewer cells than zeros.
@@ -85,22 +85,20 @@ class Segments:
             cells[np.argmax(gain)] += 1
         return cells - extra
 
-    def rivals(
+    def neighbouring_allocations(
         self, order: int, cells: np.ndarray, extra: np.ndarray, most: int
     ) -> list[np.ndarray]:
-        """The allocations, at most so many, that move one cell at the least cost."""
-        moved = []
-        for giver, taker in permutations(range(len(cells)), 2):
-            other = cells.copy()
-            other[giver] -= 1
-            other[taker] += 1
-            if other[giver] > 0:
-                moved.append(other)
-        return sorted(moved, key=lambda other: self.squares(order, other, extra))[:most]
+        """Return the allocations, at most so many, that move one cell at the least cost."""
+        unit = np.eye(len(cells))
+        moved = [cells - unit[i] + unit[j] for i, j in permutations(range(len(cells)), 2)]
+        kept = [other for other in moved if other.min() > 0]
+        return sorted(kept, key=lambda other: self.predicted_squared_error(order, other, extra))[
+            :most
+        ]
 
 
 @lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
-def segments(target: Target, order: int) -> Segments:
+def sign_intervals(target: Target, order: int) -> SignIntervals:
     """Cut a target's interval at the zeros of its derivative of that order.
 
     Raises:
@@ -108,29 +106,26 @@ def segments(target: Target, order: int) -> Segments:
     """
     a, b = interval_of(target)
     edges = np.linspace(a, b, _FINE + 1)
-    values = target.numpy(order)((edges[1:] + edges[:-1]) / 2)
+    derivative = target.numpy(order)
+    values = derivative((edges[1:] + edges[:-1]) / 2)
     if not values.any():
-        raise ValueError(
-            f"expected a derivative of order {order} that does not vanish, {target.name} has none"
-        )
+        raise ValueError(f"expected a derivative of order {order}, {target.name} has none")
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
     seen = np.flatnonzero(values)
     change = seen[1:][np.diff(np.sign(values[seen])) != 0]
-    places = np.array([0, *change, _FINE])
-    at_ends = np.abs(target.numpy(order)(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-    cut, masses = edges[places], np.diff(mass[places])
-    cut.flags.writeable = masses.flags.writeable = False
-    return Segments(
-        cut,
-        masses,
-        (bool(at_ends[0]), bool(at_ends[1])),
+    cut = np.array([0, *change, _FINE])
+    left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
+    return SignIntervals(
+        edges[cut],
+        np.diff(mass[cut]),
+        (bool(left), bool(right)),
         lambda shares: np.interp(shares * mass[-1], mass, edges),
     )
 
 
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
-    """Lower bounds of the squared error of one polynomial on every interval between grid points.
+    """Bound the squared error of one polynomial on every interval between grid points, from below.
 
     By Bessel's inequality, the projections on the Legendre polynomials of degrees k to k + 3 bound
     the squared error from below. Intervals of more than ``longest`` grid cells get what holds for
@@ -165,18 +160,16 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
             # From the interval's end, so that differences of neighbouring places are not rounded.
             starts = windows(grid[:-1], cells) - grid[first, None]
             places = np.repeat(starts, count, axis=1) + windows(inside, cells * count)[::count]
-            width = (grid[cells:] - grid[:-cells])[:, None]
-            z = 2 * places / width - 1
+            width = grid[cells:] - grid[:-cells]
+            z, weighed = 2 * places / width[:, None] - 1, windows(products, cells * count)[::count]
             rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
             lower, upper = np.ones_like(z), z
             square = np.zeros(len(first))
             for j in range(1, count + 1):
                 if j >= order:
-                    projection = np.einsum(
-                        "ij,ij->i", upper, windows(products, cells * count)[::count]
-                    )
+                    projection = np.einsum("ij,ij->i", upper, weighed)
                     sure = np.maximum(np.abs(projection) - rounding, 0)
-                    square += (2 * j + 1) * sure**2 / width[:, 0]
+                    square += (2 * j + 1) * sure**2 / width
                 lower, upper = upper, ((2 * j + 1) * z * upper - j * lower) / (j + 1)
             below = np.maximum(below, square)
         bounds[first, first + cells] = below
@@ -184,7 +177,7 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
 
 
 def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Lower bounds of the squared error of n pieces with free breaks, for n = 1 to ``most``.
+    """Bound the squared error of n pieces with free breaks from below, for n = 1 to ``most``.
 
     Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error, and
     the pieces that remain begin and end at grid points: the least sum over all choices of the
@@ -219,7 +212,7 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
 def bounds_with_breaks(
     target: Target, order: int, most: int
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Certified lower bounds of the RMSE of 1 to ``most`` pieces, whether they meet or not.
+    """Certify lower bounds of the RMSE of 1 to ``most`` pieces, whether they meet or not.
 
     What holds of a piecewise polynomial near the target holds of the target, less the distance
     between the two. The larger one of two grids counts: a coarse one, on which the longest
@@ -238,13 +231,15 @@ def bounds_with_breaks(
     Raises:
         ValueError: a target that is not analytic on its interval, or whose derivative vanishes.
     """
-    cut, length = segments(target, order), float(np.ptp(interval_of(target)))
+    cut, length = sign_intervals(target, order), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
         values, away = enclosed(target, grid, order + _MORE_DEGREES)
-        squares, skipped = certified_lower_bounds(least_errors(values, order, grid, longest), last)
-        sure = (np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
+        size = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1)  # exact, so that no square overflows
+        bounds = least_errors(values / size, order, grid, longest)
+        squares, skipped = certified_lower_bounds(bounds, last)
+        sure = (size * np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
         for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):
             found[n] = max(bound, found[n])
             if not len(ends[n]):
@@ -254,5 +249,5 @@ def bounds_with_breaks(
 
 
 def lower_bounds(target: Target, order: int, most: int) -> np.ndarray:
-    """The (most,) bounds of :func:`bounds_with_breaks` alone."""
+    """Return the (most,) bounds of :func:`bounds_with_breaks` alone."""
     return bounds_with_breaks(target, order, most)[0]

@@ -21,10 +21,9 @@ import numpy as np
 from numpy.polynomial import legendre
 from scipy.linalg import LinAlgError, solveh_banded
 
-from xsquared.checks import check_integer
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
-from xsquared.splines.bounds import segments
+from xsquared.splines.bounds import sign_intervals
 from xsquared.splines.spaces import assembled, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
@@ -32,8 +31,8 @@ _NODES, _ALL_NODES = 10, 160
 #: Cells that a zero of f^(k) saves, roughly, and an end by order beyond the second where pieces
 #: meet: enough to tell how many cells go between which zeros, but for a few near ties.
 _NEAR_A_ZERO, _NEAR_AN_END = 0.5, 0.115
-#: Allocations of cells beside the best one from which Newton's method starts as well.
-_RIVALS = 2
+#: Neighbours of the best allocation from which Newton's method starts as well.
+_NEIGHBOURS = 2
 #: A relative decrease of the squared error below this ends the iteration.
 _CONVERGED = 1e-13
 
@@ -45,19 +44,17 @@ class OptimalKnots:
     Attributes:
         knots: (n + 1,) ends of the cells.
         rmse: root mean square error over the interval.
-        iterations: Newton's.
         converged: whether no step lowered the error any more before the iterations ended.
     """
 
     knots: np.ndarray
     rmse: float
-    iterations: int
     converged: bool
 
 
 @cache
 def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
+    """Make nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
 
     y are the values of f^(k) at the nodes, then the error's values (and slopes) at the left end,
     then those at the right one.
@@ -72,23 +69,20 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
     caused = root * legendre.legval(2 * points - 1, integrals).T
     pieces = root * legendre.legvander(2 * points - 1, order - 1)
     # Remove from the pieces what the conditions at the ends fix.
-    ends = []
-    for end in (-1.0, 1.0):
-        for j in range(continuity + 1):
-            row = [legendre.legder(series, j) * 2.0**j for series in np.eye(order)]
-            by_piece = [legendre.legval(end, series) for series in row]
-            by_node = legendre.legval(end, legendre.legder(integrals, j)) * 2.0**j
-            ends.append((by_piece, by_node))
-    if ends:
-        at_piece = np.array([piece for piece, _ in ends])
-        at_node = np.array([node for _, node in ends])
+    forced = np.zeros((len(points), 0))
+    if continuity >= 0:
+        ends = [(end, j) for end in (-1.0, 1.0) for j in range(continuity + 1)]
+
+        def at_ends(series: np.ndarray) -> np.ndarray:
+            """Derivatives (2 (r + 1), columns) at both ends of series by column."""
+            derivatives = [legendre.legval(e, legendre.legder(series, j)) * 2.0**j for e, j in ends]
+            return np.array(derivatives)
+
+        at_piece = at_ends(np.eye(order))
         to_piece = np.linalg.pinv(at_piece)
-        caused = caused - pieces @ to_piece @ at_node
+        caused = caused - pieces @ to_piece @ at_ends(integrals)
         forced = pieces @ to_piece
-        _, _, rows = np.linalg.svd(at_piece)
-        pieces = pieces @ rows[len(ends) :].T
-    else:
-        forced = np.zeros((len(points), 0))
+        pieces = pieces @ np.linalg.svd(at_piece)[2][len(ends) :].T
     if pieces.shape[1]:
         basis, _ = np.linalg.qr(pieces)
         caused = caused - basis @ (basis.T @ caused)
@@ -107,7 +101,7 @@ class _Cells:
         self.shared = continuity + 1
 
     def _scaled(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Widths (n, 1), and y, (n, nodes + 2 shared): h^k f^(k), then the ends' h^j e^(j)."""
+        """Return widths (n, 1) and y (n, nodes + 2 shared): h^k f^(k), the ends' h^j e^(j)."""
         block = 1 + self.shared
         h = local[:, block, None] - local[:, :1]
         ends = np.concatenate([local[:, 1:block], local[:, block + 1 :]], axis=1)
@@ -117,12 +111,12 @@ class _Cells:
         )
 
     def errors(self, local: np.ndarray) -> np.ndarray:
-        """(n,) squared errors."""
+        """Return the (n,) squared errors."""
         h, y = self._scaled(local)
         return h[:, 0] * np.einsum("ni,ij,nj->n", y, self.form, y)
 
     def derivatives(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives, (n, c) and (n, c, c)."""
+        """Return first and second derivatives, (n, c) and (n, c, c)."""
         h, y = self._scaled(local)
         k, block, xi = self.order, 1 + self.shared, self.nodes
         n, c, m = len(h), 2 * (1 + self.shared), len(xi)
@@ -132,42 +126,30 @@ class _Cells:
         sides = ((0, -1.0, 1 - xi), (block, 1.0, xi))
         first, second = np.zeros((n, c, y.shape[1])), np.zeros((n, c, c, y.shape[1]))
         rise = np.zeros(c)
-        powers = np.arange(self.shared)
         for i, sign, move in sides:
             rise[i] = sign
             first[:, i, :m] = k * h ** (k - 1) * sign * f0 + h**k * move * f1
             for j, other, moved in sides:
                 second[:, i, j, :m] = (
-                    k * (k - 1) * h ** max(k - 2, 0) * sign * other * f0
+                    k * (k - 1) * h ** (k - 2) * sign * other * f0
                     + k * h ** (k - 1) * (sign * moved + other * move) * f1
                     + h**k * move * moved * f2
                 )
         for side, start in enumerate((1, block + 1)):
-            for power in powers:
+            for power in range(self.shared):
                 column, row = start + power, m + side * self.shared + power
-                value = local[:, column]
                 first[:, column, row] = h[:, 0] ** power
-                for i, sign, _ in sides:
-                    slope = power * h[:, 0] ** max(power - 1, 0) * sign
-                    first[:, i, row] = slope * value
-                    second[:, i, column, row] = second[:, column, i, row] = slope
-                    for j, other, _ in sides:
-                        bend = power * (power - 1) * h[:, 0] ** max(power - 2, 0)
-                        second[:, i, j, row] = bend * sign * other * value
+                for i, sign, _ in sides:  # of a slope, times h
+                    first[:, i, row] = power * sign * local[:, column]
+                    second[:, i, column, row] = second[:, column, i, row] = power * sign
         weighted = y @ self.form
         square = np.einsum("ni,ni->n", weighted, y)
         along = 2 * np.einsum("ni,nai->na", weighted, first)
         slopes = rise * square[:, None] + h * along
-        curvature = (
-            h[..., None]
-            * 2
-            * (
-                np.einsum("nai,ij,nbj->nab", first, self.form, first, optimize=True)
-                + np.einsum("ni,nabi->nab", weighted, second)
-            )
-        )
+        curvature = np.einsum("nai,ij,nbj->nab", first, self.form, first, optimize=True)
+        curvature += np.einsum("ni,nabi->nab", weighted, second)
         crossed = rise[:, None] * along[:, None, :]
-        return slopes, curvature + crossed + crossed.transpose(0, 2, 1)
+        return slopes, 2 * h[..., None] * curvature + crossed + crossed.transpose(0, 2, 1)
 
 
 def optimal_knots(
@@ -178,27 +160,21 @@ def optimal_knots(
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
-    """The best spline with free knots to which Newton's method leads.
+    """Find the best spline with free knots to which Newton's method leads.
 
     It starts from equal shares of the optimal density, with the zeros of f^(k) in the middles of
     cells. Between two zeros there is a whole number of cells, which no step changes: it starts from
-    the best allocation and from its nearest rivals.
+    the best allocation and from its nearest neighbours.
 
     Args:
         target: a function of one variable with ``order`` + 2 derivatives, bar isolated points.
         order: k; the pieces have degree k - 1.
         n_cells: at least 1.
-        continuity: continuous derivatives r at the knots, -1 where pieces need not meet; 2 (r + 1)
-            is at most the order.
+        continuity: continuous derivatives r at the knots, at most 1, -1 where pieces need not meet;
+            2 (r + 1) is at most the order.
         start: (n_cells + 1,) ascending knots, the interval's ends among them, to start there alone.
         max_iterations: of each start.
-
-    Raises:
-        ValueError: a number out of these bounds, or a target whose derivative of that order
-            vanishes everywhere.
     """
-    order, n_cells = check_integer("order", order, 1), check_integer("n_cells", n_cells, 1)
-    continuity = check_integer("continuity", continuity, -1, order // 2 - 1)
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
     found = [_newton(cells, knots, max_iterations) for knots in starts]
@@ -206,7 +182,7 @@ def optimal_knots(
 
 
 def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKnots:
-    """A stationary point: first of the ends' values alone, then of everything."""
+    """Find a stationary point: first of the ends' values alone, then of everything."""
     n_cells, block = len(start) - 1, 1 + cells.shared
     columns = unknowns_of(n_cells, block, 2 * block)
     unknowns = np.zeros((n_cells + 1) * block)
@@ -219,9 +195,10 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     if held.any():
         unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
     loss = float(cells.errors(unknowns[columns]).sum())
-    damping, iterations, converged = 1e-2, 0, n_cells == 1
-    while iterations < max_iterations and not converged:
-        iterations += 1
+    damping, converged = 1e-2, n_cells == 1
+    for _ in range(max_iterations):
+        if converged:
+            break
         step = _step(*cells.derivatives(unknowns[columns]), free, damping)
         trial = unknowns + step
         width = np.diff(trial[::block])
@@ -235,13 +212,13 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
         converged = loss - lower < _CONVERGED * loss and damping < 1e-6
         unknowns, loss, damping = trial, lower, damping / 10
     rmse = math.sqrt(loss / (start[-1] - start[0]))
-    return OptimalKnots(unknowns[::block].copy(), rmse, iterations, converged)
+    return OptimalKnots(unknowns[::block].copy(), rmse, converged)
 
 
 def _step(
     slopes: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
 ) -> np.ndarray:
-    """A damped Newton step of the free unknowns; NaN where the damped Hessian is not definite."""
+    """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
     size, total = slopes.shape[1], len(free)
     banded, gradient = assembled(curvature, slopes, size // 2)
     knots = np.arange(0, total, size // 2)
@@ -262,19 +239,18 @@ def _step(
 
 
 def _starts(target: Target, order: int, n_cells: int, continuity: int) -> list[np.ndarray]:
-    """Knots of equal shares of the mass, with the zeros of f^(k) in the middles of cells."""
-    cut = segments(target, order)
+    """Share the mass equally, with the zeros of f^(k) in the middles of cells."""
+    cut = sign_intervals(target, order)
     extra = np.full(len(cut.masses), _NEAR_A_ZERO)
     extra[[0, -1]] = _NEAR_A_ZERO / 2 if cut.zeros else 0.0
     extra[[0, -1]] += _NEAR_AN_END * (order - 2) * (continuity >= 0)
     best = cut.allocate(order, n_cells, extra)
     if best is None:
         return [cut.mesh(n_cells)]
+    cumulated = np.concatenate([[0.0], np.cumsum(cut.masses)]) / cut.masses.sum()
     made = []
-    for cells in (best, *cut.rivals(order, best, extra, _RIVALS)):
-        cumulated = np.concatenate([[0.0], np.cumsum(cut.masses)]) / cut.masses.sum()
+    for cells in (best, *cut.neighbouring_allocations(order, best, extra, _NEIGHBOURS)):
         counted = np.concatenate([[0.0], np.cumsum(cells)])
-        knots = cut.knots(np.interp(np.arange(n_cells + 1), counted, cumulated))
-        knots[[0, -1]] = target.domain[0]
-        made.append(knots)
+        made.append(cut.knots(np.interp(np.arange(n_cells + 1), counted, cumulated)))
+        made[-1][[0, -1]] = target.domain[0]
     return made
