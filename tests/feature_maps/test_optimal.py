@@ -1,15 +1,11 @@
 """The law of optimal features against two other decompositions, and the map that attains it."""
 
 import math
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.linalg import eigh_tridiagonal
-from scipy.special import eval_gegenbauer, gammaln, roots_gegenbauer
-from scipy.stats import chi
+from scipy.special import gammaln
 
 from xsquared.feature_maps.optimal import (
     OptimalMap,
@@ -44,16 +40,14 @@ def closed_form_values(d: int, degree: int, scale: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0])
-@pytest.mark.parametrize("d", [*range(2, 17), 64, 576, 4096])
+@pytest.mark.parametrize("d", [2, 3, 5, 16, 64, 576, 4096])
 def test_heights_are_those_of_a_numerical_decomposition(d: int, scale: float) -> None:
-    """In high dimensions two values each of the two degrees that are there in every one."""
     found = spectrum(d, scale, features=1000).levels
-    degrees, count = ((0, 2, 4, 6), 3) if d < 64 else ((0, 2), 2)
+    degrees, count = ((0, 2, 4, 6), 1) if d < 64 else ((0, 2), 2)
     for degree in degrees:
         values = [level.value for level in found if level.degree == degree][:count]
-        assert values, f"no level of degree {degree}"
-        assert d < 64 or len(values) == count
-        expected = closed_form_values(d, degree, scale)[: len(values)]
+        assert len(values) == count
+        expected = closed_form_values(d, degree, scale)[:count]
         atol = 1e-9 if d < 64 else 0.0
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=atol)
 
@@ -88,19 +82,12 @@ def test_errors_in_the_plane_are_those_of_fourier_modes() -> None:
 
 @pytest.mark.parametrize("features", [3, 20, 64, 128, 256])
 def test_what_is_not_listed_is_known_to_within_its_bound(features: int) -> None:
-    """Against the sum over many more levels."""
     found, more = spectrum(2, features=features), spectrum(2, features=570)
     degrees = {level.degree for level in found.levels}
     rest = math.fsum(level.share for level in more.levels if level.degree not in degrees)
-    assert abs(found.rest - rest) <= found.uncertain
+    assert abs(found.tail - rest) <= found.tail_error
     left = best_mse(2, features) / second_moment(2)
-    assert found.uncertain < 2e-7 * left
-
-
-def test_a_map_may_have_as_many_features_as_are_above_rounding() -> None:
-    assert OptimalMap(2, 570).psi(np.ones((2, 2))).shape == (2, 570)
-    with pytest.raises(ValueError, match="the others are rounding"):
-        OptimalMap(2, 5000)
+    assert found.tail_error < 2e-7 * left
 
 
 @pytest.mark.parametrize(("d", "scale"), [(2, 1.0), (3, 1.0), (5, 0.3), (16, 0.25)])
@@ -110,20 +97,6 @@ def test_shares_of_all_levels_add_up(d: int, scale: float) -> None:
     for level in found:
         share = level.multiplicity * level.value**2 / second_moment(d, scale)
         assert level.share == pytest.approx(share, rel=1e-9)
-
-
-@pytest.mark.parametrize(("d", "scale"), [(2, 1.0), (40, 0.3)])
-def test_second_moment_is_an_integral(d: int, scale: float) -> None:
-    length = chi(d)
-
-    def given_length(s: float) -> float:
-        square = lambda g: gelu(scale * s * g) ** 2 * math.exp(-g * g / 2)  # noqa: E731
-        inner = quad(square, -12, 12, points=[0], epsabs=1e-9)[0] / math.sqrt(2 * math.pi)
-        return inner * length.pdf(s)
-
-    middle = math.sqrt(d)
-    whole = quad(given_length, max(0, middle - 8), middle + 8, epsabs=1e-7, epsrel=1e-8)[0]
-    assert second_moment(d, scale) == pytest.approx(whole, rel=1e-6)
 
 
 @pytest.mark.parametrize("d", [2, 16, 576, 4096])
@@ -138,31 +111,13 @@ def test_corners_tend_to_those_of_relu(d: int) -> None:
     np.testing.assert_allclose(heights, limits, atol=0.2 / d)
 
 
-def test_large_dimensions_do_not_overflow() -> None:
-    errors = best_mse(4096, np.array([0, 4097, 10**6]))
-    assert errors[0] == pytest.approx(second_moment(4096))
-    assert np.isfinite(errors).all()
-    assert features_needed(4096, 0.1) > 10**12
-
-
-@pytest.mark.parametrize("error", [2.0, -0.5, 0.0, 1e-9, math.nan])
-def test_an_error_that_no_count_of_features_means(error: float) -> None:
-    with pytest.raises(ValueError, match=r"^error: expected a finite number"):
-        features_needed(2, error)
-
-
 def test_features_needed_is_the_number_at_which_the_error_is_reached() -> None:
     for error in (0.3, 0.1, 0.03):
         m = features_needed(4, error)
         below, at = np.sqrt(best_mse(4, np.array([m - 1, m])) / second_moment(4))
         assert at <= error * (1 + 1e-6)
         assert below > error
-
-
-@pytest.mark.slow
-def test_where_directions_are_rare_no_polynomial_overflows() -> None:
-    shares = [level.share for level in spectrum(1024, left_over=1e-7).levels]
-    assert 1 - 1e-7 < sum(shares) < 1 + 1e-9
+    assert features_needed(4096, 0.1) > 10**12
 
 
 @pytest.mark.parametrize(
@@ -177,31 +132,6 @@ def test_the_map_has_the_least_error(d: int, m: int, scale: float) -> None:
     assert abs(np.mean(errors**2) - best_mse(d, m, scale)) < 4 * deviation
 
 
-def test_more_features_never_hurt() -> None:
-    assert (np.diff(best_mse(16, np.arange(300))) < 0).all()
-
-
-def test_the_vector_zero_predicts_zero_in_its_odd_part() -> None:
-    best = OptimalMap(3, 9)
-    assert np.isfinite(best.phi(np.zeros(3))).all()
-    assert best.phi(np.zeros((2, 3))).shape == (2, 9)
-
-
-@pytest.mark.parametrize(("d", "length"), [(32, 17.0), (768, 19.0), (768, 41.0), (3, np.nan)])
-def test_lengths_that_normal_vectors_never_have_are_refused(d: int, length: float) -> None:
-    """The functions of the length are known where its weights are above rounding."""
-    best = OptimalMap(d, 50)
-    usual = np.full(d, 1.0)
-    assert np.isfinite(best.psi(usual)).all()
-    with pytest.raises(ValueError, match=r"^standardise: expected .* to .*, got lengths from"):
-        best.psi(length / np.sqrt(d) * np.array([usual, usual]))
-
-
-def test_levels_are_kept_and_cannot_be_written_to() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        spectrum(3, 1.0, 9).levels[0].function[:] = 0.0
-
-
 @pytest.mark.parametrize(("d", "degree"), [(2, 6), (3, 4), (5, 2)])
 def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
     count = harmonics(d, degree)
@@ -211,50 +141,3 @@ def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
     np.testing.assert_allclose(values.T @ values / len(values), np.eye(count), atol=0.06)
     # The sum of the squares of all of them is their number, everywhere.
     np.testing.assert_allclose(np.sum(values**2, axis=1), count, rtol=1e-6)
-
-
-def test_harmonics_of_known_numbers() -> None:
-    known = {(2, 0): 1, (2, 6): 2, (3, 4): 9, (16, 2): 135}
-    assert {key: harmonics(*key) for key in known} == known
-    of_numpy: Any = np.int64(64), np.int64(20)
-    assert harmonics(*of_numpy) == harmonics(64, 20)
-
-
-def test_one_dimension_has_no_random_direction() -> None:
-    calls = spectrum, partial(best_mse, m=3), partial(features_needed, error=0.1)
-    for call in (*calls, partial(OptimalMap, m=3)):
-        with pytest.raises(ValueError, match="d: expected an integer >= 2, got 1"):
-            call(1)
-
-
-@pytest.mark.parametrize(("d", "size"), [(3, 1.5), (8, 2.0)])
-def test_zonal_products_attain_the_bound_of_independent_features(d: int, size: float) -> None:
-    """Unbiased at fixed lengths, with the squared nuclear norm as mean square of one draw."""
-    half = d / 2 - 1
-    t, weights = roots_gegenbauer(200, half)
-    weights = weights / weights.sum()
-
-    def zonal(degree: int, cosine: np.ndarray) -> np.ndarray:
-        return eval_gegenbauer(degree, half, cosine) / eval_gegenbauer(degree, half, 1.0)
-
-    degrees = [0, 1, *range(2, 25, 2)]
-    counts = np.array([harmonics(d, degree) for degree in degrees])
-    mu = np.array([weights @ (gelu(size * t) * zonal(degree, t)) for degree in degrees])
-    nuclear = np.sum(counts * np.abs(mu))
-    rng = np.random.default_rng(d)
-    w, x, about = rng.normal(size=(3, 400_000, d))
-    w, x, about = (v / np.linalg.norm(v, axis=1, keepdims=True) for v in (w, x, about))
-    chosen = rng.choice(len(degrees), len(w), p=counts * np.abs(mu) / nuclear)
-    draw = np.empty(len(w))
-    for i, degree in enumerate(degrees):
-        of = chosen == i
-        cosines = [np.sum(v[of] * about[of], axis=1) for v in (w, x)]
-        product = zonal(degree, cosines[0]) * zonal(degree, cosines[1])
-        draw[of] = np.sign(mu[i]) * counts[i] * nuclear * product
-    deviation = np.std(draw**2) / math.sqrt(len(draw))
-    assert abs(np.mean(draw**2) - nuclear**2) < 4 * deviation < 0.05 * nuclear**2
-    # Unbiased in each degree: the mean product of draw and harmonic is that of GELU and harmonic.
-    cosine = np.sum(w * x, axis=1)
-    for degree, expected in zip(degrees[:4], mu, strict=False):
-        values = draw * zonal(degree, cosine)
-        assert abs(values.mean() - expected) < 4 * values.std() / math.sqrt(len(values))

@@ -68,37 +68,24 @@ class TwoNetworks:
     phi_layers: tuple[Tensor, ...]
     psi_layers: tuple[Tensor, ...]
 
-    def phi(self, W: Tensor) -> Tensor:
-        """Features of rows: (S, n, rows, d) -> (S, n, rows, m)."""
-        rows = _two_layers(self.phi_layers, W.flatten(1, 2))
-        return rows.unflatten(1, W.shape[1:3])
-
-    def psi(self, x: Tensor) -> Tensor:
-        """Features of inputs: (S, n, d) -> (S, n, m)."""
-        return _two_layers(self.psi_layers, x)
-
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
-        """The product, for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
+        """Multiply Phi(W) and Psi(x), for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
 
         The last layer of Phi is linear, so it is applied to Psi(x), one vector per pair, instead of
         to every row. In the paper's listing the operands of the product are swapped.
         """
+        weight_one, bias_one, weight_two, bias_two = self.psi_layers
+        hidden = torch.relu(torch.baddbmm(bias_one, x, weight_one))
+        psi = torch.baddbmm(bias_two, hidden, weight_two)
         weight_one, bias_one, weight_two, bias_two = self.phi_layers
-        psi = _two_layers(self.psi_layers, x)
         hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), weight_one))
         lifted = torch.bmm(psi, weight_two.transpose(1, 2))
         product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
         return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
 
 
-def _two_layers(layers: tuple[Tensor, ...], v: Tensor) -> Tensor:
-    """One network per seed: (S, n, d) -> (S, n, m)."""
-    weight_one, bias_one, weight_two, bias_two = layers
-    return torch.baddbmm(bias_two, torch.relu(torch.baddbmm(bias_one, v, weight_one)), weight_two)
-
-
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Untrained networks: entries uniform within 1/sqrt(fan in), as in ``torch.nn.Linear``."""
+    """Draw untrained networks: entries uniform within 1/sqrt(fan in), as in ``torch.nn.Linear``."""
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
     shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
     per_seed = []
@@ -113,27 +100,26 @@ def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
 
 
 def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Networks near the optimal map: first layers as drawn, last ones fitted to its features.
+    """Fit the last layers to the optimal map's features, with first layers as drawn.
 
     The fit is least squares on 4,096 normal vectors of each seed.
     """
     drawn, best = initial_networks(protocol, seeds), OptimalMap(protocol.d, protocol.m)
     fitted = []
     for key, layers, features in ((4, drawn.phi_layers, best.phi), (5, drawn.psi_layers, best.psi)):
-        weight, bias = [], []
+        solutions = []
         for one, two, seed in zip(layers[0], layers[1], seeds, strict=True):
             v = np.random.default_rng([key, seed]).standard_normal((4096, protocol.d))
-            hidden = torch.relu(torch.from_numpy(v) @ one.double() + two.double())
-            design = torch.cat([hidden, torch.ones(len(v), 1, dtype=torch.float64)], 1).numpy()
-            solution = torch.from_numpy(np.linalg.lstsq(design, features(v), rcond=1e-8)[0])
-            weight.append(solution[:-1].to(protocol.dtype))
-            bias.append(solution[-1:].to(protocol.dtype))
-        fitted.append((*layers[:2], torch.stack(weight), torch.stack(bias)))
+            hidden = torch.relu(torch.from_numpy(v) @ one.double() + two.double()).numpy()
+            design = np.column_stack([hidden, np.ones(len(v))])
+            solutions.append(np.linalg.lstsq(design, features(v), rcond=1e-8)[0])
+        last = torch.from_numpy(np.stack(solutions)).to(protocol.dtype)
+        fitted.append((*layers[:2], last[:, :-1].clone(), last[:, -1:].clone()))
     return TwoNetworks(*fitted)
 
 
 def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
-    """n pairs for each of S streams of random numbers, seeded by the keys, integers each.
+    """Draw n pairs for each of S streams of random numbers, seeded by the keys.
 
     Returns:
         Standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
@@ -153,7 +139,7 @@ class Training:
 
 
 def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Predictions less y on the same W (1, n, d, d), x and y (1, n, d) for all seeds: (S, n, d)."""
+    """Return predictions less y on the same W (1, n, d, d), x and y (1, n, d): (S, n, d)."""
     seeds, dtype = len(networks.psi_layers[0]), networks.psi_layers[0].dtype
     W, x = W.to(dtype).expand(seeds, -1, -1, -1), x.to(dtype).expand(seeds, -1, -1)
     with torch.no_grad():
@@ -161,7 +147,7 @@ def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tenso
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-    """RMSE over the outputs of each test pair, the paper's measure: (S, n)."""
+    """Return the RMSE over the outputs of each test pair, the paper's measure: (S, n)."""
     return (pair_errors(networks, W, x, y) ** 2).mean(dim=2).sqrt().numpy()
 
 
@@ -206,7 +192,7 @@ def train(
 
 
 def _batches(protocol: Protocol, seeds: Sequence[int]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Batches without end, all seeds stacked."""
+    """Generate batches without end, all seeds stacked."""
     size, step = protocol.n_pairs, 0
     while size is None:
         W, x, y = draw_pairs(protocol.d, protocol.batch, [[1, seed, step] for seed in seeds])

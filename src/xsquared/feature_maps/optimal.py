@@ -25,7 +25,6 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
 
-from xsquared.checks import check_integer, check_number
 from xsquared.feature_maps.series import gelu_even
 from xsquared.quadrature import on_cells
 
@@ -37,12 +36,9 @@ _CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
 _AT_ONCE = 16
 #: Below this share of the second moment a level is rounding.
 _ROUNDING = 1e-26
-#: Root of a length's weight below which functions of the length are rounding.
-_RARE = 1e-8
-#: What 1 less the listed shares is off by.
-_SUBTRACTION = 1e-13
-#: How far off, relative to itself, the share beyond the features asked for may be.
-_PRECISION = 1e-7
+#: What 1 less the listed shares is off by, and how far off the share beyond the features asked for
+#: may be, relative to itself.
+_SUBTRACTION, _PRECISION = 1e-13, 1e-7
 
 
 @dataclass(frozen=True)
@@ -67,8 +63,10 @@ class Level:
     sign: float = field(repr=False)
     function: np.ndarray = field(repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self.function.setflags(write=False)  # levels are kept
+    @property
+    def rank(self) -> float:
+        """The logarithm of the squared value, but for a constant, without underflow."""
+        return math.log(self.share) - math.log(self.multiplicity)
 
 
 @dataclass(frozen=True)
@@ -76,164 +74,131 @@ class Spectrum:
     """Levels, the largest value first; the share of all others, and a bound on its error."""
 
     levels: tuple[Level, ...]
-    rest: float
-    uncertain: float
+    tail: float
+    tail_error: float
+
+    def left(self, m: np.ndarray | int) -> np.ndarray:
+        """Return the share that the first m features leave, linear between complete levels."""
+        shares = np.array([level.share for level in self.levels])
+        # Summed from the smallest: subtracting from one would cancel.
+        left = np.append(np.cumsum(shares[::-1])[::-1], 0.0) + max(0.0, self.tail)
+        corners = np.cumsum([0.0, *(float(level.multiplicity) for level in self.levels)])
+        return np.asarray(np.interp(m, corners, left))
 
 
 def second_moment(d: int, scale: float = 1.0) -> float:
-    """E GELU(w . x)^2, by quadrature over the length of x of a closed form.
+    """Return E GELU(w . x)^2, by quadrature over the length of x of a closed form.
 
     Given x, w . x is normal with variance v, and the mean square of its GELU is
     v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
     """
-    length, weights = _lengths(d)
+    length, roots, _ = _rule(d)
     v = (scale * length) ** 2
     arc = v * np.arcsin(v / (1 + v)) / (2 * np.pi)
-    return float(weights @ (v / 4 + arc + v**2 / (np.pi * (1 + v) * np.sqrt(1 + 2 * v))))
+    return float(roots**2 @ (v / 4 + arc + v**2 / (np.pi * (1 + v) * np.sqrt(1 + 2 * v))))
 
 
 @cache
-def spectrum(d: int, scale: float = 1.0, features: int = 0, left_over: float = 1e-9) -> Spectrum:
-    """Levels until they hold so many features, or else until the others carry ``left_over``.
+def spectrum(
+    d: int, scale: float = 1.0, features: int = 0, tail_tolerance: float = 1e-9
+) -> Spectrum:
+    """List levels until they hold so many features, or else until the others carry a tolerance.
 
     Degrees are added, each with all its levels. With ``features``, the list ends where no larger
     degree can displace one of them, and where the share of the levels beyond them is known to
     1e-7 of itself. It ends in any case where a degree is rounding, or at degree 4000.
 
-    Raises:
-        ValueError: here and below, fewer than two dimensions, in which no direction is random.
+    Args:
+        d: dimension, at least 2: in one no direction is random.
+        scale: deviation of w's entries.
+        features: that the levels have to hold.
+        tail_tolerance: share of the second moment, where no features are asked for.
     """
-    d = check_integer("d", d, 2)
-    _, roots, basis = _rule(d)
-    radius = basis @ (roots * _lengths(d)[0])  # z/2 is linear in both lengths
+    length, roots, basis = _rule(d)
+    radius = basis @ (roots * length)  # z/2 is linear in both lengths
     share = d * scale**2 / 4 / second_moment(d, scale)
-    linear = Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))
-    found, carried = [(math.log(scale / 2), linear)], [share]
-    for own in _by_degree(d, scale):
-        largest = own[0][0] if own else -math.inf
-        higher = sum(level.multiplicity for log_value, level in found if log_value >= largest)
+    found = [Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))]
+    carried = [share]
+
+    def listed() -> Spectrum:
+        # Rounding must not decide between two levels.
+        ordered = sorted(found, key=lambda level: -round(level.rank / 2, 9))
+        return Spectrum(tuple(ordered), *_tail(carried))
+
+    for degree, matrix in _radial_operators(d, scale):
+        own = _levels(d, degree, matrix, second_moment(d, scale))
+        higher = sum(level.multiplicity for level in found if own and level.rank >= own[0].rank)
         found += own
-        carried.append(sum(level.share for _, level in own))
-        rest, uncertain = _rest(carried)
-        if carried[-1] < _ROUNDING or (not features and rest < left_over):
+        carried.append(sum(level.share for level in own))
+        tail, tail_error = _tail(carried)
+        if carried[-1] < _ROUNDING or (not features and tail < tail_tolerance):
             break
-        if 0 < features <= higher and uncertain < _PRECISION * (_beyond(found, features) + rest):
+        if 0 < features <= higher and tail_error < _PRECISION * listed().left(features):
             break
-    # Rounding must not decide between two levels.
-    ordered = sorted(found, key=lambda pair: -round(pair[0], 9))
-    return Spectrum(tuple(level for _, level in ordered), rest, uncertain)
+    return listed()
 
 
-def _rest(carried: list[float]) -> tuple[float, float]:
-    """The share of the degrees that follow, from those of the first, and a bound on its error.
+def _tail(carried: list[float]) -> tuple[float, float]:
+    """Return the share of the degrees that follow, and a bound on its error.
 
     It is what the first leave of 1 or, where that is rounding, the geometric series of the last
     ratio. There shares fall like exp(-c l^(2/3)), so twice the series is a bound.
     """
-    ratio = min(carried[-1] / max(carried[-2], _ROUNDING), 0.99)
-    series = max(carried[-1], _ROUNDING) * ratio / (1 - ratio)
-    if len(carried) < 4 or series > _SUBTRACTION:
-        return 1 - math.fsum(carried), _SUBTRACTION
-    return series, series
+    ratio = min(carried[-1] / carried[-2], 0.99)
+    series = carried[-1] * ratio / (1 - ratio)
+    return (1 - math.fsum(carried), _SUBTRACTION) if series > _SUBTRACTION else (series, series)
 
 
-def _beyond(found: list[tuple[float, Level]], features: int) -> float:
-    """The share of the listed levels beyond the first features."""
-    left, beyond = features, 0.0
-    for _, level in sorted(found, key=lambda pair: -pair[0]):
-        taken = min(left, level.multiplicity)
-        beyond += level.share * ((level.multiplicity - taken) / level.multiplicity)
-        left -= taken
-    return beyond
-
-
-def _by_degree(d: int, scale: float) -> Iterator[tuple[tuple[float, Level], ...]]:
-    """The levels of each even degree, the largest first, with the logarithms of their values.
-
-    What was found for one call serves the next, which may ask for more degrees.
-    """
-    known, whole, more = _known_degrees(d, scale), second_moment(d, scale), None
-    for degree in range(0, MOST_DEGREE, 2):
-        while degree not in known:
-            more = more or _radial_operators(d, scale, degree)
-            known.update((n, _degree_levels(d, n, matrix, whole)) for n, matrix in next(more))
-        yield known[degree]
-
-
-@cache
-def _known_degrees(d: int, scale: float) -> dict[int, tuple[tuple[float, Level], ...]]:
-    """What :func:`_by_degree` has found of a law so far; it adds to it."""
-    del d, scale
-    return {}
-
-
-def _degree_levels(
-    d: int, degree: int, matrix: np.ndarray, whole: float
-) -> tuple[tuple[float, Level], ...]:
-    """What :func:`_by_degree` gives for one degree, from its radial operator."""
+def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level]:
+    """Return the levels of a degree, the largest first, from its radial operator."""
     count = harmonics(d, degree)
     values, vectors = np.linalg.eigh(matrix)
     order = np.argsort(-np.abs(values))
     kept = order[values[order] ** 2 > _ROUNDING * whole]
     logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-    basis, found = _rule(d)[2], []
-    for radial, (log_value, i) in enumerate(zip(logs, kept, strict=True)):
-        value, share = math.exp(max(log_value, -700)), float(values[i] ** 2 / whole)
-        sign = math.copysign(1.0, values[i])
-        level = Level(degree, radial, value, count, share, sign, basis @ vectors[:, i])
-        found.append((float(log_value), level))
-    return tuple(found)
+    shares, signs, functions = values[kept] ** 2 / whole, np.sign(values[kept]), _rule(d)[2]
+    return [
+        Level(degree, radial, math.exp(max(logs[radial], -700)), count, float(shares[radial]),
+              float(signs[radial]), functions @ vectors[:, i])
+        for radial, i in enumerate(kept)
+    ]  # fmt: skip
 
 
-def _radial_operators(d: int, scale: float, first: int) -> Iterator[list[tuple[int, np.ndarray]]]:
-    """For even degrees, the radial kernel times the root of their number of harmonics, at nodes.
+def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
+    """Make, for even degrees, the radial kernel times the root of their number of harmonics.
 
-    Each matrix has the roots of the weights on both sides. They come in groups, the first of them
-    that which begins with degree ``first``.
+    Each matrix is at nodes, with the roots of the weights on both sides.
     """
     length, roots, _ = _rule(d)
     rows, columns = np.tril_indices(len(length))
     products = scale * length[rows] * length[columns]
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
-        if first >= most:
-            continue
         t, weights = _angles(d, nodes)
         even = gelu_even(np.outer(products, t))
         # Where directions are rare polynomials overflow, and their products with weights do not.
-        polynomials = islice(_gegenbauer(d, t, weights), most)
-        wanted = ((n, p) for n, p in polynomials if n >= max(least, first) and n % 2 == 0)
-        while group := list(islice(wanted, _AT_ONCE)):
+        polynomials = islice(_gegenbauer(d, t, weights), least, most, 2)
+        while group := list(islice(polynomials, _AT_ONCE)):
             entries = even @ np.column_stack([polynomial for _, polynomial in group])
-            made = []
             for (degree, _), column in zip(group, entries.T, strict=True):
                 matrix = np.empty((len(length), len(length)))
                 matrix[rows, columns] = matrix[columns, rows] = column
-                made.append((degree, roots[:, None] * matrix * roots))
-            yield made
+                yield degree, roots[:, None] * matrix * roots
 
 
 def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
-    """The smallest mean squared error that any Phi and Psi of m features can have, of m's shape.
-
-    Between two corners, numbers of features with which a level is complete, it is linear in m.
-    """
+    """Return the least mean squared error of any Phi and Psi of m features, of m's shape."""
     found = spectrum(d, scale, max(1, int(np.max(m))))
-    shares = np.array([level.share for level in found.levels])
-    # Summed from the smallest: subtracting from one would cancel.
-    errors = np.append(np.cumsum(shares[::-1])[::-1], 0.0) + max(0.0, found.rest)
-    corners = np.cumsum([0.0, *(float(level.multiplicity) for level in found.levels)])
-    return np.asarray(np.interp(m, corners, errors) * second_moment(d, scale))
+    return np.asarray(found.left(m) * second_moment(d, scale))
 
 
 def features_needed(d: int, error: float, scale: float = 1.0) -> int:
-    """The fewest features with which some map has this root mean square error, relative to GELU's.
+    """Count the fewest features with which some map has this RMSE, relative to GELU's.
 
     Raises:
-        ValueError: an error that is not from 1e-7 to 1, or that 4000 degrees do not reach.
+        ValueError: an error, of at least 1e-7, that 4000 degrees do not reach.
     """
-    check_number("error", error, least=1e-7, most=1.0)
     missing, count = 1 - error**2, 0
-    for level in spectrum(d, scale, left_over=error**2 / 10).levels:
+    for level in spectrum(d, scale, tail_tolerance=error**2 / 10).levels:
         if level.share >= missing:
             # Numbers beyond float64, so in integers.
             part = math.ceil(missing / level.share * 2**50)
@@ -243,8 +208,7 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
 
 
 def harmonics(d: int, degree: int) -> int:
-    """Number of spherical harmonics of a degree in d dimensions."""
-    d, degree = check_integer("d", d, 2), int(degree)  # powers of numpy's integers wrap
+    """Count the spherical harmonics of a degree in d dimensions."""
     if degree < 2:
         return d**degree
     # One number of many digits, and not the difference of two.
@@ -256,58 +220,42 @@ class OptimalMap:
     """The map of m features with the least mean squared error, :func:`best_mse`.
 
     Its features are the singular functions: harmonics of the direction times functions of the
-    length.
-
-    Raises:
-        ValueError: more features than have a singular value above rounding; of its maps, vectors of
-            a length that standard normal ones never have, where its functions are rounding.
+    length, which are rounding at lengths that standard normal vectors never have.
     """
 
     d: int
     m: int
     scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        if self.m > (most := sum(level.multiplicity for level in self._levels())):
-            raise ValueError(f"m: expected at most {most} features, the others are rounding")
-
     def phi(self, w: np.ndarray) -> np.ndarray:
-        """Features of weight rows, of deviation ``scale``: (..., d) -> (..., m)."""
-        return self._features(np.asarray(w) / self.scale, 1)
+        """Map weight rows, of deviation ``scale``: (..., d) -> (..., m)."""
+        return self._features(w / self.scale, signed=True)
 
     def psi(self, x: np.ndarray) -> np.ndarray:
-        """Features of inputs: (..., d) -> (..., m)."""
-        return self._features(np.asarray(x), 0)
+        """Map inputs: (..., d) -> (..., m)."""
+        return self._features(x, signed=False)
 
-    def _levels(self) -> tuple[Level, ...]:
-        return spectrum(self.d, self.scale, self.m).levels
-
-    def _features(self, v: np.ndarray, signed: int) -> np.ndarray:
-        """Singular functions of standard normal vectors times roots of their singular values."""
+    def _features(self, v: np.ndarray, signed: bool) -> np.ndarray:
+        """Multiply singular functions of normal vectors by roots of their singular values."""
         length = np.linalg.norm(v, axis=-1)
-        nodes, roots, _ = _rule(self.d)
-        known = nodes[roots > _RARE]
-        least, most = max(2 * known[0] - known[1], 0.0), known[-1]
-        if not ((least <= length) & (length <= most)).all():
-            found = f"lengths from {length.min():.3g} to {length.max():.3g}"
-            raise ValueError(f"standardise: expected {least:.3g} to {most:.3g}, got {found}")
         unit = v / np.where(length > 0, length, 1.0)[..., None]
         parts, left = [], self.m
-        for level in self._levels():
+        for level in spectrum(self.d, self.scale, self.m).levels:
             count = min(level.multiplicity, left)
             root = math.sqrt(level.value)
             if level.degree == 1:
                 parts.append(root * v[..., :count])
             elif count:
-                radial = level.sign**signed * _laguerre_sum(self.d, level.function, length)
+                radial = _laguerre_sum(self.d, level.function, length)
                 harmonic = unit_harmonics(self.d, level.degree, count, unit)
-                parts.append(root * radial[..., None] * harmonic)
+                sign = level.sign if signed else 1.0
+                parts.append(sign * root * radial[..., None] * harmonic)
             left -= count
         return np.concatenate(parts, axis=-1)
 
 
 def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndarray:
-    """So many orthonormal harmonics of a degree at unit vectors: (..., d) -> (..., count).
+    """Evaluate orthonormal harmonics of a degree at unit vectors: (..., d) -> (..., count).
 
     They are spanned by the zonal ones about as many random points.
     """
@@ -316,7 +264,7 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
     points /= np.linalg.norm(points, axis=1, keepdims=True)
 
     def zonal(t: np.ndarray) -> np.ndarray:
-        """The mean product of the harmonics of two points, by the cosine of their angle."""
+        """Average the products of the harmonics of two points, by the cosine of their angle."""
         found = next(value for n, value in _gegenbauer(d, t, np.ones_like(t)) if n == degree)
         return math.sqrt(most) * found
 
@@ -326,7 +274,7 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
 
 
 def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The polynomials orthonormal for the cosine t of a random angle, by degree, without end.
+    """Generate the polynomials orthonormal for the cosine t of a random angle, by degree.
 
     Each is multiplied by ``first``, of t's shape.
     """
@@ -340,7 +288,7 @@ def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int,
 
 
 def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rule for even functions of the cosine t = sin(phi) of the angle between random directions.
+    """Make a rule for even functions of the cosine t = sin(phi) between random directions.
 
     The density is cos(phi)^(d-2). Cells halve towards t = 0, where E(p t) bends within 1/p.
     """
@@ -350,7 +298,7 @@ def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """A sum of the orthonormal polynomials of half the squared length."""
+    """Sum the orthonormal polynomials of half the squared length."""
     half_square, last, value = length**2 / 2, np.zeros_like(length), np.ones_like(length)
     found, before = coefficients[0] * value, 0.0
     for k, coefficient in enumerate(coefficients[1:]):
@@ -360,15 +308,11 @@ def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.nd
     return found
 
 
-def _lengths(d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss rule for the length of a standard normal vector: nodes and weights."""
-    nodes, roots, _ = _rule(d)
-    return nodes, roots**2
-
-
 @cache
 def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes (q,), roots of their weights (q,), and Laguerre's polynomials times these roots (n, q).
+    """Make a Gauss rule for the length of a standard normal vector.
+
+    Returns nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q).
 
     Half the squared length is Gamma(d/2), so Laguerre's are the orthonormal polynomials, here with
     positive leading coefficients. Nodes are eigenvalues of their recurrence (Golub, Welsch), as

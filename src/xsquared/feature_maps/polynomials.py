@@ -1,50 +1,32 @@
 """Better polynomials than Taylor's under the same features: Chebyshev, Hermite, best uniform.
 
 Tensor features are the same for every polynomial of a degree. Each function returns coefficients
-by power of z, the constant first, for degrees from 1 to 24. All polynomials are z/2, the odd part
-of GELU, plus an even polynomial. It is sought in u = z^2, so that odd coefficients are zero and not
-rounding, which would get features.
+by power of z, the constant first. All polynomials are z/2, the odd part of GELU, plus an even
+polynomial. It is sought in u = z^2, so that odd coefficients are zero and not rounding, which would
+get features. Beyond degree 24 coefficients by power lose more digits than the degree gains.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, hermite_e
 from numpy.polynomial.polynomial import polyval
 
-from xsquared.checks import check_integer, check_number
 from xsquared.feature_maps.series import gelu, gelu_even
 
-#: Beyond this degree coefficients by power lose more digits than the degree gains.
-MOST_DEGREE = 24
-_SQRT_2PI = math.sqrt(2 * math.pi)
-#: Of radii and deviations: their powers of degree 24 are float64 numbers.
-_LEAST, _MOST = 1e-12, 1e12
 #: Places where errors are looked at.
 _GRID = 20_001
 #: The exchange ends when the error's ripples are level to this part, or fails after these rounds.
-_LEVEL = 1e-6
-_ROUNDS = 60
-
-
-def _check_scale(name: str, value: float) -> float:
-    return check_number(name, value, least=_LEAST, most=_MOST)
+_LEVEL, _ROUNDS = 1e-6, 60
 
 
 def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
-    """The polynomial that meets GELU at the degree + 1 Chebyshev points of [-radius, radius].
+    """Interpolate GELU at the degree + 1 Chebyshev points of [-radius, radius].
 
     An even degree has a point at zero, where GELU vanishes: then z^2 divides the even part.
-
-    Raises:
-        ValueError: no degree from 1 to 24, or a radius that is no number from 1e-12 to 1e12.
     """
-    check_integer("degree", degree, 1, MOST_DEGREE)
-    radius = _check_scale("radius", radius)
     nodes = chebyshev.chebpts1(degree + 1)[degree // 2 + 1 :]  # the positive ones
     lowest = 2 * (1 - degree % 2)
     values = gelu_even(radius * nodes) / (radius * nodes) ** lowest
@@ -52,30 +34,19 @@ def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
     return _by_power(c, radius, degree, lowest)
 
 
-@dataclass(frozen=True)
-class UniformFit:
-    """A best uniform polynomial by power of z, its largest error, and a proof that it is the best.
-
-    No polynomial of that degree has an error below ``lower_bound`` (de la Vallée Poussin).
-    """
-
-    coefficients: np.ndarray
-    error: float
-    lower_bound: float
-
-
-def best_uniform_fit(degree: int, radius: float) -> UniformFit:
-    """The polynomial of smallest largest error on [-radius, radius], by Remez exchange.
+def best_uniform_fit(degree: int, radius: float) -> tuple[np.ndarray, float, float]:
+    """Find the polynomial of smallest largest error on [-radius, radius], by Remez exchange.
 
     In u = z^2 the even part of GELU is an analytic function on [0, radius^2], to be approximated by
     a polynomial of half the degree; symmetry makes the best even one best among all.
 
+    Returns:
+        Coefficients, the largest error, and one that no polynomial of that degree is below (de la
+        Vallée Poussin).
+
     Raises:
-        ValueError: no degree from 1 to 24, or a radius that is no number from 1e-12 to 1e12.
         RuntimeError: the exchange did not level the error.
     """
-    check_integer("degree", degree, 1, MOST_DEGREE)
-    radius = _check_scale("radius", radius)
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
@@ -89,25 +60,23 @@ def best_uniform_fit(degree: int, radius: float) -> UniformFit:
         largest = float(np.abs(error).max())
         if largest <= abs(level) * (1 + _LEVEL) + rounding:
             lower_bound = min(largest, abs(float(level)))
-            return UniformFit(_by_power(np.array(c), radius, 2 * half), largest, lower_bound)
+            return _by_power(np.array(c), radius, 2 * half), largest, lower_bound
         chosen = _alternating_extrema(error, half + 2)
     raise RuntimeError(f"no level error after {_ROUNDS} exchanges at degree {degree}")
 
 
 def _alternating_extrema(error: np.ndarray, count: int) -> np.ndarray:
-    """Indices of ``count`` extrema of alternating sign, the largest such run."""
+    """Return indices of ``count`` extrema of alternating sign, the largest such run."""
     edges = np.flatnonzero(np.diff(np.signbit(error))) + 1
     pieces = np.split(np.arange(len(error)), edges)
     peaks = [int(piece[np.abs(error[piece]).argmax()]) for piece in pieces]
-    if len(peaks) < count:
-        raise RuntimeError(f"the error has {len(peaks)} alternations, {count} are needed")
     while len(peaks) > count:
         peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
     return np.array(peaks)
 
 
 def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.ndarray:
-    """z/2 plus z^lowest times a Chebyshev series in u = z^2 on [0, radius^2], by power of z."""
+    """Expand z/2 plus z^lowest times a Chebyshev series in u = z^2 on [0, radius^2]."""
     in_u = Chebyshev(c, domain=[0, radius**2])
     even = in_u.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef
     found = np.zeros(max(2, degree + 1))
@@ -116,54 +85,28 @@ def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.
     return found
 
 
-def hermite_coefficients(degree: int, sigma: float) -> np.ndarray:
-    """Coefficients of GELU(sigma g) in the Hermite polynomials He_k(g), g standard normal.
+def hermite_fit(degree: int, sigma: float) -> np.ndarray:
+    """Project GELU on polynomials, for z normal with standard deviation sigma.
 
-    From GELU'' = phi - phi'' and E phi^(j)(sigma g) = (-1)^(j/2) (j-1)!!/(sqrt(2 pi) s^(j+1)) for
-    even j, with s^2 = 1 + sigma^2; the book proves both under the key ``xs-hermite-coefficients``.
-
-    Returns:
-        Of shape (degree + 1,), with sigma/2 at k = 1 and zero at every other odd k.
-
-    Raises:
-        ValueError: no degree from 1 to 24, or a sigma that is no number from 1e-12 to 1e12.
+    That is the law of w . x for standard normal x and a row w of length sigma. The coefficients in
+    the Hermite polynomials He_k(z/sigma) follow from GELU'' = phi - phi'' and
+    E phi^(j)(sigma g) = (-1)^(j/2) (j-1)!!/(sqrt(2 pi) s^(j+1)) for even j, with g standard normal
+    and s^2 = 1 + sigma^2; the book proves both under the key ``xs-hermite-coefficients``.
     """
-    check_integer("degree", degree, 1, MOST_DEGREE)
-    sigma = _check_scale("sigma", sigma)
-    s = math.sqrt(1 + sigma**2)
+    root, s = math.sqrt(2 * math.pi), math.sqrt(1 + sigma**2)
 
     def mean_derivative(j: int) -> float:
-        return (-1) ** (j // 2) * math.prod(range(1, j, 2)) / (_SQRT_2PI * s ** (j + 1))
+        return (-1) ** (j // 2) * math.prod(range(1, j, 2)) / (root * s ** (j + 1))
 
     c = np.zeros(degree + 1)
-    c[0], c[1] = sigma**2 / (_SQRT_2PI * s), sigma / 2
+    c[:2] = sigma**2 / (root * s), sigma / 2
     for k in range(2, degree + 1, 2):
         c[k] = sigma**k / math.factorial(k) * (mean_derivative(k - 2) - mean_derivative(k))
-    return c
-
-
-def hermite_fit(degree: int, sigma: float) -> np.ndarray:
-    """The polynomial of least mean squared error for z normal with standard deviation sigma.
-
-    That is the law of w . x for standard normal x and a row w of length sigma.
-
-    Raises:
-        ValueError: no degree from 1 to 24, or a sigma that is no number from 1e-12 to 1e12.
-    """
-    by_power = hermite_coefficients(degree, sigma) @ _hermite_polynomials(degree)
+    by_power = hermite_e.herme2poly(c)  # no longer than its last coefficient that is not zero
     return by_power / float(sigma) ** np.arange(len(by_power))
 
 
-@cache
-def _hermite_polynomials(degree: int) -> np.ndarray:
-    """He_0 to He_degree, a row each, by power."""
-    rows = np.zeros((degree + 1, degree + 1))
-    for k, row in enumerate(rows):
-        row[: k + 1] = hermite_e.herme2poly([0] * k + [1])
-    return rows
-
-
 def max_error(coefficients: np.ndarray, radius: float) -> float:
-    """Largest error of a polynomial on [-radius, radius], on 20,001 places dense at the ends."""
+    """Return the largest error of a polynomial on [-radius, radius], on 20,001 places."""
     z = radius * np.cos(np.linspace(0, np.pi, _GRID))
     return float(np.abs(polyval(z, coefficients) - gelu(z)).max())
