@@ -50,14 +50,6 @@ def test_no_worse_than_the_solver_on_values(order: int, continuity: int, unit: s
     assert fit_free_knots(PAPER_TARGET, space(unit), found.knots).rmse > found.rmse * (1 - 1e-6)
 
 
-def test_offset_of_a_zero_is_that_of_the_local_model() -> None:
-    """Half a cell and a bit: (C/E)^(1/2) - n on x^3, whose second derivative has one zero."""
-    n, k = 41, 2
-    constant = float(error_constant(k, "smooth")) * 6 * (2 / 1.4) ** 2.5 / math.sqrt(2)
-    rmse = optimal_knots(target("x**3"), k, n, 0).rmse
-    assert math.sqrt(constant / rmse) - n == pytest.approx(0.5807, abs=1e-3)
-
-
 @pytest.mark.parametrize(
     ("text", "order", "continuity", "n", "best"),
     [("sin(4*x)", 4, 1, 40, 5.906e-7), ("sin(4*x)", 3, 0, 10, 1.531e-3),

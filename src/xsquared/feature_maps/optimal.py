@@ -116,9 +116,9 @@ def spectrum(
     """
     length, roots, basis = _rule(d)
     radius = basis @ (roots * length)  # z/2 is linear in both lengths
-    share = d * scale**2 / 4 / second_moment(d, scale)
-    found = [Level(1, 0, scale / 2, d, share, 1.0, radius / math.sqrt(d))]
-    carried = [share]
+    whole = second_moment(d, scale)
+    carried = [d * scale**2 / 4 / whole]
+    found = [Level(1, 0, scale / 2, d, carried[0], 1.0, radius / math.sqrt(d))]
 
     def listed() -> Spectrum:
         # Rounding must not decide between two levels.
@@ -126,14 +126,15 @@ def spectrum(
         return Spectrum(tuple(ordered), *_tail(carried))
 
     for degree, matrix in _radial_operators(d, scale):
-        own = _levels(d, degree, matrix, second_moment(d, scale))
-        higher = sum(level.multiplicity for level in found if own and level.rank >= own[0].rank)
-        found += own
+        own = _levels(d, degree, matrix, whole)
         carried.append(sum(level.share for level in own))
         tail, tail_error = _tail(carried)
+        larger = [level for level in found if features and own and level.rank >= own[0].rank]
+        found += own
         if carried[-1] < _ROUNDING or (not features and tail < tail_tolerance):
             break
-        if 0 < features <= higher and tail_error < _PRECISION * listed().left(features):
+        enough = 0 < features <= sum(level.multiplicity for level in larger)
+        if enough and tail_error < _PRECISION * listed().left(features):
             break
     return listed()
 

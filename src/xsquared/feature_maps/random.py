@@ -106,10 +106,10 @@ def draw_variance(
     that of w and x, less the square of what the exact part leaves over.
     """
     own, most = sign_moment(w, x), float(np.max(moment))
-    k, other = _orders(most, exact), _orders(own**2 / most, exact)
-    log_law = _log_taylor(k) + _log_root_mean(moment, k)
-    log_terms = _log_taylor(other) + (2 * other + 2) * math.log(own) - _log_root_mean(moment, other)
-    square = math.exp(logsumexp(log_law) + logsumexp(log_terms)) / (2 * math.pi)
+    k = _orders(max(most, own**2 / most), exact)
+    taylor, spread = _log_taylor(k), _log_root_mean(moment, k)
+    ours = taylor + (2 * k + 2) * math.log(own) - spread
+    square = math.exp(logsumexp(taylor + spread) + logsumexp(ours)) / (2 * math.pi)
     return square - float(gelu(w @ x) - taylor_gelu(w @ x, exact)) ** 2
 
 
