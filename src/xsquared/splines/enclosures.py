@@ -102,7 +102,8 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
         edges = grid[:-1, None] + np.diff(grid)[:, None] * np.arange(parts + 1) / parts
         edges[:, -1] = grid[1:]
         pairs = np.stack([edges[:, :-1], edges[:, 1:]], axis=-1).reshape(-1, 2).tolist()
-        values, away = zip(*(_piece(target, *pair, count) for pair in pairs), strict=True)
+        made = [_piece(target, left, right, count) for left, right in pairs]
+        values, away = zip(*made, strict=True)
         total = math.sqrt(math.fsum(np.square(away))) * (1 + 1e-14)
         size = np.abs(values).max() * math.sqrt(np.ptp(grid))
         if parts == _MOST_PARTS or total < _CLOSE * size:
