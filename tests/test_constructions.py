@@ -65,7 +65,7 @@ def test_mlp_is_numpys_interpolant_and_gqu_scipys(n: int) -> None:
     nodes, x = np.linspace(-1, 1, n + 1), np.linspace(-1, 1, 777)
     expected = np.interp(x, nodes, PAPER_TARGET(nodes))
     np.testing.assert_allclose(predict(interpolating_mlp(PAPER_TARGET, n), x), expected, atol=1e-12)
-    expected = CubicHermiteSpline(nodes, PAPER_TARGET(nodes), PAPER_TARGET.numpy(1)(nodes))(x)
+    expected = CubicHermiteSpline(nodes, PAPER_TARGET(nodes), PAPER_TARGET.derivative(1)(nodes))(x)
     np.testing.assert_allclose(predict(hermite_gqu(PAPER_TARGET, n), x), expected, atol=1e-11)
 
 

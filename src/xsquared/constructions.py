@@ -59,13 +59,13 @@ def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     Arguments as for :func:`interpolating_mlp`; the target needs a second derivative.
     """
     t, h = _cells(target, n_cells)
-    return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1]))
+    return _quadratic_glu(target, t, h, target.derivative(2)(t[:-1]))
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """The same GLU with each cell's curvature taken at its midpoint: eight times more accurate."""
     t, h = _cells(target, n_cells)
-    return _quadratic_glu(target, t, h, target.numpy(2)(t[:-1] + h / 2))
+    return _quadratic_glu(target, t, h, target.derivative(2)(t[:-1] + h / 2))
 
 
 def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarray) -> GatedNetwork:
@@ -88,7 +88,7 @@ def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
         n_cells: number of cells, at least 1; the network has n_cells + 1 neurons.
     """
     t, h = _cells(target, n_cells)
-    f, m = target(t), target.numpy(1)(t)
+    f, m = target(t), target.derivative(1)(t)
     secant = np.diff(f) / h
     c2 = (3 * secant - 2 * m[:-1] - m[1:]) / h
     c3 = (m[:-1] + m[1:] - 2 * secant) / h**2

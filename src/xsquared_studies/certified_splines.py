@@ -51,7 +51,7 @@ def _jets(order: int, left: np.ndarray, width: np.ndarray, at: np.ndarray) -> np
 
 def _own(target: Target, order: int, places: np.ndarray) -> np.ndarray:
     """(..., k) the target's own jets, which those of pieces are counted from."""
-    parts = [target.numpy(j)(places) / math.factorial(j) for j in range(order)]
+    parts = [target.derivative(j)(places) / math.factorial(j) for j in range(order)]
     return np.stack(parts, axis=-1)
 
 

@@ -15,7 +15,7 @@ from typing import Any, get_args
 from xsquared.checks import check_choice, check_integer, quoted
 from xsquared.data.dataset import SPLITS, Split
 from xsquared.data.problems import find_problem
-from xsquared.functions import Target, check_box, target
+from xsquared.functions import Target, target
 from xsquared.training.result import Gates
 from xsquared.units import BUILT_IN, Unit, find_unit
 from xsquared_studies.language_models import LAYER_PROBLEMS
@@ -113,8 +113,7 @@ class Trial:
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
         # Lists, as they come from JSON, and tuples are one trial.
-        count = (len(self.domain) if isinstance(self.domain, list | tuple) else 1) or 1
-        box = check_box(self.domain, count) if self.expression else ()
+        box = tuple((float(a), float(b)) for a, b in self.domain)
         object.__setattr__(self, "domain", box)
         if self.expression:
             _ = self.target

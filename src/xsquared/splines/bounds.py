@@ -106,7 +106,7 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     """
     a, b = interval_of(target)
     edges = np.linspace(a, b, _FINE + 1)
-    derivative = target.numpy(order)
+    derivative = target.derivative(order)
     values = derivative((edges[1:] + edges[:-1]) / 2)
     if not values.any():
         raise ValueError(f"expected a derivative of order {order}, {target.name} has none")

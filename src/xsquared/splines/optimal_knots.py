@@ -96,7 +96,7 @@ class _Cells:
 
     def __init__(self, target: Target, order: int, continuity: int, n_cells: int) -> None:
         self.nodes, self.form = _form(order, continuity, max(_NODES, -(-_ALL_NODES // n_cells)))
-        self.f = [target.numpy(order + j) for j in range(3)]
+        self.f = [target.derivative(order + j) for j in range(3)]
         self.order = order
         self.shared = continuity + 1
 
