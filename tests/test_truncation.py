@@ -10,11 +10,8 @@ from xsquared.truncation import (
     hermite_piece,
     leading_constant,
     leading_term,
-    quadratic_piece,
     target,
-    target_derivative,
     terms_of_degree,
-    terms_up_to,
     truncation_error,
     x,
 )
@@ -53,16 +50,3 @@ def test_hermite_piece_meets_the_slopes() -> None:
     slope = sp.diff(hermite_piece() - target(x), x)
     assert sp.expand(slope.subs(x, 0)) == 0
     assert sp.expand(slope.subs(x, h)) == 0
-
-
-@pytest.mark.parametrize("theta", [sp.Integer(0), sp.Rational(1, 3), sp.Integer(1)])
-def test_quadratic_piece_has_the_curvature_of_its_place(theta: sp.Expr) -> None:
-    difference = sp.diff(quadratic_piece(theta), x, 2) - target_derivative(2, theta * h)
-    assert sp.expand(difference) == 0
-
-
-def test_terms_split_an_expression_by_degree() -> None:
-    expression = 3 * x * h + x**3 - 2 * h
-    assert terms_of_degree(expression, 2) == 3 * x * h
-    assert terms_up_to(expression, 2) == sp.expand(3 * x * h - 2 * h)
-    assert terms_up_to(expression, 3) == sp.expand(expression)

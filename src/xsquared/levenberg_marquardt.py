@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
+P = TypeVar("P", bound=Any)  # a place in the descent, whose attribute ``loss`` is at least 0
 
-class Point(Protocol):
-    """A place in the descent."""
-
-    @property
-    def loss(self) -> float:
-        """What is minimised, at least 0."""
-
-
-P = TypeVar("P", bound=Point)
+#: What multiplies the damping after a step that did not lower the loss.
+_RAISED = 4.0
+#: Below the first the damped matrix, of unit diagonal, could be singular to rounding; beyond the
+#: second no step lowers the loss any more: a stationary point to rounding.
+_LEAST, _MOST = 1e-12, 1e10
+#: So many steps in a row that hardly lower the loss end the descent.
+_PATIENCE = 3
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,7 @@ class Damping:
     Attributes:
         start: of the first step.
         lowered: divides the damping after a step that lowered the loss.
-        raised: multiplies it after one that did not.
-        least: below it the damped matrix, of unit diagonal, could be singular to rounding.
-        most: beyond it no step lowers the loss any more: a stationary point to rounding.
-        stall: a step that lowers the loss by less than this fraction counts as none.
-        patience: so many such steps in a row end the descent.
+        stall: a step that lowers the loss by less than this fraction hardly does.
         floor: a loss below it is zero to rounding.
         rounding: a step that raises the loss by less than this share ends the descent: a more
             damped one changes it by less.
@@ -44,11 +39,7 @@ class Damping:
 
     start: float = 1e-2
     lowered: float = 4.0
-    raised: float = 4.0
-    least: float = 1e-12
-    most: float = 1e10
     stall: float = 1e-8
-    patience: int = 3
     floor: float = 1e-30
     rounding: float = 0.0
 
@@ -74,22 +65,22 @@ def descend(
         iteration that found no lower loss yields its point once more.
     """
     factor, stalled, iterations = damping.start, 0, 0
-    while iterations < max_iterations and stalled < damping.patience and point.loss > damping.floor:
+    while iterations < max_iterations and stalled < _PATIENCE and point.loss > damping.floor:
         yield point, iterations, "iterations"
         iterations += 1
         attempt, lower = linearise(point), None
-        while lower is None and factor < damping.most:
+        while lower is None and factor < _MOST:
             trial = attempt(factor)
             if trial is not None and trial.loss < point.loss:
                 lower = trial
             elif trial is not None and trial.loss < (1 + damping.rounding) * point.loss:
-                factor = damping.most
+                factor = _MOST
             else:
-                factor *= damping.raised
+                factor *= _RAISED
         if lower is None:
-            stalled = damping.patience
+            stalled = _PATIENCE
             break
         stalled = stalled + 1 if point.loss - lower.loss < damping.stall * point.loss else 0
-        point, factor = lower, max(factor / damping.lowered, damping.least)
-    ended = stalled >= damping.patience or point.loss <= damping.floor or not max_iterations
+        point, factor = lower, max(factor / damping.lowered, _LEAST)
+    ended = stalled >= _PATIENCE or point.loss <= damping.floor or not max_iterations
     yield point, iterations, "converged" if ended else "iterations"

@@ -116,9 +116,7 @@ def _parts() -> Iterator[Part]:
     for name, change, value in (
         ("damping", "start halved", replace(DAMPING, start=5e-3)),
         ("damping", "lowered halved", replace(DAMPING, lowered=2.0)),
-        ("damping", "raised halved", replace(DAMPING, raised=2.0)),
         ("damping", "stall x 100", replace(DAMPING, stall=1e-6)),
-        ("damping", "patience none", replace(DAMPING, patience=1)),
     ):
         yield Part("varpro", name, change, {"variable_projection.DAMPING": value})
     yield Part("varpro", "least_damping", "none", {"variable_projection._LEAST_DAMPING": 0.0})
