@@ -147,16 +147,21 @@ def _compile(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
     raw = sp.lambdify(VARIABLES[: made.dim], expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
-        arrays = np.broadcast_arrays(*(np.asarray(p, dtype=np.float64) for p in points))
+        arrays = [np.asarray(p, dtype=np.float64) for p in points]
         with np.errstate(all="ignore"):
-            value = np.broadcast_to(raw(*arrays), arrays[0].shape)  # a constant comes as a scalar
-        if not (good := np.isfinite(value) & (np.imag(value) == 0)).all():
+            value = np.array(raw(*arrays))
+        if (shape := np.broadcast_shapes(*(p.shape for p in arrays))) != value.shape:
+            value = np.array(np.broadcast_to(value, shape))  # a constant comes as a scalar
+        kind, good = "finite", np.isfinite(value)
+        if np.iscomplexobj(value):
+            kind, good = "real", good & (value.imag == 0)
+        if not good.all():
             first = tuple(np.argwhere(~good)[0])
-            at = ", ".join(f"{s}={p[first]:g}" for s, p in zip(VARIABLES, arrays, strict=False))
+            places = (np.broadcast_to(p, shape)[first] for p in arrays)
+            at = ", ".join(f"{s}={p:g}" for s, p in zip(VARIABLES, places, strict=False))
             what = f"derivative of order {orders}" if any(orders) else "value"
-            kind = "real" if np.iscomplexobj(value) else "finite"
             raise ValueError(f"the {what} of {made.name} is not {kind} at {at}: {value[first]}")
-        return np.array(value.real, dtype=np.float64)
+        return value.real.astype(np.float64, copy=False)
 
     return evaluate
 
