@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-P = TypeVar("P", bound=Any)  # a place in the descent, whose attribute ``loss`` is at least 0
+P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
 
-#: What multiplies the damping after a step that did not lower the loss.
+#: Multiplies the damping after a step that did not lower the loss.
 _RAISED = 4.0
 #: Below the first the damped matrix, of unit diagonal, could be singular to rounding; beyond the
 #: second no step lowers the loss any more: a stationary point to rounding.
@@ -56,13 +56,12 @@ def descend(
 ) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
     """Lower a loss step by step; stop taking to stop early.
 
-    ``linearise`` prepares the steps from a point; what it returns takes a damping and gives the
-    point after that step, or None where the arithmetic does not allow it.
+    ``linearise`` takes a point and returns a function from a damping to the point after that step,
+    or to None where the arithmetic does not allow it.
 
     Yields:
-        The point at the start, then after each iteration, with the iterations so far. The last
-        one's word says how the descent ended; that of the others is ``"iterations"``. A last
-        iteration that found no lower loss yields its point once more.
+        The point at the start, then after each iteration, with the iterations so far; the last
+        with the word for how the descent ended, the others with ``"iterations"``.
     """
     factor, stalled, iterations = damping.start, 0, 0
     while iterations < max_iterations and stalled < _PATIENCE and point.loss > damping.floor:
