@@ -55,7 +55,11 @@ def test_the_damping_falls_after_every_step_that_lowers_the_loss() -> None:
     used = []
 
     def linearise(at: At) -> Callable[[float], At]:
-        return lambda damping: used.append(damping) or newton_on_the_line(at)(damping)
+        def attempt(damping: float) -> At:
+            used.append(damping)
+            return newton_on_the_line(at)(damping)
+
+        return attempt
 
     found = list(descend(line(13.0, 1.0), linearise, 4, Damping(start=1.0, lowered=10.0)))
     assert used == pytest.approx([1.0, 0.1, 0.01, 0.001])

@@ -17,7 +17,7 @@ from xsquared.units import GatedNetwork, predict
 _SHARES = np.array([0, 1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
 #: By how much errors by a rule and a finer one may differ: as a share, and as one of the target's
 #: largest value.
-_RESOLVED, _ROUNDING = 0.02, 1e-12
+_RESOLVED, _ROUNDING = 0.2, 1e-12
 
 
 def measured_rmse(network: GatedNetwork, target: Target) -> float:

@@ -60,7 +60,7 @@ def curve(points: Points, name: str) -> Curve:
         found.append((float(error), cells, spline))
         cells *= 2
     x_name = sp.Symbol("x", real=True)
-    return Curve(x_name, (x_name,), ((float(x[0]), float(x[-1])),), name, min(found)[2])
+    return Curve(x_name, ((float(x[0]), float(x[-1])),), name, min(found)[2])
 
 
 def on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
