@@ -21,7 +21,7 @@ __all__ = ["small_project"]  # the fixture, for every test
 @pytest.fixture(autouse=True)
 def registered_units() -> Iterator[None]:
     """What a test registers is gone after it."""
-    registries: tuple[dict[str, Any], ...] = (xsquared.units._GATES, xsquared.units._UNITS)
+    registries: tuple[dict[str, Any], ...] = (xsquared.units.GATES, xsquared.units.UNITS)
     before = [dict(registry) for registry in registries]
     yield
     for registry, kept in zip(registries, before, strict=True):

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 from xsquared.checks import check_choice, check_integer, quoted
-from xsquared.data.dataset import SPLITS, Split
-from xsquared.data.problems import find_problem
+from xsquared.data.dataset import Split
+from xsquared.data.problems import PROBLEMS
 from xsquared.functions import Target, target
 from xsquared.training.result import Gates
-from xsquared.units import BUILT_IN, Unit, find_unit
+from xsquared.units import Unit, find_unit
 from xsquared_studies.language_models import LAYER_PROBLEMS
 
 #: What a field of a result may hold.
@@ -58,7 +58,7 @@ class Trial:
         solver: name of the solver; what a trainer of one's own knows is no matter of the trial.
         settings: the solver's, as pairs of name and value, kept sorted.
         gates: ``"trained"`` or ``"frozen"``.
-        split: how points are split, one of :data:`xsquared.data.dataset.SPLITS`.
+        split: how points are split, one of :data:`xsquared.data.dataset.Split`.
         points: training points; the split's own number where None.
         seed: of the data and the start.
         protocol: the name that a study gives to what is trained and judged where.
@@ -92,14 +92,12 @@ class Trial:
                 raise TypeError(f"{name}: expected text, got {quoted(text)}")
             if name in _TEXTS and printable(text) != text:
                 raise ValueError(f"{name}: expected text that a table has, got {quoted(text)}")
-        if not {self.record.name, self.record.activation} <= BUILT_IN:
-            wanted = "expected a unit and a gate of the package, whose sources file the rows"
-            raise ValueError(f"{self.unit} {self.activation}: {wanted}; fit() trains your own")
+        _ = self.record
         for name, least in (("n_hidden", 1), ("seed", 0), ("points", 1)):
             if name != "points" or self.points is not None:
                 object.__setattr__(self, name, check_integer(name, getattr(self, name), least))
         check_choice("gates", self.gates, get_args(Gates))
-        check_choice("split", self.split, SPLITS)
+        check_choice("split", self.split, get_args(Split))
         if not isinstance(self.solver, str) or not self.solver:
             raise ValueError(f"solver: expected a name, got {quoted(self.solver)}")
         given = [text for text in (self.problem, self.expression, self.data) if text]
@@ -109,7 +107,7 @@ class Trial:
         if "/" in self.problem:
             check_choice("problem", self.problem, LAYER_PROBLEMS)
         elif self.problem:
-            find_problem(self.problem)
+            check_choice("problem", self.problem, PROBLEMS)
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")
         # Lists, as they come from JSON, and tuples are one trial.

@@ -23,7 +23,7 @@ from xsquared.feature_maps.series import (
 )
 from xsquared.feature_maps.tensor import feature_dimension
 from xsquared.functions import target
-from xsquared.geometry import neuron_polynomials, spline_gates
+from xsquared.geometry import spline_gates
 from xsquared.slopes import fit_slope
 from xsquared.truncation import leading_term
 from xsquared.units import GatedNetwork, build, parameter_count, predict, set_parameters
@@ -99,7 +99,7 @@ def test_curvature_increment() -> None:
         printed = swept_glu(n, lambda here, _: here / 2)
         for network, expected in ((mended, own), (printed, np.cumsum(own))):
             np.testing.assert_allclose(predict(network, ends), np.exp(ends), rtol=1e-10)
-            curvature = 2 * np.cumsum(neuron_polynomials(network)[:, 2])
+            curvature = 2 * np.cumsum((network.G * network.U).detach().numpy())  # D = 1
             np.testing.assert_allclose(curvature, expected, rtol=1e-10)
         # The RMS of s(h - s)/2, the error of one unit of curvature too much, is h^2 / sqrt(120).
         too_much = np.linalg.norm(np.cumsum(own) - middle) / sqrt(n)

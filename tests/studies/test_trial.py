@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.studies.trainers import result
-from xsquared.units import Gate, Unit, register
 from xsquared_studies import Result, Trial
 from xsquared_studies.trial import checked_values
 
@@ -110,15 +109,10 @@ def test_a_trial_reads_as_a_sentence() -> None:
         ({"y": "price"}, "predict together, got 'price' for friedman1"),
         ({"problem": "", "expression": "x"}, r"interval \(a, b\) or 1 of them, got \(\)"),
         ({"domain": ((0, 1),)}, "friedman1: expected no domain beside its own"),
-        ({"unit": Unit("mlp", (("U", "u"),))}, "unit: expected text, got Unit"),
-        ({"unit": "own_of_a_trial"}, "expected a unit and a gate of the package"),
-        ({"activation": "own_gate"}, "expected a unit and a gate of the package"),
         ({"protocol": "\ud800"}, "protocol: expected text that a table has, got "),
     ],
 )
 def test_bad_trials_are_refused(change: dict[str, Any], message: str) -> None:
-    register(Gate("own_gate", torch.sin))
-    register(Unit("own_of_a_trial", (("U", "u"),)))
     with pytest.raises((ValueError, TypeError), match=message):
         Trial(**GOOD | change)
 

@@ -38,7 +38,7 @@ from xsquared.training.points import known_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
-from xsquared.units import GatedNetwork, Unit, check_device, find_unit, parameter_count
+from xsquared.units import GatedNetwork, Unit, find_unit, parameter_count
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -145,7 +145,6 @@ def checked(
     data: Dataset, unit: str | Unit, n_hidden: int, solver: Solver, gates: Gates, seed: int
 ) -> Unit:
     """Check all arguments of :func:`fit` and return the unit's record."""
-    check_device()
     if not isinstance(data, Dataset):
         ways = "xsquared.data makes one of arrays, a frame, a file, a target or a problem's name"
         raise TypeError(f"expected a Dataset, got {type(data).__name__}: {ways}")
