@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from xsquared.data.dataset import Dataset, from_arrays
+from xsquared.data.dataset import Dataset, from_arrays, from_parts, held_out
 from xsquared.data.tables import read
 from xsquared.units import PAPER_UNITS
 from xsquared_studies.scaling import run_scaling
@@ -52,7 +52,14 @@ def airfoil(protocol: str, seed: int) -> Dataset:
     x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
     if logarithm:
         x[:, 0] = np.log(x[:, 0])
-    return from_arrays(x, y, seed, name="airfoil", groups=sweeps() if by_sweep else None)
+    if not by_sweep:
+        return from_arrays(x, y, seed, name="airfoil")
+    sweep = sweeps()
+    test, validation, train = (
+        np.concatenate([np.flatnonzero(sweep == one) for one in part])
+        for part in held_out(sweep[-1] + 1, seed)
+    )
+    return from_parts("airfoil", [(x[rows], y[rows]) for rows in (train, validation, test)])
 
 
 def airfoil_trials(

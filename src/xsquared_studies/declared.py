@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from xsquared.data.problems import find_problem
+from xsquared.data.problems import PROBLEMS
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
 from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
@@ -170,7 +170,7 @@ def table1_trials(
     """
     sizes = {unit: tuple(widths) for unit in ("mlp", "glu")}
     sizes["gqu"] = tuple(n for n in widths if n <= 32)
-    tables = [name for name in problems if find_problem(name).kind == "table"]
+    tables = [name for name in problems if PROBLEMS[name].kind == "table"]
     theirs = [name for name in problems if name not in OTHERS]
     trials = [
         trial

@@ -6,30 +6,21 @@ import math
 from collections.abc import Iterable
 from dataclasses import replace
 
-from xsquared.data import Dataset, from_file, from_target, load, sampled
+from xsquared.data import Dataset, from_target, load, sampled
 from xsquared.errors import measured_rmse
 from xsquared.training import Fit, fit, solver_from
 from xsquared.training.fit import checked
 from xsquared.units import parameter_count
-from xsquared_studies.trial import NO_MEMORY, Scalar, Trial, file_sum
+from xsquared_studies.trial import NO_MEMORY, Scalar, Trial
 
 
 def dataset(trial: Trial) -> Dataset:
     """What a trial trains on."""
-    if "/" in trial.problem:
-        # Imported here: no other trial needs a transformer.
-        from xsquared_studies.layer_data import load_layer
-
-        return load_layer(trial.problem, trial.seed, trial.split, trial.points)
     if trial.problem:
         return load(trial.problem, trial.seed, trial.split, trial.points)
-    if trial.expression:
-        if trial.target.dim == 1 and trial.split == "paper":
-            return sampled(trial.target, trial.points or 10_000)
-        return from_target(trial.target, trial.seed, trial.split, trial.points)
-    if file_sum(trial.data) != trial.sha256:
-        raise OSError(f"{trial.data} has changed since the sweep began")
-    return from_file(trial.data, trial.y, trial.seed, trial.split, trial.points)
+    if trial.target.dim == 1 and trial.split == "paper":
+        return sampled(trial.target, trial.points or 10_000)
+    return from_target(trial.target, trial.seed, trial.split, trial.points)
 
 
 def run_trial(trial: Trial) -> dict[str, Scalar]:

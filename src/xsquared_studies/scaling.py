@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 
 from xsquared.checks import check_integer
 from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Split
-from xsquared.data.problems import find_problem
+from xsquared.data.problems import PROBLEMS
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
 from xsquared.training import Fit, Growth, fit, grow, solver_from
@@ -158,7 +158,7 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Scalar]:
     values: dict[str, Scalar] = {"points": len(data.train.y)}
     for n, one in zip(sizes, made, strict=False):
         found = values_of(replace(trial, n_hidden=n), data, one)
-        on_grid = find_problem(trial.problem).kind == "planar" and one.closest is not None
+        on_grid = PROBLEMS[trial.problem].kind == "planar" and one.closest is not None
         found["author_rmse"] = _on_the_grid(data, one) if on_grid else one.train_rmse
         values |= {f"{name}[n={n}]": value for name, value in found.items() if name != "points"}
     return values
@@ -176,7 +176,7 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     """
     found = {}
     for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
-        kind, of = find_problem(problem).kind, {"author": "author_rmse", "paper": "train_rmse"}
+        kind, of = PROBLEMS[problem].kind, {"author": "author_rmse", "paper": "train_rmse"}
         words = {protocol: of.get(protocol, "test_rmse")}
         if protocol == "held-out":
             words["training"] = "train_rmse"

@@ -2,25 +2,20 @@
 
 import errno
 import math
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-from xsquared.data import from_frame, load, sampled
+from xsquared.data import load, sampled
 from xsquared.functions import target
 from xsquared.training import AdamW, FreeKnots, Growth, fit
 from xsquared.units import find_unit
-from xsquared_studies import Store, Trial, experiment, fingerprint, run_sweep, to_frame
+from xsquared_studies import Trial, experiment, fingerprint
 from xsquared_studies.executors import attempt
 from xsquared_studies.experiment import check, dataset, run_trial
-from xsquared_studies.sweep import write_table
 
 RUNNING: list[int] = []
 
@@ -69,32 +64,6 @@ def test_the_split_decides_which_points_are_which() -> None:
     assert len(held_out.test) > len(held_out.train) == 100
     drawn = dataset(trial(split="held-out"))
     assert len(drawn.test) > len(drawn.train) == 300
-
-
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
-    draw = np.random.default_rng(0)
-    frame = pd.DataFrame(draw.normal(size=(60, 2)), columns=["a", "b"])
-    frame["c"] = frame["a"] ** 2
-    path = tmp_path / "mine.csv"
-    frame.to_csv(path, index=False)
-    mine = trial(expression="", domain=(), data=str(path), y="c", points=None, split="held-out")
-    made, expected = dataset(mine), from_frame(pd.read_csv(path), "c")
-    np.testing.assert_array_equal(made.train.x, expected.train.x)
-    path.write_text(path.read_text() + "1,2,3\n")
-    with pytest.raises(OSError, match=r"mine\.csv has changed since the sweep began"):
-        dataset(mine)
-    # It may be changed back, so that the next sweep tries again.
-    assert attempt(run_trial, mine, fingerprint(run_trial)).status == "lost"
-
-
-def test_a_name_that_is_no_text_keeps_its_row(tmp_path: Path) -> None:
-    path = tmp_path / os.fsdecode(b"mine\xff.csv")
-    path.write_text("a,b\n" + "".join(f"{i},{i * i % 7}\n" for i in range(60)))
-    mine = trial(expression="", domain=(), data=str(path), y="b", points=None, split="held-out")
-    store = tmp_path / "rows.sqlite"
-    (row,) = run_sweep([replace(mine, solver="lbfgs")], run_trial, store, progress=False).results
-    write_table(to_frame(Store(store).results(row.fingerprint)), tmp_path / "rows.csv")
-    assert pd.read_csv(tmp_path / "rows.csv")["problem"].tolist() == [r"mine\udcff.csv"]
 
 
 def test_a_message_that_is_no_text_keeps_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
