@@ -53,7 +53,7 @@ studies: .venv/installed
 transformers: .venv/installed
 	$(PIP) install $(PIP_ARGS) 'pip>=25.1'
 	$(PIP) install $(PIP_ARGS) --no-deps --group llm
-	for name in gates_replaced models_replaced segments layer_features small_models distilled large_students; do $(VENV)/xsquared study $$name || exit 1; done
+	for name in gates_replaced models_replaced segments layer_features small_models; do $(VENV)/xsquared study $$name || exit 1; done
 
 # Chapters and tests on other processors, as far as libraries can be told: each of these rounds every sum otherwise.
 # Needs AVX2. One alone is `make other-cpu-Nehalem`, a processor of 2008.

@@ -201,9 +201,7 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @commands.command()
 @click.option("--target", callback=_text, help="Expression in x, y, z (default: the paper's).")
-@click.option(
-    "--problem", callback=_text, help="A problem of the book, as friedman1 or smollm2/15."
-)
+@click.option("--problem", callback=_text, help="A problem of the book, as friedman1.")
 @click.option("--data", callback=_text, metavar="FILE", help="CSV or Parquet file; needs --y.")
 @click.option("--y", callback=_text, metavar="COLUMN", help="The column of FILE to predict.")
 @click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")

@@ -6,12 +6,11 @@ belong to a fingerprint of what computed them. A ``Study`` is a declared set of 
 are committed; ``rows`` gives them as a frame, a row a network, and computes what is missing.
 
 Modules import :mod:`xsquared` and, of this package, those named before them:
-``language_models`` → ``trial`` → ``gates_replaced`` → ``store`` →
-``provenance`` → ``executors`` → ``sweep`` → ``experiment`` → ``ablation`` → ``scaling`` →
-``airfoil`` → ``ridges`` → ``line`` → ``learned_maps`` → ``optimal_knots`` → ``best_splines`` →
-``certified_splines`` → ``real_roots`` → ``misses`` → ``which_unit`` → ``peers`` → ``depth`` →
-``layer_features`` → ``small_models`` → ``pairs`` → ``students`` → ``distilled`` →
-``declared`` → ``committed`` → ``speedrun``.
+``language_models`` → ``trial`` → ``gates_replaced`` → ``store`` → ``provenance`` →
+``executors`` → ``sweep`` → ``experiment`` → ``scaling`` → ``airfoil`` → ``ridges`` → ``line`` →
+``learned_maps`` → ``optimal_knots`` → ``best_splines`` → ``certified_splines`` →
+``real_roots`` → ``misses`` → ``which_unit`` → ``peers`` → ``layer_features`` →
+``small_models`` → ``declared`` → ``committed`` → ``speedrun``.
 """
 
 from xsquared_studies.committed import rows

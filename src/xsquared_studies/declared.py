@@ -13,7 +13,6 @@ from functools import cache
 from xsquared.data.problems import PROBLEMS
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.units import PAPER_UNITS
-from xsquared_studies.ablation import ABLATION_PROTOCOLS, ablation_trials, run_ablation
 from xsquared_studies.airfoil import AIRFOIL_PROTOCOLS, airfoil_trials, run_airfoil
 from xsquared_studies.best_splines import (
     CELLS,
@@ -25,14 +24,6 @@ from xsquared_studies.best_splines import (
     run_search,
 )
 from xsquared_studies.certified_splines import NEURONS, certified_trials, run_certified
-from xsquared_studies.depth import DEPTH_PROTOCOLS, depth_trials, run_depth
-from xsquared_studies.distilled import (
-    DISTILLED_PROTOCOLS,
-    LARGE_PROTOCOLS,
-    distilled_trials,
-    large_trials,
-    run_distilled,
-)
 from xsquared_studies.executors import RunTrial
 from xsquared_studies.experiment import run_trial
 from xsquared_studies.gates_replaced import (
@@ -473,20 +464,6 @@ def _certified_splines() -> Study:
     )
 
 
-def _ablation() -> Study:
-    trials = ablation_trials(QUALITY_TARGETS[::10])
-    return Study(
-        "ablation",
-        "Trainers with each of their parts switched off or halved",
-        ABLATION_PROTOCOLS,
-        trials,
-        tuple(t for t in trials if (t.solver, t.unit, t.n_hidden) == ("free_knots", "mlp", 3))[
-            ::45
-        ],
-        run_ablation,
-    )
-
-
 def _misses() -> Study:
     trials = miss_trials(all_targets())
     return Study(
@@ -536,20 +513,6 @@ def _peers() -> Study:
         tuple(trial for trial in trials if trial.solver == "splines"),
         run_peer,
         pwlf_missing,
-    )
-
-
-def _depth() -> Study:
-    trials = depth_trials()
-    return Study(
-        "depth",
-        "What training finds of what deep networks contain, from random starts and from built ones",
-        DEPTH_PROTOCOLS,
-        trials,
-        tuple(
-            trial for trial in trials if trial.n_hidden == 2 and ("off", 0.001) in trial.settings
-        ),
-        run_depth,
     )
 
 
@@ -618,32 +581,6 @@ def _small_models() -> Study:
     )
 
 
-def _distilled() -> Study:
-    trials = distilled_trials()
-    return Study(
-        "distilled",
-        "Students of two transformers' layers and of synthetic ones, six units at five sizes",
-        DISTILLED_PROTOCOLS,
-        trials,
-        trials[6:8],
-        run_distilled,
-        missing,
-    )
-
-
-def _large_students() -> Study:
-    trials = large_trials()
-    return Study(
-        "large_students",
-        "Students with up to all of their teachers' weights, six units at four sizes, on a GPU",
-        LARGE_PROTOCOLS,
-        trials,
-        trials[6:7],
-        run_distilled,
-        missing,
-    )
-
-
 class _Studies(Mapping[str, Study]):
     """Each study is declared when it is asked for: some have more than a thousand trials."""
 
@@ -676,16 +613,12 @@ STUDIES: Mapping[str, Study] = _Studies(
     _optimal_knots,
     _best_splines,
     _certified_splines,
-    _ablation,
     _misses,
     _which_unit,
     _peers,
-    _depth,
     _gates_replaced,
     _models_replaced,
     _segments,
     _layer_features,
     _small_models,
-    _distilled,
-    _large_students,
 )

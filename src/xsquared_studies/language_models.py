@@ -261,11 +261,6 @@ class MiniLM:
 
 Model = SmolLM2 | MiniLM
 MODELS: dict[str, type[SmolLM2] | type[MiniLM]] = {m.name: m for m in (SmolLM2, MiniLM)}
-#: Every layer's name as a regression problem.
-LAYER_PROBLEMS = (
-    *(f"smollm2/{layer}" for layer in range(30)),
-    *(f"minilm/{layer}" for layer in range(6)),
-)
 
 
 @cache

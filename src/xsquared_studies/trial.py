@@ -18,7 +18,6 @@ from xsquared.data.problems import PROBLEMS
 from xsquared.functions import Target, target
 from xsquared.training.result import Gates
 from xsquared.units import Unit, find_unit
-from xsquared_studies.language_models import LAYER_PROBLEMS
 
 #: What a field of a result may hold.
 Scalar = str | int | float | bool | None
@@ -48,7 +47,7 @@ class Trial:
     Attributes:
         unit: name of the unit.
         n_hidden: width.
-        problem: a name of :data:`xsquared.data.problems.PROBLEMS`, or of a transformer's layer.
+        problem: a name of :data:`xsquared.data.problems.PROBLEMS`.
         expression: a target as text.
         domain: one interval per variable of the expression.
         data: path of a csv or parquet file; where it lies is no part of what the trial is.
@@ -104,9 +103,7 @@ class Trial:
         if len(given) != 1:
             found = " and ".join(map(quoted, given)) or "none"
             raise ValueError(f"expected a problem, an expression or data, got {found}")
-        if "/" in self.problem:
-            check_choice("problem", self.problem, LAYER_PROBLEMS)
-        elif self.problem:
+        if self.problem:
             check_choice("problem", self.problem, PROBLEMS)
         if self.domain and not self.expression:
             raise ValueError(f"{given[0]}: expected no domain beside its own, got {self.domain}")

@@ -84,25 +84,6 @@ def _products() -> Links:
            2 * per_neuron("glu") - 3 * per_neuron("relu2_mlp"), _d)
 
 
-@paper.equation("xs-depth", "ours", "what layers add")
-def _depth() -> Links:
-    """An open GLU makes any parabola but for a constant; straight pieces of a parabola miss it."""
-    x, a, b, c, h, t = sp.symbols("x a b c h t", real=True)
-    yield ("parabola", "a gate that is open on [-1, 1] times a factor, and a constant",
-           (x + 2) * (a * x + b - 2 * a) + c - 2 * (b - 2 * a), a * x**2 + b * x + c)
-    missed = x**2 - h**2 / 12
-    for power in (0, 1):
-        yield (f"best-line-{power}", "on a cell of length h no line fits the parabola better",
-               sp.integrate(missed * x**power, (x, -h / 2, h / 2)), sp.Integer(0))
-    yield ("cell", "the squared error of a cell",
-           sp.integrate(missed**2, (x, -h / 2, h / 2)), h**5 / 180)
-    yield ("equal-cells", "h^5 lies above its tangent at t = 2/m: equal cells are best",
-           h**5 - 5 * t**4 * h + 4 * t**5,
-           (h - t) ** 2 * (h**3 + 2 * h**2 * t + 3 * h * t**2 + 4 * t**3))
-    yield ("whole", "m equal cells of [-1, 1], whose length is 2, make the bound",
-           a * (2 / a) ** 5 / 180 / 2, (4 / (sp.sqrt(180) * a**2)) ** 2)
-
-
 @paper.equation("xs-any-covariance", "ours", "Mehler's formula, by generating functions")
 def _mehler() -> Links:
     """Polynomials of two normal numbers meet only in their own degree."""
