@@ -9,7 +9,7 @@ Modules import :mod:`xsquared` and, of this package, those named before them:
 ``language_models`` → ``trial`` → ``gates_replaced`` → ``store`` → ``provenance`` →
 ``executors`` → ``sweep`` → ``experiment`` → ``scaling`` → ``airfoil`` → ``ridges`` → ``line`` →
 ``learned_maps`` → ``optimal_knots`` → ``best_splines`` → ``certified_splines`` →
-``real_roots`` → ``misses`` → ``which_unit`` → ``peers`` → ``layer_features`` →
+``misses`` → ``which_unit`` → ``peers`` → ``layer_features`` →
 ``small_models`` → ``declared`` → ``committed`` → ``speedrun``.
 """
 
