@@ -1,4 +1,4 @@
-"""Three packages and their rooms are layered: imports run one way, as the docstrings say."""
+"""Who imports whom: three packages in one direction, and the rooms of the numerics in theirs."""
 
 import ast
 import re
@@ -9,64 +9,54 @@ from pathlib import Path
 import pytest
 
 import xsquared
-import xsquared_book
-import xsquared_studies
 
-#: From the ground up: each imports those before it.
-PACKAGES = {package.__name__: package for package in (xsquared, xsquared_studies, xsquared_book)}
 SRC = Path(xsquared.__file__).parents[1]
-#: Every room with its package, from the ground up, as the packages' docstrings name them.
-ORDER = [
-    f"{name}.{room}"
-    for name, package in PACKAGES.items()
-    for chain in re.findall(r"``\w+``(?:\s+→\s+``\w+``)+", package.__doc__ or "")
-    for room in re.findall(r"\w+", chain)
-]
+#: From the ground up: each imports those before it.
+PACKAGES = ["xsquared", "xsquared_studies", "xsquared_book"]
+#: The numerics' rooms, from the ground up, as the package's docstring names them.
+ROOMS = re.findall(
+    r"\w+", " ".join(re.findall(r"``\w+``", xsquared.__doc__.partition("before it:")[2]))
+)
 MODULES = [path for name in PACKAGES for path in sorted((SRC / name).rglob("*.py"))]
 
 
-def room_of(path: Path) -> str:
-    package, room, *_ = path.relative_to(SRC).parts
-    return f"{package}.{room.removesuffix('.py')}"
-
-
-def imported_rooms(source: str) -> set[str]:
-    """Rooms that a module imports, wherever in the file."""
+def imported(path: Path) -> set[str]:
+    """Packages and rooms that a module imports, wherever in the file."""
     names = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return {".".join(name.split(".")[:2]) for name in names}
+    return {".".join(name.split(".")[:count]) for name in names for count in (1, 2)}
 
 
-def test_every_module_has_its_place_in_the_order() -> None:
-    places = {place for path in MODULES if "__" not in (place := room_of(path))}
-    assert sorted(places) == sorted(ORDER)
+def room_of(path: Path) -> str:
+    return path.relative_to(SRC).parts[1].removesuffix(".py")
+
+
+def test_every_module_of_the_numerics_has_its_place_in_the_order() -> None:
+    places = {room_of(path) for path in MODULES if path.is_relative_to(SRC / "xsquared")}
+    assert sorted(places - {"__init__"}) == sorted(ROOMS)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SRC)))
-def test_module_imports_only_what_stands_before_it(path: Path) -> None:
-    own = room_of(path)
-    after = ORDER[ORDER.index(own) + 1 :] if own in ORDER else []
-    later = list(PACKAGES)[list(PACKAGES).index(own.partition(".")[0]) + 1 :]
-    found = imported_rooms(path.read_text(encoding="utf-8"))
-    assert not [room for room in found if room in after or room.partition(".")[0] in later]
+def test_a_module_imports_only_what_stands_before_it(path: Path) -> None:
+    package, room = path.relative_to(SRC).parts[0], room_of(path)
+    later = PACKAGES[PACKAGES.index(package) + 1 :]
+    if package == "xsquared" and room in ROOMS:
+        later += [f"xsquared.{name}" for name in ROOMS[ROOMS.index(room) + 1 :]]
+    assert imported(path) & {*later} == set()
 
 
-def test_the_numerics_need_no_book() -> None:
-    """Neither Jupyter, Sphinx nor Dask, nor what draws: import fails if any is asked for."""
-    code = (
-        "import sys\n"
-        "for name in ('jupytext', 'papermill', 'nbformat', 'nbclient', 'sphinx', 'myst_nb',\n"
-        "             'jupyter_book', 'dask', 'distributed', 'matplotlib', 'IPython', 'yaml',\n"
-        "             'xsquared_book'):\n"
-        "    sys.modules[name] = None\n"
-        "import importlib, pkgutil, xsquared\n"
-        "for module in pkgutil.walk_packages(xsquared.__path__, 'xsquared.'):\n"
-        "    importlib.import_module(module.name)\n"
-        "assert 'xsquared_studies' not in sys.modules\n"
-        "import xsquared_studies\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("xsquared", ["dask", "IPython", "jupytext", "sphinx", "xsquared_studies"]),
+        ("xsquared_studies", ["torch", "dask", "xsquared_book"]),
+    ],
+)
+def test_what_is_not_needed_is_not_loaded(module: str, absent: list[str]) -> None:
+    code = f"import sys, {module}; print(*{{*sys.modules}} & {{*{absent!r}}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

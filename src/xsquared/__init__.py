@@ -2,7 +2,6 @@
 
 These are the numerics; :mod:`xsquared_studies` runs for hours, :mod:`xsquared_book` makes a book of
 both, and neither is imported here. Every room imports only from those named before it:
-``checks`` → ``processes`` →
 ``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
 ``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` →
 ``training``.

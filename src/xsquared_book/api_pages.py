@@ -31,7 +31,7 @@ def rooms() -> dict[str, list[str]]:
         found |= {start + room: [] for room in re.findall(r"\w+", " ".join(chains))}
         for module in sorted(m.name for m in pkgutil.walk_packages(package.__path__, start)):
             if not module.endswith("__main__"):
-                found[".".join(module.split(".")[:2])].append(module)
+                found.setdefault(".".join(module.split(".")[:2]), []).append(module)
     return found
 
 

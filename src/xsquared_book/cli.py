@@ -13,74 +13,25 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from xsquared import __version__
-from xsquared.checks import MOST, check_choice, check_integer, quoted, without_warnings
 
-#: Trials of one sweep: beyond that describing them takes all the memory.
-_MOST_TRIALS = 10**5
-_COUNT = click.IntRange(1, MOST)
+_COUNT = click.IntRange(1)
 _PARAMETERS = "Name and value for a chapter's parameters cell; may be repeated."
-_SPLIT = "paper: test points are the training points (default: paper for a target of one variable)."
 _FILE = click.Path(path_type=Path)
 
 
 def typed_value(text: str) -> Any:
     """A value given on the command line: a Python literal where it is one, else a string."""
     try:
-        with without_warnings():  # about what is no literal: 1if 1else 2
-            return ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # {[]: 1}
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
         return text.strip()
-
-
-def _names(_context: click.Context, _option: click.Parameter, text: str) -> list[str]:
-    """Names, by commas, each once."""
-    return list(dict.fromkeys(name.strip() for name in text.split(",")))
-
-
-def _text(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """A text that is not empty, as of a variable that the shell does not know."""
-    if text is not None and not text.strip():
-        raise click.BadParameter("expected text, got none")
-    return text
-
-
-def _settings(
-    _context: click.Context, _option: click.Parameter, texts: Sequence[str]
-) -> dict[str, Any]:
-    """Of ``name=value``, the values by name."""
-    if wrong := [text for text in texts if not re.match("[^=]+=", text)]:
-        raise click.BadParameter(f"expected name=value, got {quoted(wrong[0])}")
-    given = [
-        (name, typed_value(value)) for name, _, value in (text.partition("=") for text in texts)
-    ]
-    if len(dict(given)) < len(given):
-        raise click.BadParameter("expected each name once")
-    return dict(given)
-
-
-def _widths(_context: click.Context, _option: click.Parameter, text: str) -> list[int]:
-    """``5:50`` (both ends), ``5:50:5`` or ``4,8,16``."""
-    widths: Sequence[int] = []
-    with suppress(ValueError):
-        if ":" in text:
-            first, last, *step = (int(part) for part in text.split(":"))
-            (stride,) = step or [1]
-            widths = range(first, min(last, MOST + 1) + 1, max(stride, 0))  # 0 is refused
-        else:
-            widths = [int(part) for part in text.split(",")]
-    if not 0 < len(widths) <= _MOST_TRIALS or min(widths) < 1 or max(widths) > MOST:
-        raise click.BadParameter(
-            f"expected widths of at least 1 as 5:50, 5:50:5 or 4,8,16, got {quoted(text)}"
-        )
-    return list(widths)
 
 
 @click.group(no_args_is_help=False, context_settings={"show_default": True})
@@ -177,13 +128,10 @@ def speedrun(out: Path) -> None:
     """
     gc.disable()  # a third of a speedrun's time went into what imports make, which is no garbage
     click.get_current_context().call_on_close(gc.enable)
-    from matplotlib.backend_bases import FigureCanvasBase
-
     from xsquared_book.plotting import speedrun_figure
     from xsquared_studies.speedrun import FITTED_FROM, WIDTHS, speedrun
 
     start = time.perf_counter()
-    _check_output(out, FigureCanvasBase.get_supported_filetypes())
     runs = speedrun(progress=sys.stderr.isatty())
     print(f"gates frozen on equidistant knots, widths {FITTED_FROM} to {WIDTHS[-1]}")
     for run in runs:
@@ -193,162 +141,48 @@ def speedrun(out: Path) -> None:
     gc.freeze()  # nor does the end of the process go through it
 
 
-def _where(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say where trials run."""
-    dask = click.option("--scheduler", default="", help="Of Dask, as tcp://HOST:PORT.")
-    return click.option("--jobs", type=_COUNT, default=1, help="Trials at a time.")(dask(command))
-
-
-@commands.command()
-@click.option("--target", callback=_text, help="Expression in x, y, z (default: the paper's).")
-@click.option("--problem", callback=_text, help="A problem of the book, as friedman1.")
-@click.option("--data", callback=_text, metavar="FILE", help="CSV or Parquet file; needs --y.")
-@click.option("--y", callback=_text, metavar="COLUMN", help="The column of FILE to predict.")
-@click.option("--domain", type=float, nargs=2, help="Interval of each variable (default: -1 1).")
-@click.option("--unit", callback=_names, default="mlp,glu,gqu", help="Units, by commas.")
-@click.option("--widths", callback=_widths, default="5:50", help="As 5:50, 5:50:5 or 4,8,16.")
-@click.option("--activation", callback=_text, help="Gate of all units (default: their own).")
-@click.option(
-    "--gates", type=click.Choice(("trained", "frozen")), default="trained", help="Or left alone."
-)
-@click.option("--solver", callback=_text, help="Default: free_knots in one variable, else growth.")
-@click.option(
-    "--set", "settings", callback=_settings, multiple=True, help="name=value, for the solver."
-)
-@click.option("--split", type=click.Choice(("paper", "held-out")), help=_SPLIT)
-@click.option("--points", type=_COUNT, help="Training points (default: all, or the split's).")
-@click.option("--seeds", type=_COUNT, default=1, help="Runs per unit and width.")
-@click.option("--out", type=_FILE, default="results.parquet", help="As .parquet or .csv.")
-@click.option("--retry-failed", is_flag=True, help="Run trials again that failed.")
-@_where
-def sweep(
-    target: str | None,
-    problem: str | None,
-    data: str | None,
-    y: str | None,
-    domain: tuple[float, float] | None,
-    unit: list[str],
-    widths: list[int],
-    activation: str | None,
-    solver: str | None,
-    settings: dict[str, Any],
-    split: Literal["paper", "held-out"] | None,
-    seeds: int,
-    out: Path,
-    retry_failed: bool,
-    jobs: int,
-    scheduler: str,
-    **same: Any,
-) -> int:
-    """Train networks on an expression, a problem or your own table.
-
-    Every unit is trained at every width with every seed. Each row is stored the moment it is known,
-    in a .sqlite file beside the output; a sweep that was stopped resumes from there when called
-    again.
-    """
-    from xsquared.functions import target as read_target
-    from xsquared.training import solver_from
-    from xsquared_studies.experiment import check, run_trial
-    from xsquared_studies.sweep import run_sweep, to_frame, write_table
-    from xsquared_studies.trial import Trial
-
-    if sum(map(bool, (target, problem, data))) > 1:
-        raise click.UsageError("expected one of --target, --problem and --data")
-    _check_output(out, ("parquet", "csv"))
-    if data and out.exists() and out.samefile(data):
-        raise ValueError(f"cannot write {out}: it is the table to be read")
-    table = str(Path(data).absolute()) if data else ""
-    learned: dict[str, Any] = {"problem": problem or "", "data": table, "y": y or ""}
-    on_line, interval = False, domain or (-1.0, 1.0)
-    box: tuple[tuple[float, float], ...] = (interval,) if domain else ()
-    if not (problem or data):
-        learned["expression"] = (target or "1/(1+cos(pi*x)**2)").strip()
-        made = read_target(learned["expression"], interval)
-        on_line, box = made.dim == 1, made.domain
-    solver = solver or ("free_knots" if on_line else "growth")
-    solver_from(solver, settings)
-    count = len(widths) * len(unit) * seeds
-    check_integer("trials, units times widths times seeds", count, 1, _MOST_TRIALS)
-    trials = [
-        Trial(
-            unit=one,
-            n_hidden=n,
-            **learned,
-            domain=box,
-            activation=activation or "",
-            solver=solver,
-            settings=tuple(settings.items()),
-            split=split or ("paper" if on_line else "held-out"),
-            seed=seed,
-            **same,
-        )
-        for n in widths
-        for one in unit
-        for seed in range(seeds)
-    ]
-    check(trials)
-    store = out.with_suffix(".sqlite")
-    report = run_sweep(trials, run_trial, store, jobs, scheduler, retry_failed=retry_failed)
-    write_table(to_frame(report.results), out)
-    print(report)
-    print(f"{out} ({len(report.results)} rows; {store} resumes the sweep)")
-    return int(len(report.failures) == len(report.results))
-
-
 @commands.command()
 @click.argument("name", default="")
 @click.option("--all", "every", is_flag=True, help="Every study.")
 @click.option("--check", "count", type=_COUNT, help="Compare so many rows drawn at random.")
 @click.option("--seed", type=int, help="Of the draw (default: a new one).")
-@_where
+@click.option("--jobs", type=_COUNT, help="Trials at a time (default: the cores).")
+@click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")
 def study(
-    name: str, every: bool, count: int | None, seed: int | None, jobs: int, scheduler: str
+    name: str, every: bool, count: int | None, seed: int | None, jobs: int | None, scheduler: str
 ) -> int:
     """Run or check a declared study, whose rows chapters read.
 
     Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
     its rows anew and compares them with the committed ones.
     """
-    from xsquared_studies.committed import TOLERANCE, check, drawn, run
-    from xsquared_studies.declared import STUDIES
+    from distributed import Client
+
+    from xsquared_studies.committed import TOLERANCE, check, run
+    from xsquared_studies.declared import STUDIES, find_study
+    from xsquared_studies.sweep import local_client
 
     if every == bool(name):
         raise ValueError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    studies = STUDIES.values() if every else [STUDIES[check_choice("study", name, STUDIES)]]
-    where = (jobs, scheduler)
-    seed = random.randrange(10**6) if seed is None else seed
-    failed = False
-    for one in studies:
-        if count:
-            trials = drawn(one, count, seed)
-            lines = check(one, trials, *where)
-            print(f"{one.name}: {len(trials)} rows drawn with seed {seed}")
-            failed |= bool(lines)
-        else:
-            report, lines = run(one, *where)
-            print(f"{one.name}: {report}")
-            failed |= len(report.failures) == len(report.results)
-        print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}", *lines, sep="\n  ")
-    return int(failed)
-
-
-def _check_output(path: Path, formats: Collection[str]) -> None:
-    """Refuse what cannot be written, or should not be, before any work is done."""
-    if len(str(path).splitlines()) > 1:
-        raise ValueError(f"cannot write {quoted(str(path))}: expected a name on one line")
-    if path.suffix.removeprefix(".") not in formats:
-        known = ", ".join(f".{name}" for name in sorted(formats))
-        raise ValueError(f"cannot write {path}: expected a name ending in one of {known}")
-    try:
-        existed = path.exists()
-        if existed and not path.is_file():
-            raise ValueError(f"cannot write {path}: it is no regular file")
-        with path.open("ab"):
-            pass
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror}") from error
-    if not existed:
-        path.resolve().unlink()  # what a link points to
+    wanted = {one: find_study(one) for one in (STUDIES if every else [name])}
+    draw = random.Random(seed := random.randrange(10**6) if seed is None else seed)
+    status = 0
+    with Client(scheduler) if scheduler else local_client(jobs) as client:
+        for one, declared in wanted.items():
+            if count:
+                trials = declared.trials()
+                drawn = draw.sample(trials, min(count, len(trials)))
+                lines = check(one, drawn, client)
+                print(f"{one}: {len(drawn)} rows drawn with seed {seed}")
+                status |= bool(lines)
+            else:
+                made, lines = run(one, client)
+                failed = (made["status"] == "failed").sum()
+                print(f"{one}: {len(made)} rows, {failed} of them failed")
+                status |= failed == len(made)
+            said = f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}"
+            print(said, *lines, sep="\n  ")
+    return int(status)
 
 
 def _brief(message: str) -> str:

@@ -30,10 +30,10 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
-from xsquared.processes import ENVIRONMENT
 from xsquared_book.parameters import declared
 from xsquared_book.pictures import picture_of, same_figure
 from xsquared_book.project import BookError, Project, busy, read_source, records
+from xsquared_studies.sweep import ENVIRONMENT
 
 _Task = tuple[Path, Path, Path, dict[str, Any]]
 KERNEL_ENVIRONMENT = ENVIRONMENT | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}

@@ -7,26 +7,26 @@ lies between others of other angles, chords, speeds and layers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from xsquared.data.dataset import Dataset, from_arrays, from_parts, held_out
 from xsquared.data.tables import read
 from xsquared.units import PAPER_UNITS
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial
 from xsquared_studies.scaling import run_scaling
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.sweep import Trial
 
 #: By the protocol's name: whether sweeps are held out, and whether the frequency is a logarithm.
-SPLITS = MappingProxyType(
-    {
-        "row": (False, False),
-        "row-log": (False, True),
-        "sweep": (True, False),
-        "sweep-log": (True, True),
-    }
-)
+SPLITS: Mapping[str, tuple[bool, bool]] = {
+    "row": (False, False),
+    "row-log": (False, True),
+    "sweep": (True, False),
+    "sweep-log": (True, True),
+}
 _HELD_OUT = (
     "a fifth of the {} held out, and a fifth of the rest for validation; grown as in table1; "
     "test_rmse is that of the network chosen on validation rows"
@@ -62,29 +62,29 @@ def airfoil(protocol: str, seed: int) -> Dataset:
     return from_parts("airfoil", [(x[rows], y[rows]) for rows in (train, validation, test)])
 
 
-def airfoil_trials(
-    widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5
-) -> tuple[Trial, ...]:
+def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5) -> list[Trial]:
     """MLPs, GLUs and GQUs of all widths, seed after seed.
 
     Those held out by row with the frequency as it is stand in the study ``table1``.
     """
-    return tuple(
-        Trial(
-            unit,
-            max(widths),
-            "airfoil",
-            solver="growth",
-            settings=(("widths", tuple(widths)),),
-            seed=seed,
-            protocol=protocol,
-        )
+    settings = {"widths": list(widths)}
+    return [
+        make_trial("airfoil", unit, max(widths), "growth", protocol, settings=settings, seed=seed)
         for seed in range(seeds)
         for protocol in AIRFOIL_PROTOCOLS
         for unit in PAPER_UNITS
-    )
+    ]
 
 
-def run_airfoil(trial: Trial) -> dict[str, Scalar]:
+def run_airfoil(trial: Trial) -> dict[str, Any]:
     """One network for each width: :func:`~xsquared_studies.scaling.run_scaling`, other rows."""
-    return run_scaling(trial, airfoil(trial.protocol, trial.seed))
+    return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
+
+
+AIRFOIL = Study(
+    "MLP, GLU and GQU on the airfoils, held out by row and by sweep",
+    AIRFOIL_PROTOCOLS,
+    run_airfoil,
+    lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
+    lambda: [trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[1]],
+)

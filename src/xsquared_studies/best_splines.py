@@ -16,8 +16,10 @@ asks for no derivative, no zero of one, no start and no gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -28,7 +30,9 @@ from xsquared.splines.bounds import sign_intervals
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.spaces import Space
 from xsquared.units import PAPER_UNITS, parameter_count
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial, target_of, unit_of
+from xsquared_studies.sweep import Trial
 
 #: Whose second to fourth derivatives have between none and eight zeros, all of them simple.
 LAW_TARGETS = (
@@ -94,14 +98,16 @@ def jumping(ratio: float) -> str:
 
 
 def best_trials(
-    targets: tuple[str, ...], cells: tuple[int, ...], units: tuple[str, ...] = PAPER_UNITS
-) -> tuple[Trial, ...]:
+    targets: Sequence[str], cells: Sequence[int], units: Sequence[str] = PAPER_UNITS
+) -> list[Trial]:
     """A trial for every target, unit and number of cells."""
-    return tuple(
-        Trial(unit, n, expression=text, domain=((-1.0, 1.0),), solver="search", split="paper",
-              protocol="search")
-        for text in targets for unit in units for n in cells
-    )  # fmt: skip
+    same: Any = {"domain": ((-1, 1),), "split": "paper"}
+    return [
+        make_trial(text, unit, n, "search", "search", **same)
+        for text in targets
+        for unit in units
+        for n in cells
+    ]
 
 
 def beyond() -> tuple[str, ...]:
@@ -110,16 +116,12 @@ def beyond() -> tuple[str, ...]:
     return (*near, *map(jumping, JUMPS))
 
 
-def run_search(trial: Trial) -> dict[str, Scalar]:
+def run_search(trial: Trial) -> dict[str, Any]:
     """Search for the best spline of n cells."""
-    unit = trial.record
-    order = unit.order
-    _, error = global_search(trial.target, order, trial.n_hidden, {2: 0, 3: 0, 4: 1}[order])
-    return {
-        "parameters": parameter_count(unit, 1, trial.n_hidden),
-        "train_rmse": error,
-        "test_rmse": error,
-    }
+    unit, n = unit_of(trial), trial["n"]
+    _, error = global_search(target_of(trial), unit.order, n, {2: 0, 3: 0, 4: 1}[unit.order])
+    parameters = parameter_count(unit, 1, n)
+    return {"parameters": parameters, "train_rmse": error, "test_rmse": error}
 
 
 @cache
@@ -238,3 +240,20 @@ def global_search(
                 break
             knots, square = moved, lower
     return knots, math.sqrt(max(square, 0.0) / (b - a))
+
+
+BEST_SPLINES = Study(
+    "Least errors of splines with free knots, by dynamic programming",
+    {
+        "search": "the best spline of n cells for the unit's order and continuity, by dynamic "
+        "programming over places of the knots, from the target's values"
+    },
+    run_search,
+    lambda: [
+        *best_trials(LAW_TARGETS[1:2], (4,)),
+        *best_trials(LAW_TARGETS, CELLS),
+        *best_trials(random_targets()[0], (WIDE,)),
+        *best_trials(beyond(), (WIDE,), PAPER_UNITS[:1]),
+    ],
+    lambda: best_trials(LAW_TARGETS[1:2], (4,)),
+)

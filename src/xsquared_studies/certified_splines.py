@@ -12,7 +12,9 @@ good potentials. A bound holds whatever the potentials are.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import legendre
@@ -23,7 +25,9 @@ from xsquared.splines.bounds import least_errors, sign_intervals
 from xsquared.splines.enclosures import enclosed
 from xsquared.units import PAPER_UNITS, parameter_count
 from xsquared_studies.best_splines import global_search
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial, target_of, unit_of
+from xsquared_studies.sweep import Trial
 
 #: Whose best splines are certified, for each number of neurons.
 CERTIFIED = ("exp(2*x)", "sin(4*x)", str(PAPER_TARGET.expression))
@@ -259,22 +263,33 @@ def certified(
 
 
 def certified_trials(
-    targets: tuple[str, ...] = CERTIFIED, neurons: tuple[int, ...] = NEURONS
-) -> tuple[Trial, ...]:
+    targets: Sequence[str] = CERTIFIED, neurons: Sequence[int] = NEURONS
+) -> list[Trial]:
     """A trial for every target, unit and number of neurons, which make one piece more."""
-    return tuple(
-        Trial(unit, n, expression=text, domain=((-1.0, 1.0),), solver="search", split="paper",
-              protocol="certified")
-        for text in targets for unit in PAPER_UNITS for n in neurons
-    )  # fmt: skip
+    same: Any = {"domain": ((-1, 1),), "split": "paper"}
+    return [
+        make_trial(text, unit, n, "search", "certified", **same)
+        for text in targets
+        for unit in PAPER_UNITS
+        for n in neurons
+    ]
 
 
-def run_certified(trial: Trial) -> dict[str, Scalar]:
+def run_certified(trial: Trial) -> dict[str, Any]:
     """Search for the best spline of n + 1 pieces, and bound what any of them reaches."""
-    found, bound = certified(trial.target, trial.record.order, trial.n_hidden + 1)
-    return {
-        "parameters": parameter_count(trial.record, 1, trial.n_hidden),
-        "train_rmse": found,
-        "test_rmse": found,
-        "bound": bound,
-    }
+    unit, n = unit_of(trial), trial["n"]
+    found, bound = certified(target_of(trial), unit.order, n + 1)
+    parameters = parameter_count(unit, 1, n)
+    return {"parameters": parameters, "train_rmse": found, "test_rmse": found, "bound": bound}
+
+
+CERTIFIED_SPLINES = Study(
+    "Least errors of splines that meet, from above and from below",
+    {
+        "certified": "the best spline found for the unit's order and continuity, of n + 1 pieces, "
+        "and a lower bound for all of them, wherever their knots are"
+    },
+    run_certified,
+    certified_trials,
+    lambda: certified_trials(neurons=NEURONS[:1]),
+)

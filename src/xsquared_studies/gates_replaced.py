@@ -29,8 +29,19 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
-from xsquared_studies.language_models import FeedForward, Gate, Model, SmolLM2, folder, model, run
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial
+from xsquared_studies.language_models import (
+    FeedForward,
+    Gate,
+    Model,
+    SmolLM2,
+    folder,
+    missing,
+    model,
+    run,
+)
+from xsquared_studies.sweep import Trial
 
 #: By model: the layers looked into.
 LAYERS = MappingProxyType({"smollm2": (3, 15, 27), "minilm": (0, 2, 5)})
@@ -76,17 +87,17 @@ SEGMENT_PROTOCOLS = {
 }
 
 
-def replaced_trials() -> tuple[Trial, ...]:
+def replaced_trials() -> list[Trial]:
     """Every replacement in every layer that is looked into."""
-    return tuple(
+    return [
         layer_trial(name, gate, "layer", layer=layer)
         for name in ("minilm", "smollm2")
         for layer in LAYERS[name]
         for gate in REPLACED
-    )
+    ]
 
 
-def model_trials() -> tuple[Trial, ...]:
+def model_trials() -> list[Trial]:
     """Every replacement in all layers, and the language model as it is."""
     asked = [(name, gate, "all") for name in ("smollm2", "minilm") for gate in REPLACED]
     asked += [("smollm2", "own", "all")]
@@ -96,32 +107,27 @@ def model_trials() -> tuple[Trial, ...]:
         for gate in ("relu", "parabola", "hinge")
     ]
     asked += [("smollm2", gate, "more") for gate in ("parabola", "hinge")]
-    return tuple(layer_trial(name, gate, how) for name, gate, how in asked)
+    return [layer_trial(name, gate, how) for name, gate, how in asked]
 
 
-def segment_trials() -> tuple[Trial, ...]:
+def segment_trials() -> list[Trial]:
     """Every degree for the model's own gate and for ReLU in its place."""
-    return tuple(
+    return [
         layer_trial(name, gate, "segments", layer=layer, degree=degree)
         for name in ("minilm", "smollm2")
         for layer in LAYERS[name]
         for gate in ("own", "relu")
         for degree in DEGREES
-    )
+    ]
 
 
 def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> Trial:
     """What is done to a model's layer, as a trial on the gate of its neurons."""
     expression, unit, own = GATES[name]
-    return Trial(
-        unit,
-        NEURONS,
-        expression=expression,
-        domain=((-8.0, 8.0),),
-        activation=own,
-        solver=gate,
-        settings=(("model", name), *settings.items()),
-        protocol=protocol,
+    asked = {"model": name, **settings}
+    domain = ((-8, 8),)
+    return make_trial(
+        expression, unit, NEURONS, gate, protocol, domain=domain, gate=own, settings=asked
     )
 
 
@@ -257,21 +263,20 @@ def put(name: str, layer: int, gate: str, everywhere: bool = False) -> Any:
 
 
 @torch.no_grad()
-def run_replaced(trial: Trial) -> dict[str, Scalar]:
+def run_replaced(trial: Trial) -> dict[str, Any]:
     """Put another gate into one layer.
 
     Returns:
-        By held-out context, as ``test_rmse[seed=0]`` and so on: errors, the shares of bent and flat
+        By held-out context: errors, the shares of bent and flat
         gates, and the first token's share of the squares of the layer's own output.
     """
-    asked: dict[str, Any] = dict(trial.settings)
+    asked = trial["settings"]
     name, layer = asked["model"], asked["layer"]
-    of, there, other = model(name), seen(name), put(name, layer, trial.solver)
+    of, there, other = model(name), seen(name), put(name, layer, trial["solver"])
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]
     own = of.feed[layer](x, of.gate)
     missed = _errors(other(fitted), of.feed[layer](fitted, of.gate), own)
     return {
-        "status": "completed",
         "parameters": count(of, [layer]),
         "train_rmse": float(np.sqrt((missed**2).mean())),
         **_by_context(test_rmse=_errors(other(x), own, own), **_state(there, [layer], own)),
@@ -279,17 +284,17 @@ def run_replaced(trial: Trial) -> dict[str, Scalar]:
 
 
 @torch.no_grad()
-def run_model(trial: Trial) -> dict[str, Scalar]:
+def run_model(trial: Trial) -> dict[str, Any]:
     """Put another gate into all layers.
 
     Returns:
         As of one layer, of the last stream; and the nats a token, of a language model.
     """
-    name = str(dict(trial.settings)["model"])
+    name = trial["settings"]["model"]
     of, there, layers = model(name), seen(name), range(model(name).depth)
-    each = CONTEXTS // 2 if trial.protocol == "more" else 4
+    each = CONTEXTS // 2 if trial["protocol"] == "more" else 4
     chosen = [*range(each), *range(CONTEXTS // 2, CONTEXTS // 2 + each)]
-    changed = [put(name, k, trial.solver, trial.protocol == "everywhere") for k in layers]
+    changed = [put(name, k, trial["solver"], trial["protocol"] == "everywhere") for k in layers]
     tokens, own = contexts(name, "test")[chosen], there.last["test"][chosen]
     made = through(of, tokens, lambda k, x: changed[k](x))
     fitted = through(of, contexts(name, "train")[:2], lambda k, x: changed[k](x))
@@ -303,7 +308,6 @@ def run_model(trial: Trial) -> dict[str, Scalar]:
             ]
         )
     return {
-        "status": "completed",
         "parameters": count(of, layers),
         "train_rmse": float(np.sqrt((missed**2).mean())),
         **_by_context(**measured),
@@ -327,12 +331,9 @@ def _state(
     return {"bent": shares[0], "flat": shares[1], "first": first}
 
 
-def _by_context(**measured: np.ndarray) -> dict[str, Scalar]:
-    return {
-        f"{name}[seed={k}]": float(value)
-        for name, values in measured.items()
-        for k, value in enumerate(values)
-    }
+def _by_context(**measured: np.ndarray) -> dict[str, Any]:
+    """A row for each context: its number stands where the seed does."""
+    return {"seed": list(range(len(measured["test_rmse"]))), **measured}
 
 
 def count(of: Model, layers: Any) -> int:
@@ -368,18 +369,43 @@ def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @torch.no_grad()
-def run_segments(trial: Trial) -> dict[str, Scalar]:
+def run_segments(trial: Trial) -> dict[str, Any]:
     """What polynomials of one degree leave of a layer's output along segments between tokens.
 
     Returns:
-        By context, ``test_rmse[seed=0]`` and so on, and the share of gates that turn in between.
+        By context the errors, ``test_rmse``, and the share of gates that turn in between.
     """
-    asked: dict[str, Any] = dict(trial.settings)
-    left, turned = _along(asked["model"], asked["layer"], trial.solver)
+    asked = trial["settings"]
+    left, turned = _along(asked["model"], asked["layer"], trial["solver"])
     errors = np.sqrt(np.maximum(left[:, asked["degree"]], 0) / left[:, 0].mean())
     return {
-        "status": "completed",
         "parameters": count(model(asked["model"]), [asked["layer"]]),
         "train_rmse": float(np.sqrt((errors**2).mean())),
         **_by_context(test_rmse=errors, turned=turned),
     }
+
+
+GATES_REPLACED = Study(
+    "Feed-forward layers of two transformers with another gate in place of their own",
+    REPLACED_PROTOCOLS,
+    run_replaced,
+    replaced_trials,
+    lambda: [trial for trial in replaced_trials()[:6] if trial["solver"] in ("line", "cubic")],
+    missing,
+)
+MODELS_REPLACED = Study(
+    "Two transformers with other gates in all layers",
+    MODEL_PROTOCOLS,
+    run_model,
+    model_trials,
+    lambda: [layer_trial("minilm", "cubic", "all")],
+    missing,
+)
+SEGMENTS = Study(
+    "Polynomials along segments between a transformer's tokens, in place of a layer",
+    SEGMENT_PROTOCOLS,
+    run_segments,
+    segment_trials,
+    lambda: segment_trials()[2:3],
+    missing,
+)

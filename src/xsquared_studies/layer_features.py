@@ -26,9 +26,10 @@ import torch
 from scipy.special import expit
 
 from xsquared.feature_maps.series import gelu
+from xsquared_studies.declared import Study
 from xsquared_studies.gates_replaced import LAYERS, layer_trial, seen
-from xsquared_studies.language_models import model
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.language_models import missing, model
+from xsquared_studies.sweep import Trial
 
 #: By model: its gate.
 GATES: dict[str, Callable[[Any], np.ndarray]] = {
@@ -53,10 +54,10 @@ FEATURE_PROTOCOLS = {
 _TERMS, _NODES, _GROUPS = 64, 180, 8
 
 
-def feature_trials() -> tuple[Trial, ...]:
+def feature_trials() -> list[Trial]:
     """For every layer each protocol, then the two that are compared without each group."""
     less = [(how, group) for how in ("tokens", "law") for group in range(_GROUPS)]
-    return tuple(
+    return [
         layer_trial(name, "svd", protocol, layer=layer, **own)
         for name in ("minilm", "smollm2")
         for layer in LAYERS[name]
@@ -64,7 +65,7 @@ def feature_trials() -> tuple[Trial, ...]:
             *((how, dict[str, int]()) for how in FEATURE_PROTOCOLS),
             *((how, {"without": group}) for how, group in less),
         ]
-    )
+    ]
 
 
 def second_moments(
@@ -132,15 +133,15 @@ def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @torch.no_grad()
-def run_features(trial: Trial) -> dict[str, Scalar]:
-    """The error by number of features, ``test_rmse[n=1]`` and so on.
+def run_features(trial: Trial) -> dict[str, Any]:
+    """The error by number of features, ``n``.
 
     Returns:
         Errors, the features that leave 10 and 1 per cent, and the participation ratio of the
         inputs' covariance, which is the number of directions where all have the same variance.
     """
-    asked: dict[str, Any] = dict(trial.settings)
-    name, layer, protocol = asked["model"], asked["layer"], trial.protocol
+    asked = trial["settings"]
+    name, layer, protocol = asked["model"], asked["layer"], trial["protocol"]
     kept = [group for group in range(_GROUPS) if group != asked.get("without")]
     W, b = _weights(name, layer)
     draw = np.random.default_rng(layer)
@@ -169,11 +170,21 @@ def run_features(trial: Trial) -> dict[str, Scalar]:
         moments = second_moments(GATES[name], W @ mean + b, W @ covariance @ W.T)
         errors = fitted = left_over(moments)
     return {
-        "status": "completed",
         "parameters": W.size + b.size * bool(np.any(b)),
         "features_10": needed(errors, 0.1),
         "features_1": needed(errors, 0.01),
         "participation": float(np.trace(covariance) ** 2 / (covariance**2).sum()),
-        **{f"train_rmse[n={m}]": float(fitted[m]) for m in FEATURES},
-        **{f"test_rmse[n={m}]": float(errors[m]) for m in FEATURES},
+        "n": list(FEATURES),
+        "train_rmse": fitted[list(FEATURES)],
+        "test_rmse": errors[list(FEATURES)],
     }
+
+
+LAYER_FEATURES = Study(
+    "How few features the gates of two transformers' layers need, and normal inputs' law",
+    FEATURE_PROTOCOLS,
+    run_features,
+    feature_trials,
+    lambda: [t for t in feature_trials()[:8] if t["protocol"] in ("tokens", "law")],
+    missing,
+)

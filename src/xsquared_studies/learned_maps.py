@@ -7,7 +7,8 @@ features and not the networks bound the rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ from xsquared.feature_maps.learned import (
     train,
 )
 from xsquared.feature_maps.optimal import OptimalMap, best_mse
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial
+from xsquared_studies.sweep import Trial
 
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
@@ -43,60 +46,54 @@ PROTOCOLS = {
 
 def map_trials(
     protocol: str = "drawn",
-    dimensions: tuple[int, ...] = DIMENSIONS,
-    features: tuple[int, ...] = FEATURES,
-) -> tuple[Trial, ...]:
+    dimensions: Sequence[int] = DIMENSIONS,
+    features: Sequence[int] = FEATURES,
+) -> list[Trial]:
     """Trials of a protocol, by features and dimension."""
-    return tuple(
-        Trial(
+    return [
+        make_trial(
+            _GELU,
             "mlp",
             max(64, m),
-            expression=_GELU,
-            domain=((-100.0, 100.0),),
-            solver="two_networks",
-            settings=(("d", d), ("m", m)),
-            protocol=protocol,
+            "two_networks",
+            protocol,
+            domain=((-100, 100),),
+            settings={"d": d, "m": m},
         )
         for m in features
         for d in dimensions
-    )
+    ]
 
 
-def corner_trials() -> tuple[Trial, ...]:
+def corner_trials() -> list[Trial]:
     """Trials at the two corners of the law, d + 1 and d + d (d + 1)/2 features."""
     corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
-    return tuple(trial for d, m in corners for trial in map_trials("drawn", (d,), (m,)))
+    return [trial for d, m in corners for trial in map_trials("drawn", (d,), (m,))]
 
 
-def run_map(trial: Trial) -> dict[str, Scalar]:
+def run_map(trial: Trial) -> dict[str, Any]:
     """Train one pair of networks for ten seeds.
 
     Returns:
-        The mean squared error of each seed, ``mse[seed=0]`` to
-        ``mse[seed=9]``, and the root of their median,
-        ``test_rmse``; the root of the median loss of the last hundred steps, ``train_rmse``; the
-        least error of so many features, ``best_mse``; the number of parameters.
-
-    Raises:
-        ValueError: a trial of another solver or protocol.
+        The mean squared error of each seed, ``mse``, and the root of their median, ``test_rmse``;
+        the root of the median loss of the last hundred steps, ``train_rmse``; the least error of so
+        many features, ``best_mse``; the number of parameters.
     """
-    if trial.solver != "two_networks" or trial.protocol not in PROTOCOLS:
-        raise ValueError(f"expected a trial of map_trials, got {trial}")
-    settings = dict(trial.settings)
-    d, m, seeds = int(str(settings["d"])), int(str(settings["m"])), range(10)
-    wide = Protocol(d, m, None, hidden=trial.n_hidden, decay=True, single=True)
-    begin = optimal_networks if trial.protocol == "optimal" else initial_networks
-    steps = 200 if trial.protocol == "short" else 20_000
+    d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
+    wide = Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
+    begin = optimal_networks if trial["protocol"] == "optimal" else initial_networks
+    steps = 200 if trial["protocol"] == "short" else 20_000
     run = train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
     errors = run.measured[steps]
     return {
         "parameters": sum(p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers),
         "train_rmse": float(np.sqrt(np.median(run.losses[-100:].mean(axis=0)))),
         "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
-        "best_mse": float(best_mse(d, m)),
         "d": d,
         "m": m,
-        **{f"mse[seed={seed}]": float(error) for seed, error in enumerate(errors)},
+        "seed": list(seeds),
+        "mse": errors,
+        "best_mse": float(best_mse(d, m)),
     }
 
 
@@ -122,3 +119,17 @@ def known_errors(d: int, m: int, draw: int = 3) -> Callable[[TwoNetworks], np.nd
         return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
 
     return measured
+
+
+LEARNED_MAPS = Study(
+    "Two networks whose product is fitted to GELU(W x), wide enough for their features",
+    PROTOCOLS,
+    run_map,
+    lambda: [
+        *map_trials("short", (2,), (8,)),
+        *map_trials(),
+        *corner_trials(),
+        *map_trials("optimal", features=(16, 64)),
+    ],
+    lambda: map_trials("short", (2,), (8,)),
+)

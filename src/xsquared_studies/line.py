@@ -2,51 +2,51 @@
 
 Figs. 3 to 5 of the gated-units paper. How its own networks were trained cannot be known: its text
 names Newton's method layer by layer and 10,000 points, its public code has neither this target nor
-these curves. Two of the protocols are reconstructions.
+these curves. Two of the protocols are reconstructions. Beside them stand two studies of other
+targets: ``quality``, of every kind, and ``smooth_line``, analytic ones for gates without hinges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from xsquared.functions import PAPER_TARGET, Target
+from xsquared.functions import PAPER_TARGET, Target, target
 from xsquared.training import solver_from
 from xsquared.units import PAPER_UNITS
-from xsquared_studies.trial import Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial, run_trial
+from xsquared_studies.sweep import Trial
 
 #: By the protocol's name: fields of a trial and settings of its solver, seeds, what is trained how.
-LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = MappingProxyType(
-    {
-        "trained": (
-            {"solver": "free_knots"},
-            3,
-            "all weights, by variable projection on the integral of the squared error",
-        ),
-        "frozen": (
-            {"solver": "free_knots", "gates": "frozen"},
-            1,
-            "all weights but the gates, which stay on the paper's equidistant hinges; the least "
-            "integral, for the GQU from factors that vanish at the hinges",
-        ),
-        "newton": (
-            {"solver": "newton", "gates": "frozen", "points": 1000, "max_iterations": 10},
-            1,
-            "the same weights by Newton's method layer by layer on 1,000 points, at most 10 sweeps",
-        ),
-        "newton-gates": (
-            {"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5},
-            1,
-            "the same, at most 5 sweeps, and then as many with the gates as one more layer",
-        ),
-        "varpro": (
-            {"solver": "varpro", "points": 1000},
-            1,
-            "all weights, by variable projection on 1,000 points from random gates",
-        ),
-    }
-)
+LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
+    "trained": (
+        {"solver": "free_knots"},
+        3,
+        "all weights, by variable projection on the integral of the squared error",
+    ),
+    "frozen": (
+        {"solver": "free_knots", "gates": "frozen"},
+        1,
+        "all weights but the gates, which stay on the paper's equidistant hinges; the least "
+        "integral, for the GQU from factors that vanish at the hinges",
+    ),
+    "newton": (
+        {"solver": "newton", "gates": "frozen", "points": 1000, "max_iterations": 10},
+        1,
+        "the same weights by Newton's method layer by layer on 1,000 points, at most 10 sweeps",
+    ),
+    "newton-gates": (
+        {"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5},
+        1,
+        "the same, at most 5 sweeps, and then as many with the gates as one more layer",
+    ),
+    "varpro": (
+        {"solver": "varpro", "points": 1000},
+        1,
+        "all weights, by variable projection on 1,000 points from random gates",
+    ),
+}
 #: Settings that say how long a solver searches.
 _BUDGET = ("max_iterations", "trial_iterations", "starts", "moves", "directions")
 
@@ -57,7 +57,7 @@ def line_trials(
     seeds: int | None = None,
     target: Target = PAPER_TARGET,
     budget: int = 1,
-) -> tuple[Trial, ...]:
+) -> list[Trial]:
     """Every unit of the paper on a target of one input; ``integral_rmse`` of a row is judged.
 
     Args:
@@ -73,19 +73,142 @@ def line_trials(
     if budget > 1:
         known = vars(solver_from(own["solver"], settings))
         settings |= {name: budget * known[name] for name in _BUDGET if name in known}
-    return tuple(
-        Trial(
-            unit,
-            n,
-            expression=str(target.expression),
-            domain=target.domain,
-            settings=tuple(settings.items()),
-            split="paper",
-            seed=seed,
-            protocol=protocol,
-            **own,
-        )
+    own |= {"protocol": protocol, "domain": target.domain, "split": "paper", "settings": settings}
+    return [
+        make_trial(str(target.expression), unit, n, seed=seed, **own)
         for n in widths
         for unit in PAPER_UNITS
         for seed in range(own_seeds if seeds is None else seeds)
-    )
+    ]
+
+
+def _all_line_trials() -> list[Trial]:
+    trials = line_trials("trained", range(1, 51), 1, target("1/(1 + 9*x**2)"))
+    for protocol in LINE_PROTOCOLS:
+        seeds = 4 if protocol == "newton-gates" else None  # three more, as an alternative
+        trials += line_trials(protocol, range(1, 51), seeds)
+        trials += line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2)
+    return trials
+
+
+LINE = Study(
+    "MLP, GLU and GQU of every width on the paper's target in one dimension",
+    {name: text for name, (*_, text) in LINE_PROTOCOLS.items()},
+    run_trial,
+    _all_line_trials,
+    # Wider fits from random gates end elsewhere on other processors.
+    lambda: [
+        trial
+        for trial in _all_line_trials()
+        if (trial["n"], trial["seed"]) == (2 if trial["protocol"] == "varpro" else 5, 0)
+    ],
+)
+
+
+#: Analytic targets of one variable: the paper's, and Runge's function.
+SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
+
+
+def smooth_line_trials(
+    widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
+) -> list[Trial]:
+    """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    same = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
+    return [
+        make_trial(
+            expression,
+            "mlp",
+            n,
+            "varpro",
+            "smooth",
+            domain=((-1, 1),),
+            gate=gate,
+            settings={"max_iterations": budget, **same},
+            gates="frozen" if budget == 1 else "trained",
+            split="paper",
+            points=500,
+            seed=seed,
+        )
+        for n in widths
+        for expression in SMOOTH_TARGETS
+        for gate in ("gelu", "silu")
+        for budget in (1, 300, 600)
+        for seed in range(seeds)
+    ]
+
+
+SMOOTH_LINE = Study(
+    "MLPs with GELU and SiLU gates on two analytic targets of one input",
+    {
+        "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable projection "
+        "with a ridge of 1e-14, once and with twice the iterations; and the same starts frozen; "
+        "judged on the 500 training points"
+    },
+    run_trial,
+    smooth_line_trials,
+    # Linear least squares, which every processor solves alike.
+    lambda: [trial for trial in smooth_line_trials((8,), 1) if trial["gates"] == "frozen"],
+)
+
+
+#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
+QUALITY_TARGETS: Sequence[tuple[str, tuple[float, float]]] = (
+    ("exp(x)", (-1, 1)),
+    ("exp(2*x)*x", (-1, 1)),
+    ("exp(-3*x)", (-1, 1)),
+    ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)),
+    ("erf(3*x)", (-1, 1)),
+    ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)),
+    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
+    ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)),
+    ("sin(x**2)", (0, 6)),
+    ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)),
+    ("atan(100*(x - 0.3))", (-1, 1)),
+    ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)),
+    ("x**100", (-1, 1)),
+    ("exp(-20*x)", (0, 1)),
+    ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)),
+    ("abs(sin(4*x))", (-1, 1)),
+    ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)),
+    ("x**0.1", (0, 1)),
+    ("sqrt(1 - x**2)", (-1, 1)),
+    ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)),
+    ("log(x)", (1e-4, 1)),
+    ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)),
+    ("sin(x)", (1000, 1003)),
+    ("log(x)", (100, 1000)),
+    ("sin(10**6*x)", (0, 1e-5)),
+)
+
+
+def quality_trials() -> list[Trial]:
+    """Free knots for every target and unit, and variable projection on 400 points beside them."""
+    return [
+        make_trial(text, unit, n, solver, protocol, domain=[interval], split="paper", points=400)
+        for text, interval in QUALITY_TARGETS
+        for unit in PAPER_UNITS
+        for n in (1, 2, 3, 5, 8, 20, 50)
+        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
+        if solver == "free_knots" or n <= 20
+    ]
+
+
+QUALITY = Study(
+    "MLP, GLU and GQU on targets of one variable of every kind",
+    {
+        "integral": "the integral of the squared error; integral_rmse is judged",
+        "equidistant": "400 equidistant points; integral_rmse is judged",
+    },
+    run_trial,
+    quality_trials,
+    lambda: [t for t in quality_trials() if (t["n"], t["solver"]) == (5, "free_knots")][::12],
+)

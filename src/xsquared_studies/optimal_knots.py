@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from xsquared.splines.free_knots import FreeKnotSpline, cell_errors, fit_free_kn
 from xsquared.splines.optimal_knots import optimal_knots
 from xsquared.training import FreeKnots
 from xsquared.units import PAPER_UNITS, parameter_count, space
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial, target_of
+from xsquared_studies.sweep import Trial
 
 #: What a reader can choose to fit, by name.
 TARGETS: dict[str, Target] = {
@@ -25,6 +28,8 @@ WIDEST = 50
 STEP = 1e-6
 #: Cells, those of largest error, that are parted in turn in the best spline of a cell fewer.
 _PARTED = 4
+#: By unit: neurons of the trial that every test run repeats.
+_SAMPLE = dict(zip(PAPER_UNITS, (3, 9, 17), strict=True))
 
 
 def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
@@ -51,37 +56,42 @@ def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
     return min(found, key=lambda one: one.rmse)
 
 
-def knot_trials() -> tuple[Trial, ...]:
+def knot_trials() -> list[Trial]:
     """A trial for every target, unit and number of cells."""
-    return tuple(
-        Trial(
-            unit,
-            cells,
-            expression=str(made.expression),
-            domain=made.domain,
-            solver="free_knots",
-            split="paper",
-            protocol="knots",
-        )
+    return [
+        make_trial(text, unit, cells, "free_knots", "knots", domain=made.domain, split="paper")
         for made in TARGETS.values()
+        for text in [str(made.expression)]
         for unit in PAPER_UNITS
         for cells in range(1, WIDEST + 1)
-    )
+    ]
 
 
-def run_knots(trial: Trial) -> dict[str, Scalar]:
+def run_knots(trial: Trial) -> dict[str, Any]:
     """Find the best spline of n cells.
 
     Returns:
         The places of the knots inside, in steps, as text, and the RMSE with the knots there.
     """
-    a, b = interval_of(trial.target)
-    found = best(trial.target, trial.unit, trial.n_hidden)
-    places = np.rint((found.knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
-    error = spline(trial.target, trial.unit, places).rmse
+    made, unit, n = target_of(trial), trial["unit"], trial["n"]
+    a, b = interval_of(made)
+    places = np.rint((best(made, unit, n).knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
+    error = spline(made, unit, places).rmse
     return {
-        "parameters": parameter_count(trial.record, 1, trial.n_hidden),
+        "parameters": parameter_count(unit, 1, n),
         "train_rmse": error,
         "test_rmse": error,
         "knots": " ".join(map(str, places)),
     }
+
+
+OPTIMAL_KNOTS = Study(
+    "Knots of the best splines found, in millionths of the interval, and their RMSE",
+    {
+        "knots": "the best spline of n cells for the unit's order and continuity, n - 1 knots "
+        "inside, by the integral of the squared error"
+    },
+    run_knots,
+    knot_trials,
+    lambda: [t for t in knot_trials() if t["n"] == _SAMPLE[t["unit"]]],
+)

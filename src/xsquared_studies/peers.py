@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import AAA, LSQUnivariateSpline
@@ -19,34 +20,35 @@ from scipy.interpolate import AAA, LSQUnivariateSpline
 from xsquared.data.dataset import MARGIN, Points
 from xsquared.training import fit
 from xsquared.units import parameter_count
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import unit_of
+from xsquared_studies.sweep import Trial
 from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
 
 OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
 #: The first three are of one input; the last four are scikit-learn's MLPs, by gate and solver.
-PEERS = (
+METHODS = (
     *("splines", "rationals", "pwlf", "polynomials", "Gaussian process", "boosting"),
     *("relu lbfgs", "relu adam", "tanh lbfgs", "tanh adam"),
 )
 
 
-def peer_trials() -> tuple[Trial, ...]:
+def peer_trials() -> list[Trial]:
     """Every peer and four units on sums of ridges: the largest size, seed 0."""
-    sizes = {d: sizes[-1:] for d, sizes in SIZES.items()}
-    return tuple(
-        replace(trial, solver=solver, protocol="peers")
-        for trial in which_trials(OURS, sizes=sizes, seeds=1)
-        if ("shape", "ridges") in trial.settings
-        for solver in (
-            "varpro",
-            *(PEERS if (trial.record.gate.degree, trial.record.factors) == (1, ()) else ()),
-        )
-        if solver not in PEERS[:3] or ("inputs", 1) in trial.settings
-    )
+    largest = {d: sizes[-1:] for d, sizes in SIZES.items()}
+    return [
+        {**trial, "solver": solver, "protocol": "peers"}
+        for unit in OURS
+        for trial in which_trials((unit,), sizes=largest, seeds=1)
+        if trial["settings"]["shape"] == "ridges"
+        # Other methods stand beside the first unit, whose budget they have.
+        for solver in ("varpro", *(METHODS if unit == OURS[0] else ()))
+        if solver not in METHODS[:3] or trial["settings"]["inputs"] == 1
+    ]
 
 
 def pwlf_missing() -> str:
-    """The line that says what to install; empty where the package is there."""
+    """Say what to install; empty where the package is there."""
     return "" if find_spec("pwlf") else "pwlf is missing: pip install --group peers"
 
 
@@ -112,14 +114,14 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
                 yield MLPRegressor(hidden_layer_sizes=(n,), **same, **own).fit(x, y).predict
 
 
-def run_peer(trial: Trial) -> dict[str, Scalar]:
+def run_peer(trial: Trial) -> dict[str, Any]:
     """Fit one peer with all its choices, or train one unit."""
-    data, status = points(trial), "completed"
+    data, status, unit, n = points(trial), "completed", unit_of(trial), trial["n"]
     x, y = data.train.x, data.train.y
     room = MARGIN * np.ptp(y)
     # Who chooses on noisy data has noise in the values to choose by.
-    noise = KINDS[str(dict(trial.settings)["kind"])][1]
-    noisy = noise * np.random.default_rng((trial.seed, 2)).normal(size=len(data.validation))
+    noise = KINDS[trial["settings"]["kind"]][1]
+    noisy = noise * np.random.default_rng((trial["seed"], 2)).normal(size=len(data.validation))
     chosen_by = Points(data.validation.x, data.validation.y + noisy)
     parts = (chosen_by, data.train, data.test)
 
@@ -127,16 +129,29 @@ def run_peer(trial: Trial) -> dict[str, Scalar]:
         missed = np.clip(predict(judged.x), y.min() - room, y.max() + room) - judged.y
         return float(np.nan_to_num(np.sqrt(np.mean(missed**2)), nan=np.inf))
 
-    if trial.solver not in PEERS:
+    if trial["solver"] not in METHODS:
         solver = replace(SETTINGS, sharpest=8.0)
-        done = fit(data, trial.record, trial.n_hidden, solver=solver, seed=trial.seed)
+        done = fit(data, unit, n, solver=solver, seed=trial["seed"])
         status = done.status.word
         made = [[data.error(done.network, part) for part in parts]] if done.network else []
     else:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # of scikit-learn: budgets spent, bounds reached
-            found = choices(trial.solver, x, y, trial.n_hidden)
+            found = choices(trial["solver"], x, y, n)
             made = [[error(predict, part) for part in parts] for predict in found]
     names = ("validation_rmse", "train_rmse", "test_rmse")
-    budget = parameter_count(trial.record, data.dim, trial.n_hidden)
+    budget = parameter_count(unit, data.dim, n)
     return {"status": status, "parameters": budget, **dict(zip(names, min(made), strict=True))}
+
+
+PEERS = Study(
+    "What one would use instead of a unit, and four units",
+    {
+        "peers": "the largest size of which_unit, ridges, seed 0; judged on held-out points "
+        "without noise"
+    },
+    run_peer,
+    peer_trials,
+    lambda: [trial for trial in peer_trials() if trial["solver"] == METHODS[0]],
+    pwlf_missing,
+)

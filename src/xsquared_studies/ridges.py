@@ -22,7 +22,9 @@ from xsquared.training import FreeKnots, fit
 from xsquared.training.points import on_points
 from xsquared.training.variable_projection import to_network
 from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, parameter_count, set_parameters
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial
+from xsquared_studies.sweep import Trial
 
 #: What the study's trials train.
 RIDGE_PROTOCOLS = {
@@ -45,34 +47,40 @@ def two_ridges(unit: str, n: int) -> GatedNetwork:
 
 def ridge_trials(
     widths: Sequence[int] = (8, 16, 32, 64), steps: Sequence[int] = (0, 50, 100)
-) -> tuple[Trial, ...]:
+) -> list[Trial]:
     """Every unit of the paper at widths that ``table1`` has of it, as it is and trained on."""
-    return tuple(
-        Trial(unit, n, "sine", settings=(("max_iterations", count),), protocol="two-ridges")
+    return [
+        make_trial("sine", unit, n, "varpro", "two-ridges", settings={"max_iterations": count})
         for unit in PAPER_UNITS
         for n in widths
         if n <= 32 or find_unit(unit).order < 4
         for count in steps
-    )
+    ]
 
 
-def run_ridges(trial: Trial) -> dict[str, Scalar]:
+def run_ridges(trial: Trial) -> dict[str, Any]:
     """The two ridge functions after the trial's steps; errors over the target's deviation."""
-    data, unit = load("sine", trial.seed), find_unit(trial.unit)
-    settings: dict[str, Any] = dict(trial.settings)
-    network, steps = two_ridges(trial.unit, trial.n_hidden), settings["max_iterations"]
+    data, unit, steps = load("sine", trial["seed"]), find_unit(trial["unit"]), trial["settings"]
+    network = two_ridges(trial["unit"], trial["n"])
     places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
     values = [data.target_mean + data.target_scale * part.y for part in (data.train, data.test)]
-    if steps:
-        points = Points(places[0], values[0])
-        network = to_network(on_points(network, points, steps), unit)
+    if count := steps["max_iterations"]:
+        network = to_network(on_points(network, Points(places[0], values[0]), count), unit)
     train, test = (
         rmse(network, x, y) / data.target_scale for x, y in zip(places, values, strict=True)
     )
     return {
-        "status": "completed",
-        "parameters": parameter_count(unit, 2, trial.n_hidden),
+        "parameters": parameter_count(unit, 2, trial["n"]),
         "points": len(data.train.y),
         "train_rmse": train,
         "test_rmse": test,
     }
+
+
+RIDGES = Study(
+    "The waves on a plane as two ridge functions, and trained from there",
+    RIDGE_PROTOCOLS,
+    run_ridges,
+    ridge_trials,
+    lambda: [trial for trial in ridge_trials((8,), (0, 50)) if trial["unit"] == PAPER_UNITS[1]],
+)

@@ -9,26 +9,30 @@ error too; the tables of real data are cut differently and need a trial for each
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from xsquared.checks import check_integer
-from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Split
+from xsquared.data.dataset import DEFAULT_POINTS, Dataset
 from xsquared.data.problems import PROBLEMS
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
 from xsquared.training import Fit, Growth, fit, grow, solver_from
-from xsquared.training.result import Gates
-from xsquared.units import PAPER_UNITS
-from xsquared_studies.experiment import dataset, values_of
-from xsquared_studies.trial import Scalar, Setting, Trial
+from xsquared.units import PAPER_UNITS, find_unit
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import dataset, make_trial, unit_of, values_of
+from xsquared_studies.sweep import Trial
 
+#: The problems of the gated-units paper's Figs. 6 and 7.
+SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
+#: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle inputs.
+OTHERS = ("runge", "friedman1_10")
+#: Seeds of data and starts: for the paper's problems; for others and for comparisons.
+SEEDS, FEWER_SEEDS = 10, 3
 #: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
@@ -50,18 +54,13 @@ _DRAWN = (
     "gates as drawn, hinges among the data, the other weights by least squares; the rows and some "
     "of the widths of the paper's points that have the slope it prints"
 )
-_SWEEP: tuple[tuple[str, Setting], ...] = (("max_iterations", 1),)
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
-SCALING_PROTOCOLS = MappingProxyType[
-    str, tuple[str, Gates, Split, tuple[tuple[str, Setting], ...], str]
-](
-    {
-        "held-out": ("growth", "trained", "held-out", (), _HELD_OUT),
-        "paper": ("growth", "trained", "paper", (), _PAPER),
-        "author": ("newton", "frozen", "paper", _SWEEP, _AUTHOR),
-        "as-drawn": ("varpro", "frozen", "paper", (), _DRAWN),
-    }
-)
+SCALING_PROTOCOLS: Mapping[str, tuple[str, str, str, Mapping[str, Any], str]] = {
+    "held-out": ("growth", "trained", "held-out", {}, _HELD_OUT),
+    "paper": ("growth", "trained", "paper", {}, _PAPER),
+    "author": ("newton", "frozen", "paper", {"max_iterations": 1}, _AUTHOR),
+    "as-drawn": ("varpro", "frozen", "paper", {}, _DRAWN),
+}
 #: Points a side of the author's test points of a planar target.
 _GRID = 44
 
@@ -94,7 +93,7 @@ def scaling_trials(
     seeds: int,
     protocol: str = "held-out",
     units: Sequence[str] = PAPER_UNITS,
-    activation: str = "",
+    gate: str = "",
     points: int | None = None,
     ridge: float | None = None,
 ) -> list[Trial]:
@@ -106,26 +105,27 @@ def scaling_trials(
         seeds: of data and starts, from 0.
         protocol: a name of :data:`SCALING_PROTOCOLS`.
         units: their names.
-        activation: the gate's name; the units' own where empty.
+        gate: the gate's name; the units' own where empty.
         points: training points; 2,000, or all rows of the airfoils, where None.
         ridge: of training, after growth's own for points not seen; growth's where None.
     """
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
+    settings = {**settings, "widths": list(widths)}
     if ridge is not None:
-        settings = (*settings, ("ridges", (*Growth().ridges[:-1], ridge)))
+        settings["ridges"] = [*Growth().ridges[:-1], ridge]
     return [
-        Trial(
+        make_trial(
+            name,
             unit,
             max(widths),
-            name,
-            activation=activation,
-            solver=solver,
-            settings=(*settings, ("widths", tuple(widths))),
+            solver,
+            protocol,
+            gate=gate,
+            settings=settings,
             gates=gates,
             split=split,
             points=DEFAULT_POINTS if name == "housing" and points is None else points,
             seed=seed,
-            protocol=protocol,
         )
         for seed in range(seeds)
         for name in problems
@@ -133,7 +133,7 @@ def scaling_trials(
     ]
 
 
-def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Scalar]:
+def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
     """Train one network for each of the trial's widths.
 
     Args:
@@ -141,27 +141,25 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Scalar]:
         data: other points than the trial names.
 
     Returns:
-        For each width what a trial of that network alone would, by names as ``test_rmse[n=4]``; and
+        By name, a list over widths of what a trial of that network alone would measure; and
         ``author_rmse``, the error where the author's code measures it: on the 44 x 44 points of a
         planar target, else on the training points.
     """
-    settings = dict(trial.settings)
-    sizes: Any = settings.pop("widths")
-    data, solver = data or dataset(trial), solver_from(trial.solver, settings)
+    settings = dict(trial["settings"])
+    sizes, unit = settings.pop("widths"), unit_of(trial)
+    data, solver = data or dataset(trial), solver_from(trial["solver"], settings)
+    same: Any = {"solver": solver, "gates": trial["gates"], "seed": trial["seed"]}
     if isinstance(solver, Growth):
-        made = grow(data, trial.record, sizes, solver=solver, gates=trial.gates, seed=trial.seed)
+        made = grow(data, unit, sizes, **same)
     else:
-        made = [
-            fit(data, trial.record, n, solver=solver, gates=trial.gates, seed=trial.seed)
-            for n in sizes
-        ]
-    values: dict[str, Scalar] = {"points": len(data.train.y)}
-    for n, one in zip(sizes, made, strict=False):
-        found = values_of(replace(trial, n_hidden=n), data, one)
-        on_grid = PROBLEMS[trial.problem].kind == "planar" and one.closest is not None
-        found["author_rmse"] = _on_the_grid(data, one) if on_grid else one.train_rmse
-        values |= {f"{name}[n={n}]": value for name, value in found.items() if name != "points"}
-    return values
+        made = [fit(data, unit, n, **same) for n in sizes]
+    planar = PROBLEMS[trial["problem"]].kind == "planar"
+    networks = []
+    for n, one in zip(sizes, made, strict=True):
+        on_grid = planar and one.closest is not None
+        author = _on_the_grid(data, one) if on_grid else one.train_rmse
+        networks.append({"n": n, **values_of(unit, n, data, one), "author_rmse": author})
+    return {name: [network[name] for network in networks] for name in networks[0]}
 
 
 def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
@@ -170,9 +168,6 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     That is ``"training"``, ``"held-out"`` and ``"grid"`` of held-out trials, ``"paper"`` of the
     paper's rows, which for synthetic problems are the training points, and ``"author"``: training
     points again, or those of the grid.
-
-    Raises:
-        ValueError: a network that was not trained, or a problem whose seeds have other widths.
     """
     found = {}
     for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
@@ -184,8 +179,6 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
             words |= {"paper": "train_rmse"} if kind != "table" else {}
         for word, column in words.items():
             table = part.pivot(index="seed", columns="n", values=column)
-            if table.isna().to_numpy().any():
-                raise ValueError(f"{problem}, {unit}: expected the error of every seed and width")
             parameters = part.groupby("n")["parameters"].first().to_numpy(int)
             errors = table.to_numpy(float)
             slope = fit_slope_over_seeds(parameters, errors)
@@ -203,17 +196,8 @@ def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, 
 
     Returns:
         The geometric mean over seeds and the ends of its 95% interval, Student's.
-
-    Raises:
-        ValueError: a number of parameters beyond either unit's, or other numbers of seeds.
     """
-    if len(over.errors) != len(under.errors):
-        raise ValueError(
-            f"expected as many seeds of both, got {len(over.errors)} and {len(under.errors)}"
-        )
-    least = max(one.parameters[0] for one in (over, under))
-    most = min(one.parameters[-1] for one in (over, under))
-    at = math.log(check_integer("parameters", parameters, int(least), int(most)))
+    at = math.log(parameters)
     logs = [
         np.array([np.interp(at, np.log(one.parameters), row) for row in np.log(one.errors)])
         for one in (over, under)
@@ -231,3 +215,116 @@ def _on_the_grid(data: Dataset, made: Fit) -> float:
     x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
     y = (data.target(*x.T) - data.target_mean) / data.target_scale
     return rmse(made.closest, (x - data.feature_mean) / data.feature_scale, y)
+
+
+def table1_trials(
+    problems: Sequence[str] = SYNTHETIC + TABLES,
+    widths: Sequence[int] = WIDTHS,
+    seeds: int = SEEDS,
+) -> list[Trial]:
+    """Every trial behind Table 1, seed after seed; of tables by the paper's split as well.
+
+    Of :data:`OTHERS`, if among the problems, held-out ones only. Units of two factors end at 32
+    neurons, where a GQU has about the parameters of a GLU of 46.
+    """
+    tables = [name for name in problems if PROBLEMS[name].kind == "table"]
+    theirs = [name for name in problems if name not in OTHERS]
+    trials = [
+        trial
+        for protocol, names in (("held-out", problems), ("paper", tables), ("author", theirs))
+        for unit in PAPER_UNITS
+        if (sizes := [n for n in widths if n <= 32 or len(find_unit(unit).factors) < 2])
+        for trial in scaling_trials(names, sizes, seeds, protocol, (unit,))
+    ]
+    return sorted(trials, key=lambda trial: trial["seed"])
+
+
+def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
+    """MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
+    parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
+    widths, units = (1, 2, 4, 8, 16, 32), PAPER_UNITS[:2]
+    return [
+        trial
+        for name, counts in parts.items()
+        for points in counts
+        for trial in scaling_trials([name], widths, seeds, units=units, points=points)
+    ]
+
+
+def smooth_trials(
+    gates: Sequence[str] = ("relu", "gelu", "silu"),
+    widths: Sequence[int] = (1, 2, 4, 8, 16),
+    seeds: int = FEWER_SEEDS,
+) -> list[Trial]:
+    """GLUs with several gates on a smooth target of the plane and on one with a kink.
+
+    8,000 points and a ridge of 1e-14: with 2,000 and growth's own, these limit smooth gates.
+    """
+    same: Any = {"units": ("glu",), "points": 8000, "ridge": 1e-14}
+    trials = [
+        trial
+        for gate in gates
+        for trial in scaling_trials(("sine", "kink"), widths, seeds, gate=gate, **same)
+    ]
+    return sorted(trials, key=lambda trial: trial["seed"])
+
+
+#: By problem and unit of Table 1: widths of the paper's points, from the first to the last that go
+#: into the slope it prints.
+DRAWN_WIDTHS: Mapping[tuple[str, str], Sequence[int]] = {
+    ("sine", "mlp"): (20, 26, 34, 44, 58, 76, 99),
+    ("sine", "glu"): (10, 14, 20, 28, 40, 57, 80),
+    ("friedman1", "mlp"): (10, 22, 46, 94, 200, 425, 899),
+    ("friedman1", "glu"): (10, 16, 28, 46, 73, 121, 199),
+    ("friedman2", "mlp"): (10, 22, 46, 94, 199, 423, 897),
+    ("friedman2", "glu"): (10, 19, 31, 55, 97, 169, 298),
+    ("friedman3", "mlp"): (10, 22, 46, 94, 199, 423, 897),
+    ("friedman3", "glu"): (10, 19, 31, 55, 97, 169, 298),
+    ("airfoil", "mlp"): (10, 19, 37, 70, 136, 257, 495),
+    ("airfoil", "glu"): (10, 16, 22, 31, 46, 67, 100),
+    ("housing", "mlp"): (10, 19, 31, 61, 100, 199, 299),
+    ("housing", "glu"): (10, 19, 31, 61, 100, 187),
+}
+
+
+def drawn_trials(seeds: int = SEEDS) -> list[Trial]:
+    """Gates as drawn for every cell of Table 1; California Housing by all rows and by the first."""
+    return [
+        trial
+        for (problem, unit), widths in DRAWN_WIDTHS.items()
+        for points in ((20_640, 2_000) if problem == "housing" else (None,))
+        for trial in scaling_trials([problem], widths, seeds, "as-drawn", (unit,), points=points)
+    ]
+
+
+def _quick_table1_trials(seeds: int = 1) -> list[Trial]:
+    """Runs that end early, for the sample: each of a width that stops no growth."""
+    return [t for t in table1_trials(widths=(2,), seeds=seeds) if t["unit"] == "glu"]
+
+
+TABLE1 = Study(
+    "MLP, GLU and GQU on problems of two to eight inputs",
+    {name: SCALING_PROTOCOLS[name][-1] for name in ("held-out", "paper", "author")},
+    run_scaling,
+    lambda: [
+        *_quick_table1_trials(2),
+        *table1_trials(),
+        *table1_trials(OTHERS, seeds=FEWER_SEEDS),
+        *curve_trials(),
+    ],
+    _quick_table1_trials,
+)
+AS_DRAWN = Study(
+    "Table 1 with gates as drawn, at widths of the paper's points",
+    {"as-drawn": _DRAWN},
+    run_scaling,
+    drawn_trials,
+    lambda: [t for t in drawn_trials(1) if t["problem"] in ("sine", "airfoil")][1:],
+)
+SMOOTH_GATES = Study(
+    "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
+    {"held-out": f"{_HELD_OUT}; 8,000 points, and a ridge of 1e-14"},
+    run_scaling,
+    lambda: [*smooth_trials(widths=(2,), seeds=2), *smooth_trials()],
+    lambda: [t for t in smooth_trials(widths=(2,), seeds=1) if t["problem"] == "kink"],
+)

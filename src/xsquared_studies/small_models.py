@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from math import inf, isfinite, sqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,8 +32,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
 
 from xsquared.units import build, find_unit, parameter_count
-from xsquared_studies.language_models import folder
-from xsquared_studies.trial import Scalar, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial
+from xsquared_studies.language_models import folder, missing
+from xsquared_studies.sweep import Trial
 
 #: Units compared, with the gate of each as an expression.
 LANGUAGE_UNITS = (
@@ -56,21 +59,14 @@ LANGUAGE_PROTOCOLS = {
 }
 
 
-def language_trials() -> tuple[Trial, ...]:
+def language_trials() -> list[Trial]:
     """Every unit at every size, the smallest first."""
-    return tuple(
-        Trial(
-            unit,
-            neurons(unit, d),
-            expression=gate,
-            domain=((-8.0, 8.0),),
-            solver="adamw",
-            settings=(("d", d),),
-            protocol="tuned",
-        )
+    same: Any = {"domain": ((-8, 8),)}
+    return [
+        make_trial(gate, unit, neurons(unit, d), "adamw", "tuned", settings={"d": d}, **same)
         for d in SIZES
         for unit, gate in LANGUAGE_UNITS
-    )
+    ]
 
 
 def neurons(unit: str, d: int) -> int:
@@ -198,28 +194,28 @@ def rates_tried(
     return found
 
 
-def run_language(trial: Trial) -> dict[str, Scalar]:
+def run_language(trial: Trial) -> dict[str, Any]:
     """Tune a model's rate and train it with every seed.
 
     Returns:
-        By seed, nats a letter held out as ``nats[seed=0]`` and so on; of seed 0 those with twice
+        By seed, nats a letter held out as ``nats``; of seed 0 those with twice
         the characters, how many rates were tried, the best, and by how much nats differed among
         them and its neighbours; parameters of the blocks.
     """
-    d = int(dict(trial.settings)["d"])  # type: ignore[arg-type]
+    d, unit = trial["settings"]["d"], trial["unit"]
     made: dict[float, SmallModel] = {}
 
     def judged(rates: Sequence[float]) -> list[float]:
-        made.update((rate, trained(trial.unit, d, rate, 0)) for rate in rates)
+        made.update((rate, trained(unit, d, rate, 0)) for rate in rates)
         return [nats(made[rate], "valid") for rate in rates]
 
     tried = rates_tried(_RATE, judged)
     rate = min(tried, key=lambda one: tried[one])
     near = [tried[one] for one in (rate / 2, rate, 2 * rate) if one in tried]
     first = made[rate]
-    models = [first, *(trained(trial.unit, d, rate, seed) for seed in range(1, _SEEDS))]
+    models = [first, *(trained(unit, d, rate, seed) for seed in range(1, _SEEDS))]
     losses = [nats(model, "test") for model in models]
-    longer = trained(trial.unit, d, rate, 0, times=2)
+    longer = trained(unit, d, rate, 0, times=2)
     return {
         "status": "completed" if all(map(isfinite, losses)) else "diverged",
         "parameters": sum(p.numel() for p in first.blocks.parameters()),
@@ -228,5 +224,16 @@ def run_language(trial: Trial) -> dict[str, Scalar]:
         "rate_spread": max(near) - min(near),
         "twice_nats": nats(longer, "test"),
         "ran_on": first.gain.device.type,
-        **{f"nats[seed={seed}]": loss for seed, loss in enumerate(losses)},
+        "seed": list(range(_SEEDS)),
+        "nats": losses,
     }
+
+
+SMALL_MODELS = Study(
+    "Small language models of characters with six units, tuned at four sizes",
+    LANGUAGE_PROTOCOLS,
+    run_language,
+    language_trials,
+    lambda: language_trials()[:1],
+    missing,
+)

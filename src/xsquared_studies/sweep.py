@@ -1,190 +1,218 @@
-"""Run a sweep: skip what is stored, run the rest, store each result as it comes, report."""
+"""Sweeps: trials run here or on Dask workers, each row stored the moment it is known.
+
+A trial is a dictionary of plain values, and ``run(trial)``, a function at the top of an importable
+module, returns what it measured by name. Rows are filed in a sqlite file under the trial and the
+sources that ran it; any number of processes may share the file. A sweep that was stopped, in
+whatever way, goes on where it was: no row is lost or doubled.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 # Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
 from tqdm import tqdm
 
-from xsquared.checks import check_integer, quoted
-from xsquared_studies.executors import RunTrial, in_this_process, on_workers
-from xsquared_studies.provenance import fingerprint
-from xsquared_studies.store import Store, StoreError
-from xsquared_studies.trial import Result, Scalar, Trial
+if TYPE_CHECKING:
+    from distributed import Client
 
-#: A value of one of a trial's networks: its name, and the column and number that tell which.
-_INDEXED = re.compile(r"(\w+)\[(n|seed)=(0|[1-9][0-9]*)\]")
-#: The last columns of a table: how a trial went.
-_HOW = ("status", "seconds", "message", "versions", "fingerprint", "key")
+Trial = Mapping[str, Any]
+#: Runs a trial. Lists among what it measured are of the trial's networks, in their order; a
+#: ``status`` says that it ended in another way than by completing.
+Run = Callable[[Trial], Mapping[str, Any]]
 
-
-@dataclass(frozen=True)
-class Report:
-    """What came of a sweep.
-
-    Attributes:
-        results: one per trial, in the order of the trials.
-        resumed: how many of them were in the store beforehand.
-    """
-
-    results: tuple[Result, ...]
-    resumed: int
-
-    @property
-    def failures(self) -> tuple[Result, ...]:
-        """Results of trials that did not complete."""
-        return tuple(result for result in self.results if not result.completed)
-
-    def __str__(self) -> str:
-        done = len(self.results) - len(self.failures)
-        lines = [f"{done} of {len(self.results)} trials completed, {self.resumed} from the store"]
-        counts = Counter(result.status for result in self.failures)
-        lines += [f"{count} {status}" for status, count in sorted(counts.items())]
-        lines += [f"  {r.status}: {r.trial}: {r.message}" for r in self.failures]
-        return "\n".join(lines)
+#: Of a process that computes, read when it starts: one thread, so that sums keep the same order of
+#: addition on every machine; and freed memory stays with the process. Asking glibc for it again
+#: with every array takes a quarter to a third of a training's time.
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+}
+#: The last columns of a frame: how a trial went.
+_HOW = ["status", "message", "seconds", "key"]
+_TABLE = (
+    "create table if not exists rows"
+    " (key text, fingerprint text, row text, primary key (key, fingerprint))"
+)
 
 
-def run_sweep(
-    trials: Iterable[Trial],
-    run_trial: RunTrial,
-    path: Path | str,
-    jobs: int = 1,
-    scheduler: str = "",
-    progress: bool = True,
-    retry_failed: bool = False,
-) -> Report:
-    """Run what the store does not have; each result is stored the moment it is known.
+def sweep(
+    trials: Iterable[Trial], run: Run, path: Path | str, client: Client | None = None
+) -> pd.DataFrame:
+    """Give the rows of trials: those in the store, and the others, computed now.
 
-    Stopped in any way and called again, it goes on where it stopped. Rows of other sources than
-    those at hand are neither read nor touched, and trials that failed are not repeated.
+    A trial that raises has a row that says so, and is not run again by the same sources. One that
+    is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
 
     Args:
-        trials: what to run; a trial that occurs twice is run once.
-        run_trial: runs one; a function at the top of an importable module.
-        path: of the store.
-        jobs: trials at a time on this machine; with 1, they run in this process.
-        scheduler: address of a Dask scheduler, ``tcp://host:port``, to run them there instead.
-        progress: whether to show a bar with the time to finish.
-        retry_failed: whether to run trials again that failed; their rows stay until new ones come.
+        trials: what to run; one that occurs twice is run once.
+        run: runs one.
+        path: of the store, a sqlite file.
+        client: of a Dask cluster, whose workers, of one thread each, run the trials; where None
+            they run in this process, one after the other.
 
-    Raises:
-        TypeError: no trials, or what is none, or no function.
-        ValueError: ``jobs`` below 1, or a function that cannot be imported by its name.
-        StoreError: results cannot be written, raised before the first trial starts, or are gone.
-        ConnectionError: no scheduler answers, or it stops answering.
-        RuntimeError: as for :func:`xsquared_studies.executors.on_workers`.
+    Returns:
+        A row a network in the order of the trials: what was run, what came of it, how it went.
     """
-    wanted = list(trials) if isinstance(trials, Iterable) else [trials]
-    good = wanted and all(isinstance(trial, Trial) for trial in wanted)
-    if not good or not callable(run_trial):
-        found = f"{quoted(wanted)}, {quoted(run_trial)}"
-        raise TypeError(f"expected trials and a function, got {found}")
-    check_integer("jobs", jobs, 1)
-    wanted = list({trial.key: trial for trial in wanted}.values())  # 1 and True are equal
-    store, sources = Store(path, retry_failed), fingerprint(run_trial)
-    missing = [trial for trial in wanted if not store.has(trial, sources)]
-    resumed = len(wanted) - len(missing)
-    if missing:
-        shown = {"total": len(wanted), "initial": resumed, "disable": not progress}
-        with store.reserved(len(missing)), tqdm(unit="trial", **shown) as bar:
-            asked = run_trial, _pending(missing, store, sources, bar), sources
-            apart = scheduler or jobs > 1
-            results = on_workers(*asked, jobs, scheduler) if apart else in_this_process(*asked)
-            failures = 0
-            with closing(results):
-                for result in results:
-                    store.append(result)
-                    failures += not result.completed
-                    bar.set_postfix({"not completed": failures} if failures else {}, refresh=False)
-                    bar.update()
-    rows = [row for trial in wanted if (row := store.result(trial, sources))]
-    if lost := len(wanted) - len(rows):
-        raise StoreError(f"{path} has lost {lost} of {len(wanted)} results meanwhile: run it again")
-    return Report(tuple(rows), resumed)
+    wanted = {trial_key(trial): trial for trial in trials}
+    sources = fingerprint(run)
+    with closing(_open(path)) as store:
+        known = _stored(store, sources)
+        missing = [trial for key, trial in wanted.items() if key not in known]
+        results = (
+            _on_workers(client, run, missing) if client else (attempt(run, t) for t in missing)
+        )
+        shown = {"total": len(wanted), "initial": len(wanted) - len(missing), "unit": "trial"}
+        for row in tqdm(results, **shown, disable=None if missing else True):
+            if row["status"] == "lost":
+                tqdm.write(f"lost, to be run again: {row['message']}", sys.stderr)
+                continue
+            values = (row["key"], sources, json.dumps(row))
+            store.execute("insert or ignore into rows values (?, ?, ?)", values)
+        known = _stored(store, sources)  # of two processes that ran one trial, the first one's row
+    return to_frame(known[key] for key in wanted if key in known)
 
 
-def _pending(missing: list[Trial], store: Store, sources: str, bar: tqdm) -> Iterator[Trial]:
-    """Trials as executors ask for them, without those that another process did meanwhile."""
-    for trial in missing:
-        if store.has(trial, sources):
-            bar.update()
-        else:
-            yield trial
+def trial_key(trial: Trial) -> str:
+    """What tells a trial from every other, the same in every process and version."""
+    text = json.dumps(trial, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def to_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """Results as a table, a row a network: what was run, what came of it, how it went.
-
-    A value named ``rmse[n=4]`` belongs to the row of the trial's network with ``n = 4``; values
-    without an index are repeated in each of the trial's rows. Domain and settings become JSON;
-    ``domain``, ``points`` and errors are left out where no row has them.
-    """
-    frame = pd.DataFrame([row for result in results for row in _networks(result)])
-    frame = frame[[name for name in frame if name not in _HOW] + [*_HOW]]
-    optional = ("domain", "points", "train_rmse", "test_rmse")
-    empty = [name for name in optional if frame[name].isna().all()]
-    return frame.drop(columns=empty)
+def versions() -> str:
+    """Python and the packages that compute, each with its version."""
+    named = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
+    return ", ".join([f"Python {platform.python_version()}, {platform.machine()}", *named])
 
 
-def _networks(result: Result) -> list[dict[str, object]]:
-    """The rows of a trial: one, or one for each index among its values."""
-    trial, common = result.trial, dict[str, Scalar]()
-    networks: dict[tuple[str, int], dict[str, Scalar]] = {}
-    for name, value in result.values.items():
-        if found := _INDEXED.fullmatch(name):
-            name, index, place = found.groups()
-            networks.setdefault((index, int(place)), {})[name] = value
-        else:
-            common[name] = value
-    described = {
-        "problem": trial.subject,
-        "domain": json.dumps(trial.domain) if trial.domain else None,
-        "unit": trial.unit,
-        "gate": trial.record.activation,
-        "n": trial.n_hidden,
-        "parameters": None,
-        "protocol": trial.protocol,
-        "split": trial.split,
-        "gates": trial.gates,
-        "solver": trial.solver,
-        "settings": json.dumps(dict(trial.settings)),
-        "seed": trial.seed,
-        "points": trial.points,
-        "train_rmse": None,
-        "test_rmse": None,
+@cache
+def fingerprint(run: Run) -> str:
+    """The sum of the numerics' sources, of the module that runs a trial, and of the versions."""
+    sources = sorted((Path(__file__).parents[1] / "xsquared").rglob("*.py"))
+    digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
+    for path in (*sources, Path(run.__code__.co_filename)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def attempt(run: Run, trial: Trial) -> dict[str, Any]:
+    """Run a trial on one thread; its row, whatever it raises."""
+    made: dict[str, Any] = {"status": "completed"}
+    with _one_thread():
+        start = time.thread_time()
+        try:  # numpy's numbers become Python's
+            made |= json.loads(json.dumps(run(trial), default=lambda value: value.tolist()))
+        except Exception as error:
+            # Torch has no error of its own for a lack of memory.
+            passing = isinstance(error, MemoryError | OSError) or "memory" in str(error)
+            message = f"{type(error).__name__}: {error}"[:500]
+            made |= {"status": "lost" if passing else "failed", "message": message}
+        seconds = time.thread_time() - start
+    # Lists of a trial are settings, no networks.
+    said = {
+        name: json.dumps(value, sort_keys=True) if isinstance(value, list | tuple | dict) else value
+        for name, value in trial.items()
     }
-    how = [result.status, result.seconds, result.message]
-    how += [result.versions, result.fingerprint, trial.key]
-    row = described | common | dict(zip(_HOW, how, strict=True))
-    networks = networks or {("n", trial.n_hidden): {}}
-    return [row | own | {index: place} for (index, place), own in networks.items()]
+    return said | made | {"seconds": seconds, "key": trial_key(trial)}
 
 
-def write_table(frame: pd.DataFrame, path: Path | str, **form: str) -> None:
-    """Write a table; who reads it sees the old one or the new one, whole.
+def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows of trials as rows of networks: lists are taken apart, what is no list is repeated."""
+    frame = pd.DataFrame([network for row in rows for network in _networks(row)])
+    how = [name for name in _HOW if name in frame]
+    return frame[[name for name in frame if name not in how] + how]
 
-    Args:
-        frame: the rows.
-        path: ending in ``.parquet`` or ``.csv``.
-        form: of a csv's numbers, as pandas calls it.
+
+@contextmanager
+def local_client(jobs: int | None = None) -> Iterator[Client]:
+    """Start worker processes of this machine, as many as it has cores; one thread each."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    # Dask's own setting has workers give back all memory that they free.
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
+        cluster = LocalCluster(
+            n_workers=jobs or os.cpu_count(),
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address=None,
+            scheduler_kwargs={"allowed_failures": 1},
+        )
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[str, Any]]:
+    """Yield rows as workers finish them, which have a trial a thread and no queue.
+
+    Dask blames all that waits at a worker for its death.
     """
-    suffix, path = Path(path).suffix, Path(path).resolve()  # where a link points
-    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    waiting, running = iter(trials), as_completed(loop=client.loop)
+    while True:
+        free = max(sum(client.nthreads().values()), 1) - running.count()
+        for trial in islice(waiting, max(free, 0)):
+            running.add(client.submit(attempt, run, trial, pure=False))
+        if running.is_empty():
+            return
+        try:
+            yield next(running).result()
+        except KilledWorker as error:
+            yield {"status": "lost", "message": str(error)}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Keep numerical libraries to one thread, so that trials side by side keep out of the way."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     try:
-        if suffix == ".csv":
-            frame.to_csv(unfinished, index=False, lineterminator="\n", **form)
-        else:
-            frame.to_parquet(unfinished, engine="pyarrow", index=False)
-        unfinished.replace(path)
+        with threadpool_limits(limits=1):
+            yield
     finally:
-        unfinished.unlink(missing_ok=True)
+        torch.set_num_threads(threads)
+
+
+def _open(path: Path | str) -> sqlite3.Connection:
+    """Open a store; each statement is one transaction, on the disk when it returns."""
+    store = sqlite3.connect(path, timeout=60, isolation_level=None)
+    store.execute("pragma synchronous = extra")
+    store.execute(_TABLE)
+    return store
+
+
+def _stored(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
+    """Rows of these sources by their trials' keys."""
+    found = store.execute("select key, row from rows where fingerprint = ?", (sources,))
+    return {key: json.loads(row) for key, row in found}
+
+
+def _networks(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    lists = {name: values for name, values in row.items() if isinstance(values, list)}
+    networks = [
+        dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
+    ]
+    return [{**row, **network} for network in networks or [{}]]

@@ -37,11 +37,11 @@ import numpy as np
 import pandas as pd
 
 from xsquared.data.dataset import Dataset, Points, from_generator
-from xsquared.functions import target
 from xsquared.training import Fit, Solver, VariableProjection, fit, solver_from
 from xsquared.units import find_unit, parameter_count
-from xsquared_studies.experiment import values_of
-from xsquared_studies.trial import Scalar, Setting, Trial
+from xsquared_studies.declared import Study
+from xsquared_studies.experiment import make_trial, target_of, unit_of, values_of
+from xsquared_studies.sweep import Trial
 
 #: By a target's kind: its profile and the noise of its training values.
 KINDS = {
@@ -106,28 +106,26 @@ def which_trials(
     sizes: Mapping[int, Sequence[int]] = SIZES,
     seeds: int = SEEDS,
     protocol: str = "bounded",
-) -> tuple[Trial, ...]:
+) -> list[Trial]:
     """A trial for every unit, kind, shape, number of inputs and size, seed after seed."""
+    solver = protocol if protocol in _FIRST_ORDER else "varpro"
 
-    def trial(
-        unit: str, kind: str, size: int, seed: int, own: Mapping[str, Setting], solver: str
-    ) -> Trial:
+    def describe(unit: str, size: int, seed: int, settings: Mapping[str, Any]) -> Trial:
         name, _, gate = unit.partition(":")
-        return Trial(
+        return make_trial(
+            KINDS[settings["kind"]][0],
             name,
-            neurons(unit, int(str(own["inputs"])), size),
-            expression=KINDS[kind][0],
-            domain=((-3.0, 3.0),),
-            activation=gate,
-            solver=solver,
-            settings=tuple({"kind": kind, "size": size, **own}.items()),
+            neurons(unit, settings["inputs"], size),
+            solver,
+            protocol,
+            domain=((-3, 3),),
+            gate=gate,
+            settings={"size": size, **settings},
             seed=seed,
-            protocol=protocol,
         )
 
-    solver = protocol if protocol in _FIRST_ORDER else "varpro"
     trials = [
-        trial(unit, kind, size, seed, {"inputs": inputs, "shape": shape, **own}, solver)
+        describe(unit, size, seed, {"inputs": inputs, "kind": kind, "shape": shape, **own})
         for inputs in sizes
         for kind in kinds
         for shape in ("ridges", "radial")
@@ -137,7 +135,7 @@ def which_trials(
         for seed in range(seeds)
         for own in _FIRST_ORDER.get(solver, [{}])
     ]
-    return tuple(sorted(trials, key=lambda trial: trial.seed))
+    return sorted(trials, key=lambda trial: trial["seed"])
 
 
 def told(made: pd.DataFrame) -> pd.DataFrame:
@@ -157,8 +155,8 @@ def told(made: pd.DataFrame) -> pd.DataFrame:
 
 def points(trial: Trial) -> Dataset:
     """The points of a trial, the noise in the training values alone."""
-    settings: dict[str, Any] = dict(trial.settings)
-    inputs, profile = settings["inputs"], target(trial.expression, trial.domain)
+    settings, seed, profile = trial["settings"], trial["seed"], target_of(trial)
+    inputs = settings["inputs"]
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         draw = np.random.default_rng(seed)
@@ -168,33 +166,56 @@ def points(trial: Trial) -> Dataset:
         along = np.linalg.norm(x, axis=1)[:, None] if settings["shape"] == "radial" else x @ ways.T
         return x, np.stack([profile(t) for t in along.T]).sum(axis=0)
 
-    data = from_generator(trial.subject, generate, trial.seed, points=1000 * min(inputs, 2))
-    noise = np.random.default_rng((trial.seed, 1)).normal(size=len(data.train))
+    data = from_generator(trial["problem"], generate, seed, points=1000 * min(inputs, 2))
+    noise = np.random.default_rng((seed, 1)).normal(size=len(data.train))
     values = data.train.y + KINDS[settings["kind"]][1] * noise
     return replace(data, train=Points(data.train.x, values))
 
 
-def run_which(trial: Trial) -> dict[str, Scalar]:
+def run_which(trial: Trial) -> dict[str, Any]:
     """Train one network, and where it stopped for want of iterations once more for half as long."""
-    data, settings = points(trial), dict(trial.settings)
-    most = SETTINGS.max_iterations * (4 if trial.protocol == "longer" else 1)
+    data, unit, n, settings = points(trial), unit_of(trial), trial["n"], trial["settings"]
+    first_order = _FIRST_ORDER.get(trial["solver"])
+    most = SETTINGS.max_iterations * (4 if trial["protocol"] == "longer" else 1)
 
     def trained(iterations: int) -> Fit:
-        sharpest = None if trial.protocol == "unbounded" else 8.0
+        sharpest = None if trial["protocol"] == "unbounded" else 8.0
         solver: Solver = replace(SETTINGS, max_iterations=iterations, sharpest=sharpest)
-        if trial.solver in _FIRST_ORDER:
-            names = _FIRST_ORDER[trial.solver][0]
-            solver = solver_from(trial.solver, {name: settings[name] for name in names})
-        return fit(data, trial.record, trial.n_hidden, solver=solver, seed=trial.seed)
+        if first_order:
+            solver = solver_from(trial["solver"], {name: settings[name] for name in first_order[0]})
+        return fit(data, unit, n, solver=solver, seed=trial["seed"])
 
     done = trained(most)
-    moved = None if trial.solver in _FIRST_ORDER else 0.0
-    if done.status.word == "iterations" and moved is not None:
+    moved = None if first_order else 0.0
+    if done.status.word == "iterations" and not first_order:
         moved = 1 - done.train_rmse / trained(most // 2).train_rmse
     weights = done.network.parameters() if done.network else ()
     return {
-        **values_of(trial, data, done),
+        **values_of(unit, n, data, done),
+        "largest_weight": max((float(p.detach().abs().max()) for p in weights), default=None),
         "moved": moved,
         "validation_rmse": data.error(done.network, data.validation) if done.network else None,
-        "largest_weight": max((float(p.detach().abs().max()) for p in weights), default=None),
     }
+
+
+def _narrow_trials() -> list[Trial]:
+    return which_trials(kinds=("smooth",), sizes={1: (11,)}, seeds=1)
+
+
+def _all_trials() -> list[Trial]:
+    kinds, few = ("smooth", "kinked"), 3
+    sizes: Mapping[int, Sequence[int]] = {1: (50, 85, 142)}
+    trials = _narrow_trials() + which_trials()
+    trials += which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
+    for protocol in _FIRST_ORDER:
+        trials += which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, few, protocol)
+    return trials + which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, few, "longer")
+
+
+WHICH_UNIT = Study(
+    "Ten units on five kinds of target at equal numbers of parameters",
+    PROTOCOLS,
+    run_which,
+    _all_trials,
+    _narrow_trials,
+)

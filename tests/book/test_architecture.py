@@ -29,7 +29,7 @@ except ValueError as error:
     assert "random_gates trains no gates" in str(error)
 else:
     raise AssertionError("gates='trained' is not refused")
-assert len(study.trials) == 15
+assert len(UNGATED.trials()) == 15
 assert sentence == "holds (2 of 3: fails for frozen-3-50)"
 """
 

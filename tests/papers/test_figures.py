@@ -15,8 +15,7 @@ from xsquared_book.papers.figures import draw_paper_points, paper_points
 from xsquared_book.papers.ledger import ledger
 from xsquared_book.papers.table1 import as_drawn, table1_slopes
 from xsquared_studies import rows
-from xsquared_studies.declared import table1_trials
-from xsquared_studies.scaling import Scaling, scalings
+from xsquared_studies.scaling import Scaling, scalings, table1_trials
 
 
 def test_every_curve_is_positive_and_ascending() -> None:

@@ -16,8 +16,8 @@ def test_half_of_the_targets_judged_are_random_and_forty_more_are_fresh() -> Non
     for text in texts:
         assert np.isfinite(target(text)(np.linspace(-1, 1, 11))).all()
     trials = miss_trials(texts)
-    assert [trial.protocol for trial in trials].count("missed") == 240
-    assert {trial.expression for trial in trials if trial.protocol == "fresh"} == {*texts[40:]}
+    assert [trial["protocol"] for trial in trials].count("missed") == 240
+    assert {trial["problem"] for trial in trials if trial["protocol"] == "fresh"} == {*texts[40:]}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import pytest
 
 from xsquared_studies import rows
 from xsquared_studies.committed import TOLERANCE
-from xsquared_studies.peers import OURS, PEERS, choices, peer_trials, run_peer
+from xsquared_studies.peers import METHODS, OURS, choices, peer_trials, run_peer
+from xsquared_studies.sweep import trial_key
 from xsquared_studies.which_unit import KINDS, SIZES
 
 X = np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1))
@@ -42,15 +43,13 @@ def test_several_inputs_have_all_powers_up_to_a_degree() -> None:
 
 def test_each_target_has_every_peer_that_is_for_it_and_four_units() -> None:
     trials = peer_trials()
-    assert len(trials) == len(KINDS) * (len(SIZES) * (len(OURS) + len(PEERS)) - 2 * 3)
-    assert not [t for t in trials if t.solver in PEERS[:3] and ("inputs", 1) not in t.settings]
+    assert len(trials) == len(KINDS) * (len(SIZES) * (len(OURS) + len(METHODS)) - 2 * 3)
+    assert not [t for t in trials if t["solver"] in METHODS[:3] and t["settings"]["inputs"] > 1]
 
 
 def test_validation_points_choose_and_have_noise_where_training_has() -> None:
-    wanted = [t for t in peer_trials() if t.solver == "splines" and t.seed == 0]
-    names = ("validation_rmse", "train_rmse", "test_rmse")
-    made = {dict(t.settings)["kind"]: run_peer(t) for t in wanted}
-    kinds = {kind: {name: float(str(row[name])) for name in names} for kind, row in made.items()}
+    wanted = [trial for trial in peer_trials() if trial["solver"] == "splines"]
+    kinds = {trial["settings"]["kind"]: run_peer(trial) for trial in wanted}
     assert kinds["smooth"]["test_rmse"] < 1e-4
     noisy = kinds["noisy"]
     assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
@@ -58,8 +57,8 @@ def test_validation_points_choose_and_have_noise_where_training_has() -> None:
     assert noisy["train_rmse"] > 0.08
     committed = rows("peers").set_index("key")["test_rmse"]
     for trial in wanted:  # where the sample of the study is left out for want of a package, too
-        row = kinds[str(dict(trial.settings)["kind"])]
-        assert row["test_rmse"] == pytest.approx(committed[trial.key], rel=TOLERANCE)
+        row = kinds[trial["settings"]["kind"]]
+        assert row["test_rmse"] == pytest.approx(committed[trial_key(trial)], rel=TOLERANCE)
 
 
 def test_pieces_are_found_where_their_package_is() -> None:

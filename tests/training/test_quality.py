@@ -13,8 +13,10 @@ from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.spaces import combination
 from xsquared.training.spline_network import FreeKnots
-from xsquared_studies import STUDIES, rows
-from xsquared_studies.trial import Trial
+from xsquared_studies import rows
+from xsquared_studies.experiment import target_of, unit_of
+from xsquared_studies.line import quality_trials
+from xsquared_studies.sweep import Trial, trial_key
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of the values.
 TOLERANCE, ROUNDING = 1e-3, 1e-10
@@ -26,18 +28,18 @@ INEXACT = {
     *(("gqu", 50, text) for text in ("acos(x)", "log(x)", "sqrt(1 - x**2)", "sqrt(x)", "x*log(x)")),
     ("gqu", 50, "1/(0.001 + x**2)"),
 }  # fmt: skip
-STUDY = STUDIES["quality"]
-INTEGRAL = [trial for trial in STUDY.trials if trial.solver == "free_knots"]
+TRIALS = quality_trials()
+INTEGRAL = [trial for trial in TRIALS if trial["solver"] == "free_knots"]
 
 
 def excess(trial: Trial, reached: float, other: float) -> float:
     """The share by which a network's error exceeds another, above rounding."""
-    size = float(np.abs(trial.target(np.linspace(*trial.domain[0], 501))).max())
+    size = float(np.abs(target_of(trial)(np.linspace(*trial["domain"][0], 501))).max())
     return (reached - ROUNDING * size) / other - 1 if other else np.inf * (reached > 0)
 
 
 def name(trial: Trial) -> tuple[str, int, str]:
-    return trial.unit, trial.n_hidden, trial.expression
+    return trial["unit"], trial["n"], trial["problem"]
 
 
 def missed(found: list[tuple[float, Trial]]) -> dict[tuple[str, int, str], float]:
@@ -46,31 +48,30 @@ def missed(found: list[tuple[float, Trial]]) -> dict[tuple[str, int, str], float
 
 
 @pytest.fixture(scope="module")
-def reached() -> dict[Trial, float]:
-    errors = rows("quality").set_index("key")["integral_rmse"]
-    return {trial: errors[trial.key] for trial in STUDY.trials}
+def reached() -> dict[str, float]:
+    return rows("quality").set_index("key")["integral_rmse"].to_dict()
 
 
-def test_no_network_of_the_study_is_worse_than_equal_cells(reached: dict[Trial, float]) -> None:
+def test_no_network_of_the_study_is_worse_than_equal_cells(reached: dict[str, float]) -> None:
     found = []
     for trial in INTEGRAL:
-        if pieces := trial.n_hidden - (len(trial.record.factors) > 1):
-            equal = least_squares_spline_rmse(trial.target, trial.record.order, pieces)
-            found.append((excess(trial, reached[trial], equal), trial))
+        if pieces := trial["n"] - (len(unit_of(trial).factors) > 1):
+            equal = least_squares_spline_rmse(target_of(trial), unit_of(trial).order, pieces)
+            found.append((excess(trial, reached[trial_key(trial)], equal), trial))
     assert len(found) == 34 * (3 * 7 - 1)
     assert not missed(found)
 
 
-def test_no_network_is_worse_than_a_fit_on_points(reached: dict[Trial, float]) -> None:
+def test_no_network_is_worse_than_a_fit_on_points(reached: dict[str, float]) -> None:
     on_points = {
-        (name(trial), trial.domain): error
-        for trial, error in reached.items()
-        if trial.solver == "varpro"
+        (*name(trial), str(trial["domain"])): reached[trial_key(trial)]
+        for trial in TRIALS
+        if trial["solver"] == "varpro"
     }
     found = [
-        (excess(trial, reached[trial], on_points[name(trial), trial.domain]), trial)
+        (excess(trial, reached[trial_key(trial)], on_points[where]), trial)
         for trial in INTEGRAL
-        if (name(trial), trial.domain) in on_points
+        if (where := (*name(trial), str(trial["domain"]))) in on_points
     ]
     assert len(found) == len(on_points) == 34 * 3 * 6
     assert not missed(found)
@@ -79,7 +80,7 @@ def test_no_network_is_worse_than_a_fit_on_points(reached: dict[Trial, float]) -
 def test_statuses_of_the_study_are_true() -> None:
     """The door compares the forward pass with what its spline promises."""
     status = rows("quality").set_index("key")["status"]
-    words = [(name(trial), status[trial.key]) for trial in INTEGRAL]
+    words = [(name(trial), status[trial_key(trial)]) for trial in INTEGRAL]
     assert {key for key, word in words if word == "inexact"} == INEXACT
     assert {word for _, word in words} == {"converged", "iterations", "inexact"}
 
