@@ -20,9 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from xsquared_studies.declared import STUDIES, Study, find_study
+from xsquared_studies.declared import Study, find_study
 from xsquared_studies.sweep import Trial, fingerprint, local_client, sweep, trial_key, versions
 
 if TYPE_CHECKING:
@@ -56,17 +57,15 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
     Raises:
         ValueError: an unknown study, or rows whose checksum is wrong.
     """
-    if name not in STUDIES:
-        raise ValueError(f"unknown study {name!r}; known are {', '.join(STUDIES)}")
-    found, table = _read(name), _folder() / f"{name}.csv"
-    if table.exists() and tomllib.loads(_told(name)).get("sha256") != _sum(table):
-        raise ValueError(f"{table} is damaged: restore it and its .toml, or run the study")
+    found = _read(name)
+    if len(found) and _told(name).get("sha256") != _sum(name):
+        raise ValueError(f"rows of {name} are damaged: restore its .csv and .toml, or run it")
     if trials is None:
         return found
     wanted, there = {trial_key(trial): trial for trial in trials}, set(found["key"])
     if missing := [trial for key, trial in wanted.items() if key not in there]:
         with local_client(jobs) if jobs > 1 else nullcontext() as client:
-            made = sweep(missing, find_study(name).run, _store(name), client)
+            made = sweep(missing, find_study(name).run, _path(name, ".sqlite"), client)
         found = pd.concat([found, made.reindex(columns=found.columns)]) if len(found) else made
     place = {key: k for k, key in enumerate(wanted)}
     found = found[found["key"].isin(place)]
@@ -79,11 +78,11 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     Returns:
         Them, and a line for each row that is not the one committed before.
     """
-    study, table, before = find_study(name), _folder() / f"{name}.csv", _read(name)
+    study, before = find_study(name), _read(name)
     if line := study.missing():
         raise RuntimeError(f"{name}: {line}")
     trials = study.trials()
-    made = sweep(trials, study.run, _store(name), client)
+    made = sweep(trials, study.run, _path(name, ".sqlite"), client)
     if lost := len(trials) - made["key"].nunique():
         raise RuntimeError(f"{name}: {lost} of {len(trials)} trials were lost: run it again")
     moved = compare(before, made)
@@ -93,10 +92,12 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     written = made[known + [c for c in made if c not in (*known, "message")]]
     origin = _origin(study, made)  # before the rows: writing them makes the tree another
     # Six digits are what one machine reproduces.
-    _write(table, written.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-    origin |= {"rows": len(made), "sha256": _sum(table)}
+    _write(
+        _path(name, ".csv"), written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+    )
+    origin |= {"rows": len(made), "sha256": _sum(name)}
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in origin.items()]
-    _write(table.with_suffix(".toml"), "".join(lines))
+    _write(_path(name, ".toml"), "".join(lines))
     return made, moved
 
 
@@ -109,34 +110,33 @@ def check(name: str, trials: Iterable[Trial], client: Client | None = None) -> l
 
 def compare(before: pd.DataFrame, made: pd.DataFrame) -> list[str]:
     """Give a line for each row that is new, or has another number than before."""
-    lines = []
+    lines, nothing = [], float("nan")
     old = {tuple(row[c] for c in _NETWORK): row for row in before.to_dict("records")}
     for row in made.to_dict("records"):
-        said = [str(row[c]) for c in ("problem", "unit", "protocol", "settings") if c in row]
+        said = [str(row[c]) for c in ("problem", "unit", "protocol", "settings")]
         name = f"{', '.join(said)}: n = {row['n']}, seed {row['seed']}"
         if (was := old.get(tuple(row[c] for c in _NETWORK))) is None:
             lines.append(f"{name}: new")
             continue
         for column in _COMPARED:
-            then, now = was.get(column, float("nan")), row.get(column, float("nan"))
-            same = abs(now - then) <= TOLERANCE * abs(then) or (pd.isna(then) and pd.isna(now))
-            if not same:
-                why = f" {row['status']}: {row['message']}" if row["status"] == "failed" else ""
-                lines.append(f"{name}: {column} {then:.6g}, now {now:.6g}{why}")
+            then, now = was.get(column, nothing), row.get(column, nothing)
+            if not np.isclose(now, then, TOLERANCE, 0, equal_nan=True):
+                lines.append(f"{name}: {column} {then:.6g}, now {now:.6g}, {row['status']}")
     return lines
 
 
 def _read(name: str) -> pd.DataFrame:
     """The committed rows of a study as they stand; none where they were never written."""
-    table = _folder() / f"{name}.csv"
+    table = _path(name, ".csv")
     if not table.exists():
+        find_study(name)  # refuses an unknown name
         return pd.DataFrame({"key": []}, dtype=object)
     return pd.read_csv(table, dtype={"key": str})
 
 
-def _told(name: str) -> str:
-    told = _folder() / f"{name}.toml"
-    return told.read_text(encoding="utf-8") if told.exists() else ""
+def _told(name: str) -> dict[str, Any]:
+    told = _path(name, ".toml")
+    return tomllib.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
 
 
 def _write(path: Path, text: str) -> None:
@@ -163,9 +163,9 @@ def _origin(study: Study, made: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _sum(table: Path) -> str:
+def _sum(name: str) -> str:
     """The checksum of a table's text, however its lines end."""
-    return hashlib.sha256(table.read_text(encoding="utf-8").encode()).hexdigest()
+    return hashlib.sha256(_path(name, ".csv").read_text(encoding="utf-8").encode()).hexdigest()
 
 
 def _git(*arguments: str) -> str:
@@ -175,18 +175,11 @@ def _git(*arguments: str) -> str:
     ).stdout.strip()
 
 
-def _in_checkout() -> bool:
-    return (_CHECKOUT / "_toc.yml").is_file()
-
-
-def _folder() -> Path:
-    """Where the rows lie: in a checkout at its top, where they are edited; else in the package."""
-    return _CHECKOUT / "results" if _in_checkout() else Path(__file__).parent / "results"
-
-
-def _store(name: str) -> Path:
-    if not _in_checkout():
-        return Path.cwd() / f"{name}.sqlite"
-    folder = _CHECKOUT / "_build" / "studies"
+def _path(name: str, suffix: str) -> Path:
+    """Where a study's file lies: in a checkout, or where the package and the reader are."""
+    checked_out, stored = (_CHECKOUT / "_toc.yml").is_file(), suffix == ".sqlite"
+    folder = _CHECKOUT / ("_build/studies" if stored else "results")
+    if not checked_out:
+        folder = Path.cwd() if stored else Path(__file__).parent / "results"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{name}.sqlite"
+    return folder / f"{name}{suffix}"

@@ -31,19 +31,9 @@ def make_trial(
 ) -> dict[str, Any]:
     """Describe a training run by the columns of its row.
 
-    Args:
-        problem: its name or, with a domain, a target as text.
-        unit: its name.
-        n: neurons.
-        solver: what trains.
-        protocol: the name that a study gives to what is trained and judged where.
-        domain: an interval for each variable of the target.
-        gate: the unit's own where empty.
-        settings: the solver's, where they are not its defaults.
-        gates: ``"trained"`` or ``"frozen"``.
-        split: ``"paper"`` or ``"held-out"``.
-        points: training points; the split's own number where None.
-        seed: of the data and the start.
+    With a domain, an interval for each variable, the problem is a target as text, else a name. Gate
+    and number of training points are the unit's and the split's own where none are given; settings
+    are the solver's where they are not its defaults; a study gives its protocol a name.
     """
     return {
         "problem": problem,

@@ -52,17 +52,12 @@ def map_trials(
     """Trials of a protocol, by features and dimension."""
     return [
         make_trial(
-            _GELU,
-            "mlp",
-            max(64, m),
-            "two_networks",
-            protocol,
-            domain=((-100, 100),),
-            settings={"d": d, "m": m},
+            _GELU, "mlp", max(64, m), "two_networks", protocol,
+            domain=((-100, 100),), settings={"d": d, "m": m},
         )
         for m in features
         for d in dimensions
-    ]
+    ]  # fmt: skip
 
 
 def corner_trials() -> list[Trial]:

@@ -20,33 +20,18 @@ from xsquared_studies.sweep import Trial
 
 #: By the protocol's name: fields of a trial and settings of its solver, seeds, what is trained how.
 LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
-    "trained": (
-        {"solver": "free_knots"},
-        3,
-        "all weights, by variable projection on the integral of the squared error",
-    ),
-    "frozen": (
-        {"solver": "free_knots", "gates": "frozen"},
-        1,
+    "trained": ({"solver": "free_knots"}, 3,
+        "all weights, by variable projection on the integral of the squared error"),
+    "frozen": ({"solver": "free_knots", "gates": "frozen"}, 1,
         "all weights but the gates, which stay on the paper's equidistant hinges; the least "
-        "integral, for the GQU from factors that vanish at the hinges",
-    ),
-    "newton": (
-        {"solver": "newton", "gates": "frozen", "points": 1000, "max_iterations": 10},
-        1,
-        "the same weights by Newton's method layer by layer on 1,000 points, at most 10 sweeps",
-    ),
-    "newton-gates": (
-        {"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5},
-        1,
-        "the same, at most 5 sweeps, and then as many with the gates as one more layer",
-    ),
-    "varpro": (
-        {"solver": "varpro", "points": 1000},
-        1,
-        "all weights, by variable projection on 1,000 points from random gates",
-    ),
-}
+        "integral, for the GQU from factors that vanish at the hinges"),
+    "newton": ({"solver": "newton", "gates": "frozen", "points": 1000, "max_iterations": 10}, 1,
+        "the same weights by Newton's method layer by layer on 1,000 points, at most 10 sweeps"),
+    "newton-gates": ({"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5}, 1,
+        "the same, at most 5 sweeps, and then as many with the gates as one more layer"),
+    "varpro": ({"solver": "varpro", "points": 1000}, 1,
+        "all weights, by variable projection on 1,000 points from random gates"),
+}  # fmt: skip
 #: Settings that say how long a solver searches.
 _BUDGET = ("max_iterations", "trial_iterations", "starts", "moves", "directions")
 
@@ -113,28 +98,18 @@ def smooth_line_trials(
     widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> list[Trial]:
     """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
-    same = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
+    bounded = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
+    same: Any = {"domain": ((-1, 1),), "split": "paper", "points": 500}
+    ways = [("frozen", 1), ("trained", 300), ("trained", 600)]
     return [
-        make_trial(
-            expression,
-            "mlp",
-            n,
-            "varpro",
-            "smooth",
-            domain=((-1, 1),),
-            gate=gate,
-            settings={"max_iterations": budget, **same},
-            gates="frozen" if budget == 1 else "trained",
-            split="paper",
-            points=500,
-            seed=seed,
-        )
+        make_trial(text, "mlp", n, "varpro", "smooth", gate=gate, gates=gates, seed=seed,
+                   settings={"max_iterations": budget, **bounded}, **same)
         for n in widths
-        for expression in SMOOTH_TARGETS
+        for text in SMOOTH_TARGETS
         for gate in ("gelu", "silu")
-        for budget in (1, 300, 600)
+        for gates, budget in ways
         for seed in range(seeds)
-    ]
+    ]  # fmt: skip
 
 
 SMOOTH_LINE = Study(
@@ -153,41 +128,18 @@ SMOOTH_LINE = Study(
 
 #: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
 QUALITY_TARGETS: Sequence[tuple[str, tuple[float, float]]] = (
-    ("exp(x)", (-1, 1)),
-    ("exp(2*x)*x", (-1, 1)),
-    ("exp(-3*x)", (-1, 1)),
-    ("sin(3*x)", (-1, 1)),
-    ("cos(5*x) + x", (-1, 1)),
-    ("erf(3*x)", (-1, 1)),
-    ("x**3 - x", (-2, 1)),
-    ("x**5 - x**3", (-1, 1)),
-    ("1/(1 + cos(pi*x)**2)", (-1, 1)),
-    ("1/(1 + 9*x**2)", (-1, 1)),
-    ("sin(20*x)", (-1, 1)),
-    ("sin(x**2)", (0, 6)),
-    ("cos(30*x)*exp(-x**2)", (-1, 1)),
-    ("tanh(50*x)", (-1, 1)),
-    ("atan(100*(x - 0.3))", (-1, 1)),
-    ("exp(-400*x**2)", (-1, 1)),
-    ("1/(0.001 + x**2)", (-1, 1)),
-    ("x**100", (-1, 1)),
-    ("exp(-20*x)", (0, 1)),
-    ("abs(x)", (-1, 1)),
-    ("abs(x - 0.3) + x**2", (-1, 1)),
-    ("abs(sin(4*x))", (-1, 1)),
-    ("abs(x)**0.6", (-1, 1)),
-    ("sqrt(x)", (0, 1)),
-    ("x**0.1", (0, 1)),
-    ("sqrt(1 - x**2)", (-1, 1)),
-    ("acos(x)", (-1, 1)),
-    ("x*log(x)", (1e-9, 1)),
-    ("log(x)", (1e-4, 1)),
-    ("10**12*exp(x)", (-1, 1)),
-    ("10**(-12)*sin(3*x)", (-1, 1)),
-    ("sin(x)", (1000, 1003)),
-    ("log(x)", (100, 1000)),
+    ("exp(x)", (-1, 1)), ("exp(2*x)*x", (-1, 1)), ("exp(-3*x)", (-1, 1)), ("sin(3*x)", (-1, 1)),
+    ("cos(5*x) + x", (-1, 1)), ("erf(3*x)", (-1, 1)), ("x**3 - x", (-2, 1)),
+    ("x**5 - x**3", (-1, 1)), ("1/(1 + cos(pi*x)**2)", (-1, 1)), ("1/(1 + 9*x**2)", (-1, 1)),
+    ("sin(20*x)", (-1, 1)), ("sin(x**2)", (0, 6)), ("cos(30*x)*exp(-x**2)", (-1, 1)),
+    ("tanh(50*x)", (-1, 1)), ("atan(100*(x - 0.3))", (-1, 1)), ("exp(-400*x**2)", (-1, 1)),
+    ("1/(0.001 + x**2)", (-1, 1)), ("x**100", (-1, 1)), ("exp(-20*x)", (0, 1)), ("abs(x)", (-1, 1)),
+    ("abs(x - 0.3) + x**2", (-1, 1)), ("abs(sin(4*x))", (-1, 1)), ("abs(x)**0.6", (-1, 1)),
+    ("sqrt(x)", (0, 1)), ("x**0.1", (0, 1)), ("sqrt(1 - x**2)", (-1, 1)), ("acos(x)", (-1, 1)),
+    ("x*log(x)", (1e-9, 1)), ("log(x)", (1e-4, 1)), ("10**12*exp(x)", (-1, 1)),
+    ("10**(-12)*sin(3*x)", (-1, 1)), ("sin(x)", (1000, 1003)), ("log(x)", (100, 1000)),
     ("sin(10**6*x)", (0, 1e-5)),
-)
+)  # fmt: skip
 
 
 def quality_trials() -> list[Trial]:

@@ -1,18 +1,15 @@
 """How often another search finds a better network than ``FreeKnots`` does.
 
-Protocol, fixed before any fit was looked at. Of 40 targets of one variable on [-1, 1] twenty are
-drawn at random, sums of Gaussians, chirps and sums of kinks; twenty are written down, four of them
-new to all trainers. Each has three units of 3 and of 8 neurons: 240 fits, by the solver's
-defaults and seed 0. Fits of them that were beaten have led to settings of the solver, and so have
-those of eighty more random targets: of their 480 fits 28 were beaten before, 6 were afterwards.
-Forty random targets to which nothing was set are the protocol ``fresh``: twenty were drawn before
-the number of fits that go on was set for other targets' sake, twenty after it.
+Protocol, fixed before any fit was looked at. Twenty of 40 targets of one variable are drawn at
+random, twenty are written down; three units of 3 and of 8 neurons: 240 fits, by the solver's
+defaults and seed 0. Fits of them that were beaten have led to settings of the solver. Forty random
+targets to which nothing was set are the protocol ``fresh``: twenty were drawn before the last
+setting, twenty after it.
 
 The other search is scipy's differential evolution over all hinges, directions of gates and zeros of
-a GQU's second factor. It starts from no density of knots, and each of its candidates is a linear
-problem on a fixed rule. It may try 1,000 candidates a neuron; from the best of them one descent by
-variable projection follows. A fit is beaten where the search's network has an error over the domain
-that is lower by more than one per cent, both by forward passes.
+a GQU's second factor: 1,000 candidates a neuron, each a linear problem on a fixed rule, and one
+descent by variable projection from the best. A fit is beaten where the search's network has an
+error over the domain that is lower by more than one per cent, both by forward passes.
 """
 
 from __future__ import annotations
@@ -146,12 +143,7 @@ def searched(f: Target, unit: Unit, n: int) -> float:
 
 
 def misses(frame: pd.DataFrame) -> pd.DataFrame:
-    """The study's rows with whether a fit is beaten by more than one per cent, and by how much.
-
-    Returns:
-        The rows with the columns ``random``, ``over`` (the fit's error over the search's) and
-        ``beaten``.
-    """
+    """Add the columns ``random``, ``over`` (the fit's error over the search's) and ``beaten``."""
     over = frame["integral_rmse"] / frame["search_rmse"]
     drawn = frame["problem"].isin(random_texts())
     return frame.assign(random=drawn, over=over, beaten=over > 1.01)

@@ -114,23 +114,13 @@ def scaling_trials(
     if ridge is not None:
         settings["ridges"] = [*Growth().ridges[:-1], ridge]
     return [
-        make_trial(
-            name,
-            unit,
-            max(widths),
-            solver,
-            protocol,
-            gate=gate,
-            settings=settings,
-            gates=gates,
-            split=split,
-            points=DEFAULT_POINTS if name == "housing" and points is None else points,
-            seed=seed,
-        )
+        make_trial(name, unit, max(widths), solver, protocol, gate=gate, settings=settings,
+                   gates=gates, split=split, seed=seed,
+                   points=DEFAULT_POINTS if name == "housing" and points is None else points)
         for seed in range(seeds)
         for name in problems
         for unit in units
-    ]
+    ]  # fmt: skip
 
 
 def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:

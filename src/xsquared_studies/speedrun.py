@@ -31,14 +31,7 @@ FITTED_FROM = 7
 
 @dataclass(frozen=True)
 class UnitRun:
-    """One unit's part of a speedrun.
-
-    Attributes:
-        unit: its name.
-        widths: (m,) neurons, ascending.
-        errors: (m,) RMSE.
-        slope: fitted over the widths from :data:`FITTED_FROM` on.
-    """
+    """One unit's widths and errors, (m,), and their slope from :data:`FITTED_FROM` on."""
 
     unit: str
     widths: np.ndarray
@@ -47,10 +40,7 @@ class UnitRun:
 
 
 def speedrun(progress: bool = True) -> list[UnitRun]:
-    """Fit every unit at every width with frozen gates, on the paper's target.
-
-    As many fits run at a time as torch has threads; torch gets its threads back at the end.
-    """
+    """Fit every unit at every width with frozen gates, on the paper's target."""
 
     def error(job: tuple[str, int]) -> float:
         unit, n = job

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 Trial = Mapping[str, Any]
-#: Runs a trial. Lists among what it measured are of the trial's networks, in their order; a
-#: ``status`` says that it ended in another way than by completing.
+#: Gives what was measured by name; lists are of the trial's networks, ``status`` how it ended.
 Run = Callable[[Trial], Mapping[str, Any]]
 
 #: Of a process that computes, read when it starts: one thread, so that sums keep the same order of
@@ -136,7 +135,12 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
 
 def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Rows of trials as rows of networks: lists are taken apart, what is no list is repeated."""
-    frame = pd.DataFrame([network for row in rows for network in _networks(row)])
+    networks = []
+    for row in rows:
+        lists = {name: values for name, values in row.items() if isinstance(values, list)}
+        parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
+        networks += [{**row, **part} for part in parts or [{}]]
+    frame = pd.DataFrame(networks)
     how = [name for name in _HOW if name in frame]
     return frame[[name for name in frame if name not in how] + how]
 
@@ -208,11 +212,3 @@ def _stored(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]
     """Rows of these sources by their trials' keys."""
     found = store.execute("select key, row from rows where fingerprint = ?", (sources,))
     return {key: json.loads(row) for key, row in found}
-
-
-def _networks(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    lists = {name: values for name, values in row.items() if isinstance(values, list)}
-    networks = [
-        dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
-    ]
-    return [{**row, **network} for network in networks or [{}]]

@@ -53,16 +53,8 @@ KINDS = {
 }
 #: All units, a name or ``name:gate`` with another gate, and what readers call them.
 COMPARED = (
-    "mlp",
-    "relu2_mlp",
-    "relu3_mlp",
-    "bilinear",
-    "glu",
-    "gqu",
-    "mlp:gelu",
-    "mlp:silu",
-    "geglu",
-    "swiglu",
+    *("mlp", "relu2_mlp", "relu3_mlp", "bilinear", "glu", "gqu"),
+    *("mlp:gelu", "mlp:silu", "geglu", "swiglu"),
 )
 _TITLES = "ReLU MLP, ReLU² MLP, ReLU³ MLP, bilinear, GLU, GQU, GELU MLP, SiLU MLP, GeGLU, SwiGLU"
 TITLES = dict(zip(COMPARED, _TITLES.split(", "), strict=True))
@@ -107,22 +99,14 @@ def which_trials(
     seeds: int = SEEDS,
     protocol: str = "bounded",
 ) -> list[Trial]:
-    """A trial for every unit, kind, shape, number of inputs and size, seed after seed."""
+    """Describe a trial for every unit, kind, shape, inputs and size, seed after seed."""
     solver = protocol if protocol in _FIRST_ORDER else "varpro"
 
     def describe(unit: str, size: int, seed: int, settings: Mapping[str, Any]) -> Trial:
         name, _, gate = unit.partition(":")
-        return make_trial(
-            KINDS[settings["kind"]][0],
-            name,
-            neurons(unit, settings["inputs"], size),
-            solver,
-            protocol,
-            domain=((-3, 3),),
-            gate=gate,
-            settings={"size": size, **settings},
-            seed=seed,
-        )
+        n, same = neurons(unit, settings["inputs"], size), {"domain": ((-3, 3),), "gate": gate}
+        text, said = KINDS[settings["kind"]][0], {"size": size, **settings}
+        return make_trial(text, name, n, solver, protocol, settings=said, seed=seed, **same)
 
     trials = [
         describe(unit, size, seed, {"inputs": inputs, "kind": kind, "shape": shape, **own})

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from xsquared_studies import STUDIES, Study, committed, declared, find_study, rows
+from xsquared_studies import STUDIES, Study, committed, find_study, rows
 from xsquared_studies.committed import TOLERANCE, check, compare, run
 from xsquared_studies.experiment import make_trial, run_trial
 from xsquared_studies.sweep import Trial, trial_key
@@ -88,8 +88,6 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(committed, "_CHECKOUT", tmp_path)
     study = Study("Parabolas", {"small": "as a test needs it"}, run_trial, small_trials, list)
-    for module in (committed, declared):
-        monkeypatch.setattr(module, "STUDIES", {"small": "test_committed"})
     monkeypatch.setattr(committed, "find_study", lambda _: study)
     return "small"
 
@@ -145,7 +143,7 @@ def test_rows_whose_checksum_is_wrong_are_refused_until_the_study_is_run(
             table.write_text("".join([head, *lines]).replace(",1,", ",2,", 1))
         case "untold":  # killed between the two
             told.unlink()
-    with pytest.raises(ValueError, match=r"small\.csv is damaged"):
+    with pytest.raises(ValueError, match="rows of small are damaged"):
         rows(small, small_trials()[:1])
     run(small)
     assert len(rows(small)) == 6
@@ -176,8 +174,8 @@ def test_what_moved_is_told(small: str) -> None:
     first, *others = compare(made[made["n"] == 1], moved)
     assert "x**2, glu, small, {}: n = 1, seed 0: test_rmse" in first
     assert [line.endswith(": new") for line in others] == [True, False, True, False, True]
-    failed = made[:1].assign(test_rmse=float("nan"), status="failed", message="an error")
-    assert compare(made, failed)[0].endswith("failed: an error")
+    failed = made[:1].assign(test_rmse=float("nan"), status="failed")
+    assert compare(made, failed)[0].endswith("now nan, failed")
 
 
 def test_an_unknown_study_is_refused() -> None:
