@@ -92,9 +92,8 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     written = made[known + [c for c in made if c not in (*known, "message")]]
     origin = _origin(study, made)  # before the rows: writing them makes the tree another
     # Six digits are what one machine reproduces.
-    _write(
-        _path(name, ".csv"), written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
-    )
+    text = written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
+    _write(_path(name, ".csv"), text)
     origin |= {"rows": len(made), "sha256": _sum(name)}
     lines = [f"{key} = {json.dumps(value)}\n" for key, value in origin.items()]
     _write(_path(name, ".toml"), "".join(lines))

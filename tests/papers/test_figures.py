@@ -113,7 +113,7 @@ def test_windows_reach_as_far_as_their_names_say() -> None:
 def test_tolerances_of_table_1_are_rule_3_of_the_committed_rows() -> None:
     """The larger half interval or range, rounded up to a hundredth; the reason names both."""
     names = ("sine", "friedman1", "friedman2", "friedman3", "airfoil", "housing")
-    trials = [t for t in table1_trials(names) if t.unit != "gqu" and t.protocol != "author"]
+    trials = table1_trials(names)
     grown, gates_stay = scalings(rows("table1", trials)), rows("as_drawn")
     for name, unit in ((name, unit) for name in names for unit in ("mlp", "glu")):
         claim, cell = ledger()[f"gu-table1-{name}-{unit}"], as_drawn(gates_stay, name, unit)
