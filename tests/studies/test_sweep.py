@@ -112,6 +112,7 @@ def test_workers_run_trials_and_one_that_kills_them_is_lost_alone(tmp_path: Path
         (tmp_path / "spared").touch()
         again = sweep(wanted, die_on_seed_0, path, client)
     assert len(again) == 18
-    assert ran(tmp_path) == Counter("012345678")
+    # A result that its worker took with it is computed again.
+    assert set(ran(tmp_path)) == {*"012345678"}
     here = sweep(wanted, measure, path)
     pd.testing.assert_series_equal(here["train_rmse"], again["train_rmse"])
