@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
     "src/xsquared": (8347, ()),
-    "src/xsquared_studies": (3700, ()),
+    "src/xsquared_studies": (3755, ()),
     "src/xsquared_book": (6713, ()),
     "tests": (11772, ("tests/book", "tests/papers")),
     "tests/book": (4354, ()),
