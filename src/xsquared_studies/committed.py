@@ -88,7 +88,7 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     moved = compare(before, made)
     made = made.sort_values([column for column in _ORDER if column in made])
     made["seconds"] = made["seconds"].round(1)
-    known = [column for column in before if column in made]
+    known = [column for column in before if column in made and len(before)]
     written = made[known + [c for c in made if c not in (*known, "message")]]
     origin = _origin(study, made)  # before the rows: writing them makes the tree another
     # Six digits are what one machine reproduces.
