@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xsquared.functions import Target, interval_of
-from xsquared.splines.spaces import combination, increments, shifted
+from xsquared.splines.spaces import jumps_at_knots, taylor_shift, ungated_signs
 from xsquared.truncation import PIECES, leading_constant
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
@@ -114,13 +114,13 @@ def network_from_pieces(
     record = find_unit(unit)
     p = len(record.factors)
     t, c = np.asarray(knots, dtype=float), np.asarray(pieces, dtype=float)
-    changes = increments(t, c)
+    changes = jumps_at_knots(t, c)
     # Rounding of a piece continued is as large as its terms, not as what they sum to.
-    terms = np.vstack([shifted(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
+    terms = np.vstack([taylor_shift(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
     if not (np.abs(changes[:, : max(p, 1)]) <= _JUMP * terms[: max(p, 1)]).all():
         raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
     opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, dtype=float)
-    whole = combination(opened) @ shifted(c, t[0] - t[:-1])
+    whole = ungated_signs(opened) @ taylor_shift(c, t[0] - t[:-1])
     lower = range(1, p) if factors is None else range(0)
     if factors is None:
         factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])

@@ -19,7 +19,7 @@ from xsquared.data.dataset import Points
 from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.training import FreeKnots, fit
-from xsquared.training.points import on_points
+from xsquared.training.points import descend_on_points
 from xsquared.training.variable_projection import to_network
 from xsquared.units import PAPER_UNITS, GatedNetwork, find_unit, parameter_count, set_parameters
 from xsquared_studies.declared import Study
@@ -65,7 +65,7 @@ def run_ridges(trial: Trial) -> dict[str, Any]:
     places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
     values = [data.target_mean + data.target_scale * part.y for part in (data.train, data.test)]
     if count := steps["max_iterations"]:
-        network = to_network(on_points(network, Points(places[0], values[0]), count), unit)
+        network = to_network(descend_on_points(network, Points(places[0], values[0]), count), unit)
     train, test = (
         rmse(network, x, y) / data.target_scale for x, y in zip(places, values, strict=True)
     )

@@ -13,7 +13,7 @@ from xsquared.functions import PAPER_TARGET, target
 from xsquared.splines import free_knots as module
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import cell_errors, fit_free_knots
-from xsquared.splines.spaces import combination
+from xsquared.splines.spaces import ungated_signs
 from xsquared.units import predict, space
 
 UNITS = ["mlp", "glu", "gqu"]
@@ -62,7 +62,7 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
     unit: str, directions: np.ndarray | None
 ) -> None:
     """Gradient and Hessian by differences of the projected loss, which knows of knots only."""
-    signs = None if directions is None else combination(directions)
+    signs = None if directions is None else ungated_signs(directions)
     model = module.Model(PAPER_TARGET, space(unit), signs)
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
 

@@ -8,7 +8,7 @@ import pytest
 from xsquared.functions import PAPER_TARGET
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.training.directions import alternations, best_directions
+from xsquared.training.directions import best_directions, sign_patterns
 from xsquared.units import PAPER_UNITS as UNITS
 from xsquared.units import space
 
@@ -30,7 +30,7 @@ def test_best_directions_are_those_of_a_search_through_all(unit: str) -> None:
 @pytest.mark.parametrize("n", [1, 2, 5, 30, 60, 1000])
 def test_combinations_of_cells_are_few_and_distinct(n: int) -> None:
     count = 0
-    for chosen in alternations(n):
+    for chosen in sign_patterns(n):
         assert chosen.shape[1] % 2 == 1
         assert (np.diff(chosen, axis=1) > 0).all()
         assert chosen.min() >= 0

@@ -9,7 +9,7 @@ from tests.data import unscaled
 from xsquared.data import Dataset, Points, Split, from_arrays, from_target, sampled
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.training import FreeKnots, VariableProjection, fit
-from xsquared.training.points import curve
+from xsquared.training.points import smoothing_spline
 
 #: Degree of the pieces, and multiplicity of the knots.
 SPLINES = {"mlp": (1, 1), "glu": (2, 2), "gqu": (3, 2)}
@@ -84,13 +84,13 @@ def test_few_places_are_met(unit: str, places: int) -> None:
 
 def test_noise_attracts_no_cells_and_copies_count() -> None:
     noisy, plain = scattered(1000, 0.1).train, scattered(1000, 0.0).train
-    few, many = curve(noisy, "noisy").spline, curve(plain, "plain").spline
+    few, many = smoothing_spline(noisy, "noisy").spline, smoothing_spline(plain, "plain").spline
     assert len(few.t) < 40 < 200 < len(many.t)
     deviation = np.std(plain.y)
     assert np.std(many(plain.x[:, 0]) - plain.y) < 1e-6 * deviation
     x = np.array([0.0, 1.0, 2.0, 3.0, 3.0, 3.0])
     y = np.array([0.0, 0.0, 0.0, 0.0, 3.0, 3.0])
-    assert curve(Points(x[:, None], y), "copies").spline(3.0) == pytest.approx(2.0)
+    assert smoothing_spline(Points(x[:, None], y), "copies").spline(3.0) == pytest.approx(2.0)
 
 
 def test_on_a_held_out_split_validation_chooses() -> None:

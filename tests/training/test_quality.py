@@ -11,7 +11,7 @@ import pytest
 
 from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
-from xsquared.splines.spaces import combination
+from xsquared.splines.spaces import ungated_signs
 from xsquared.training.spline_network import FreeKnots
 from xsquared_studies import rows
 from xsquared_studies.experiment import target_of, unit_of
@@ -97,9 +97,9 @@ def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(n: int)
     cells = [polynomial + sum(np.polynomial.Polynomial([-t, 1]) ** 3 for t in knots[:k])
              for k in range(n)]  # fmt: skip
     for directions in itertools.product((1, -1), repeat=n - 1):
-        behind = sum(s * p for s, p in zip(combination(np.array(directions)), cells, strict=True))
+        behind = sum(s * p for s, p in zip(ungated_signs(np.array(directions)), cells, strict=True))
         _, c1, c2, c3 = behind.coef
         assert c2**2 < 3 * c1 * c3
-    few, enough = (FreeKnots().on_target(f, "gqu", n + more).rmse for more in (0, 1))
+    few, enough = (FreeKnots().fit_target(f, "gqu", n + more).rmse for more in (0, 1))
     assert enough < 1e-9
     assert few > 1e-5

@@ -30,7 +30,7 @@ SETTINGS = {
 @functools.cache
 def found(f: Target, unit: str, n: int, way: str = "default") -> SplineNetwork:
     """What the solver finds, once for all tests that look at it."""
-    return SETTINGS[way].on_target(f, unit, n)
+    return SETTINGS[way].fit_target(f, unit, n)
 
 
 def error(network: GatedNetwork, f: Target) -> float:
@@ -58,7 +58,7 @@ def test_n_neurons_carry_the_spline(f: Target, unit: str, way: str) -> None:
 def test_where_cells_merge_at_a_kink_a_neuron_less_is_carried() -> None:
     """Two neurons carry this target; the search for three lets cells merge, and weights explode."""
     f = target("abs(x - 0.3) + x**2")
-    made = FreeKnots().on_target(f, "glu", 3)
+    made = FreeKnots().fit_target(f, "glu", 3)
     assert made.network.n_hidden == 3
     assert made.holds
     assert error(made.network, f) < 1e-12
@@ -72,7 +72,7 @@ def test_where_cells_merge_at_a_kink_a_neuron_less_is_carried() -> None:
 def test_gates_of_both_orientations_are_used(unit: str, n: int, known: float) -> None:
     """What random starts of variable projection on points found, or better; one way is worse."""
     made = found(PAPER_TARGET, unit, n)
-    one_way = FreeKnots(directions=0).on_target(PAPER_TARGET, unit, n)
+    one_way = FreeKnots(directions=0).fit_target(PAPER_TARGET, unit, n)
     assert made.rmse <= known
     assert made.rmse < 0.97 * one_way.rmse
     assert set(np.sign(made.network.G.detach().numpy().ravel())) == {-1.0, 1.0}
@@ -81,7 +81,7 @@ def test_gates_of_both_orientations_are_used(unit: str, n: int, known: float) ->
 
 def test_one_gqu_neuron_with_its_hinge_inside() -> None:
     """Five times better than a cubic with real factors on the whole interval."""
-    made = FreeKnots().on_target(target("exp(2*x)*x"), "gqu", 1)
+    made = FreeKnots().fit_target(target("exp(2*x)*x"), "gqu", 1)
     assert made.rmse < 0.0819
 
 
@@ -111,7 +111,7 @@ def test_steep_ends_need_not_cancel(
 ) -> None:
     """One-sided sums of splines as good once had forward passes of 9.8, 5.5 and 1.8e13 here."""
     f = target(text, domain)
-    made = FreeKnots().on_target(f, unit, n)
+    made = FreeKnots().fit_target(f, unit, n)
     assert made.rmse < reached
     assert made.rmse < most * made.spline.rmse
     assert math.isclose(error(made.network, f), made.rmse, rel_tol=1.0)
@@ -124,9 +124,9 @@ def test_one_way_gates_are_tried_only_where_a_wide_network_misses_its_bound(
         raise AssertionError("gates of one orientation were tried")
 
     monkeypatch.setattr(FreeKnots, "spline", tried)
-    FreeKnots().on_target(PAPER_TARGET, "glu", 12)
+    FreeKnots().fit_target(PAPER_TARGET, "glu", 12)
     with pytest.raises(AssertionError, match="were tried"):
-        FreeKnots().on_target(PAPER_TARGET, "glu", 5)
+        FreeKnots().fit_target(PAPER_TARGET, "glu", 5)
 
 
 @pytest.mark.parametrize("text", ["abs(x)", "abs(x - 0.3) + x**2", "x**3 + 0.01*sin(3*x)"])
@@ -145,7 +145,7 @@ def test_narrow_gqus_whose_slope_jumps_compete(n: int, monkeypatch: pytest.Monke
     f = target("sin(4*x)")
     kinked = found(f, "gqu", n)
     monkeypatch.setattr(module, "_FEW", n - 1)
-    assert kinked.rmse < 0.9 * FreeKnots().on_target(f, "gqu", n).rmse
+    assert kinked.rmse < 0.9 * FreeKnots().fit_target(f, "gqu", n).rmse
 
 
 def test_cells_that_merge_give_a_kink_away() -> None:
@@ -154,7 +154,7 @@ def test_cells_that_merge_give_a_kink_away() -> None:
     f, solver = target(kinks), FreeKnots()
     assert module._merged(solver.spline(f, "gqu", 9))
     assert not module._merged(solver.spline(PAPER_TARGET, "gqu", 9))
-    assert solver.on_target(f, "gqu", 8).rmse < 2e-5
+    assert solver.fit_target(f, "gqu", 8).rmse < 2e-5
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -202,7 +202,7 @@ def test_jumps_and_roots_are_trained(
     text: str, domain: tuple[float, float], most: float, unit: str
 ) -> None:
     """At a jump knots of quadratics would merge until rounding is all: lines do not."""
-    assert FreeKnots().on_target(target(text, domain), unit, 6).rmse < most
+    assert FreeKnots().fit_target(target(text, domain), unit, 6).rmse < most
 
 
 @pytest.mark.parametrize("start", ["density", "equidistant"])

@@ -38,15 +38,15 @@ from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
 from xsquared.splines.spaces import (
     EXTRA_NODES,
     Space,
-    assembled,
-    behind_gates,
-    combination,
+    assemble_banded,
     local_basis,
     local_derivatives,
     projection,
     solve_conditioned,
     spread_rows,
     to_powers,
+    ungated_polynomial,
+    ungated_signs,
     unknowns_of,
 )
 
@@ -142,7 +142,7 @@ def fit_free_knots(
         FloatingPointError: the loss is not finite at the start, or the coefficients at the end.
         numpy.linalg.LinAlgError: cells of the start are too narrow to be told apart.
     """
-    signs = None if directions is None else combination(directions)
+    signs = None if directions is None else ungated_signs(directions)
     model = Model(target, shape, signs)
     state = model.project(knots)
     if not np.isfinite(state.loss):
@@ -209,7 +209,7 @@ class Model:
         behind, condition = np.empty(0), None
         if self.signs is not None:
             cells = self.cells
-            behind = behind_gates(shape, t, cells) * self.signs[cells, None, None]
+            behind = ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
             rows = behind @ (scale[cells, :, None] * basis.powers).mT
             condition = spread_rows(rows, cells, shape.block - 1, len(width))
         solution, multipliers = solve_conditioned(banded, right, condition)
@@ -255,7 +255,7 @@ class Model:
             rows[cells == 0, :, 0] = 0.0
             rows[cells == n - 1, :, block] = 0.0
             condition = spread_rows(rows, cells, block, n)
-        banded, total = assembled(hessian, gradient, block)
+        banded, total = assemble_banded(hessian, gradient, block)
         places = np.arange(n + 1) * block
         inner = places[1:-1]
         # Damping is scaled as for log widths, in shares of the largest diagonal entry:

@@ -24,7 +24,7 @@ from scipy.linalg import LinAlgError, solveh_banded
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import sign_intervals
-from xsquared.splines.spaces import assembled, unknowns_of
+from xsquared.splines.spaces import assemble_banded, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
 _NODES, _ALL_NODES = 10, 160
@@ -220,7 +220,7 @@ def _step(
 ) -> np.ndarray:
     """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
     size, total = slopes.shape[1], len(free)
-    banded, gradient = assembled(curvature, slopes, size // 2)
+    banded, gradient = assemble_banded(curvature, slopes, size // 2)
     knots = np.arange(0, total, size // 2)
     banded[0, knots] += damping * np.abs(banded[0, knots])
     fixed = np.flatnonzero(~free)

@@ -137,10 +137,10 @@ def projection(
     scale = width[:, None] ** basis.exponents
     weighted = width[:, None] * scale
     gram = weighted[:, :, None] * scale[:, None, :] * basis.gram
-    return *assembled(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
+    return *assemble_banded(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
 
 
-def behind_gates(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
+def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Matrices (cells, d, d + 1): of a cell's polynomial in xi, the coefficients but the constant.
 
     Those are in powers of the share of the interval.
@@ -167,7 +167,7 @@ def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.n
     return made
 
 
-def assembled(
+def assemble_banded(
     matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The cells' symmetric matrices in lower banded form, and their vectors, added up."""
@@ -229,7 +229,7 @@ def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
     return (local * h**basis.exponents) @ basis.powers / h ** np.arange(shape.degree + 1)
 
 
-def combination(directions: np.ndarray) -> np.ndarray:
+def ungated_signs(directions: np.ndarray) -> np.ndarray:
     """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
 
     It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
@@ -244,15 +244,15 @@ def combination(directions: np.ndarray) -> np.ndarray:
     return -np.diff(left)
 
 
-def increments(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """What each piece has more than the one on its left continued, (n - 1, degree + 1).
 
     Arguments: knots (n + 1,), pieces (n, degree + 1); coefficients in powers of x - t_k, k > 0.
     """
-    return np.subtract(pieces[1:], shifted(pieces[:-1], np.diff(knots)[:-1]))
+    return np.subtract(pieces[1:], taylor_shift(pieces[:-1], np.diff(knots)[:-1]))
 
 
-def shifted(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
+def taylor_shift(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
     made = np.zeros_like(pieces)
     for i in range(pieces.shape[1]):

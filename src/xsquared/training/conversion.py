@@ -11,8 +11,8 @@ import numpy as np
 
 from xsquared.constructions import network_from_pieces
 from xsquared.splines.free_knots import FreeKnotSpline
-from xsquared.splines.spaces import shifted
-from xsquared.training.directions import alternations, directions_of, neuron_sizes
+from xsquared.splines.spaces import taylor_shift
+from xsquared.training.directions import directions_of, neuron_sizes, sign_patterns
 from xsquared.units import GatedNetwork, Unit
 
 
@@ -32,11 +32,11 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
     if spline.directions is not None:
         return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
     n, powers = len(c), np.arange(c.shape[1])
-    cells = shifted(c, t[0] - t[:-1])
+    cells = taylor_shift(c, t[0] - t[:-1])
     right, left = neuron_sizes(t, c)
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     merged = len(powers) == 4 and n_hidden == n
-    for chosen in alternations(n):
+    for chosen in sign_patterns(n):
         signs = (-1.0) ** np.arange(chosen.shape[1])
         whole = np.einsum("a,saj->sj", signs, cells[chosen])
         size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + lean[chosen] @ signs

@@ -17,12 +17,12 @@ import numpy as np
 from xsquared.functions import Target
 from xsquared.splines.free_knots import Model
 from xsquared.splines.spaces import (
-    behind_gates,
-    increments,
+    jumps_at_knots,
     local_basis,
     projection,
     solve_banded,
     to_powers,
+    ungated_polynomial,
 )
 from xsquared.units import Unit, space
 
@@ -56,9 +56,11 @@ def best_directions(
     state = Model(target, shape, None).project(knots)
     width = np.diff(knots)
     banded, _, scale = projection(shape, width, state.moments)
-    cells = alternations(n)[0][:, 0]
+    cells = sign_patterns(n)[0][:, 0]
     m, q = len(cells), shape.degree
-    behind = behind_gates(shape, knots, cells) @ (scale[cells, :, None] * local_basis(q).powers).mT
+    behind = (
+        ungated_polynomial(shape, knots, cells) @ (scale[cells, :, None] * local_basis(q).powers).mT
+    )
     rows = np.zeros((m, q, banded.shape[1]))
     for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
         row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
@@ -68,7 +70,7 @@ def best_directions(
     right, left = neuron_sizes(knots, to_powers(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
-    for chosen in alternations(n):
+    for chosen in sign_patterns(n):
         signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
         pairs = form[at[:, :, None], at[:, None]].reshape(len(at), -1, q * q)
         matrix = (np.outer(signs, signs).ravel() @ pairs).reshape(-1, q, q)
@@ -85,7 +87,7 @@ def best_directions(
 
 
 @cache
-def alternations(n: int) -> tuple[np.ndarray, ...]:
+def sign_patterns(n: int) -> tuple[np.ndarray, ...]:
     """Cells whose polynomials, with signs + - + ..., may stand behind all gates.
 
     Args:
@@ -108,7 +110,7 @@ def alternations(n: int) -> tuple[np.ndarray, ...]:
 
 
 def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
-    """Directions (n - 1,) of the gates for a combination of the n cells: see ``combination``."""
+    """Directions (n - 1,) of the gates for a combination of the n cells: see ``ungated_signs``."""
     multiples = np.zeros(n, dtype=int)
     multiples[chosen] = (-1) ** np.arange(len(chosen))
     return 2 * np.cumsum(multiples)[:-1] - 1
@@ -119,7 +121,7 @@ def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.
 
     Arguments as the attributes of :class:`FreeKnotSpline`; returns two arrays (n - 1,).
     """
-    change = np.abs(increments(knots, pieces))
+    change = np.abs(jumps_at_knots(knots, pieces))
     powers = np.arange(pieces.shape[1])
     right, left = (
         np.sum(change * np.abs(end - knots[1:-1, None]) ** powers, axis=1)

@@ -34,7 +34,7 @@ from xsquared.errors import rmse
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton
-from xsquared.training.points import known_target
+from xsquared.training.points import exact_target
 from xsquared.training.result import STATUSES, Fit, Gates, Solver, Trained
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection, rows_at_once
@@ -174,7 +174,7 @@ def _numbers(unit: Unit, data: Dataset, n_hidden: int, solver: Solver, gates: Ga
     if gates == "frozen":
         parameters -= (data.dim + 1) * n_hidden
     columns = (4 + 2 * len(unit.factors)) * n_hidden
-    known = isinstance(solver, FreeKnots) and known_target(data) is not None
+    known = isinstance(solver, FreeKnots) and exact_target(data) is not None
     if isinstance(solver, FreeKnots) and gates == "trained" and known:
         return 10_000 * n_hidden  # 20,000 neurons take more than a gibibyte
     if isinstance(solver, VariableProjection | Growth | FreeKnots) and not known:

@@ -37,13 +37,13 @@ class Curve(Target):
         return self.spline(*points)
 
 
-def known_target(data: Dataset) -> Target | None:
+def exact_target(data: Dataset) -> Target | None:
     """The function behind unscaled data, whose integral can be minimised; else None."""
     scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
     return None if scaled else data.target
 
 
-def curve(points: Points, name: str) -> Curve:
+def smoothing_spline(points: Points, name: str) -> Curve:
     """The cubic spline of 1, 2, 4, ... cells with the least cross-validated error.
 
     Its cells hold equally many places. Points that share a place count as often as they occur.
@@ -63,7 +63,7 @@ def curve(points: Points, name: str) -> Curve:
     return Curve(x_name, ((float(x[0]), float(x[-1])),), name, min(found)[2])
 
 
-def on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
+def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
     """Where variable projection on the points leads from a network."""
     values = {name: value.detach() for name, value in network.named_parameters()}
     pairs = [("G", "g"), *network.unit.factors[1:]]

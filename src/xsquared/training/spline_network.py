@@ -32,7 +32,7 @@ from xsquared.training.directions import best_directions
 from xsquared.training.exchanged_knots import exchanged, with_a_knot_moved
 from xsquared.training.free_roots import DRAWN_ROWS, best_descent, drawn_rows
 from xsquared.training.frozen_gates import fit_frozen
-from xsquared.training.points import curve, known_target, on_points
+from xsquared.training.points import descend_on_points, exact_target, smoothing_spline
 from xsquared.training.result import Gates, Trained
 from xsquared.training.variable_projection import Rows, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
@@ -113,7 +113,7 @@ class FreeKnots:
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
         """Train; the gates of a known target may be frozen on equidistant knots."""
-        target = known_target(data)
+        target = exact_target(data)
         if data.dim != 1 or (target is None and gates == "frozen"):
             raise ValueError(
                 f"free_knots fits points of one input, and freezes gates of unscaled data of a "
@@ -125,7 +125,7 @@ class FreeKnots:
         if gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
-        made = self.on_target(target, unit, n_hidden, seed)
+        made = self.fit_target(target, unit, n_hidden, seed)
         promised = None
         if made.spline is not None:
             missed = made.spline(data.train.x[:, 0]) - data.train.y
@@ -134,8 +134,8 @@ class FreeKnots:
 
     def _on_points(self, data: Dataset, unit: Unit, n_hidden: int, seed: int) -> Trained:
         """The network for a curve, then on the points; held out, the one of less validation."""
-        made = self.on_target(curve(data.train, data.name), unit, n_hidden, seed)
-        end = on_points(made.network, data.train, self.max_iterations)
+        made = self.fit_target(smoothing_spline(data.train, data.name), unit, n_hidden, seed)
+        end = descend_on_points(made.network, data.train, self.max_iterations)
         closest = to_network(end, unit)
         chosen = closest
         if data.split == "held-out":
@@ -143,7 +143,7 @@ class FreeKnots:
         iterations = made.iterations + end.iterations
         return Trained(chosen, end.status, iterations, end.rmse, closest=closest)
 
-    def on_target(
+    def fit_target(
         self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
     ) -> SplineNetwork:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
@@ -194,7 +194,7 @@ class FreeKnots:
             made += jumping
         best = min(made, key=lambda one: one.rmse)
         if not best.holds and 1 < n_hidden <= _NARROW:  # what a neuron less can do, n can
-            less = self.on_target(target, record, n_hidden - 1, seed)
+            less = self.fit_target(target, record, n_hidden - 1, seed)
             spent += less.iterations
             made.append(less)
         best = min(made, key=lambda one: one.rmse)
@@ -245,7 +245,7 @@ class FreeKnots:
         from it and, where the network is narrow, from drawn rows.
         """
         fewer = replace(unit, factors=unit.factors[:-1])
-        inner = self.on_target(target, fewer, n_hidden, seed)
+        inner = self.fit_target(target, fewer, n_hidden, seed)
         network = build(unit, 1, n_hidden)
         (weight, bias) = unit.factors[-1]
         ones = {weight: np.zeros((n_hidden, 1)), bias: np.ones(n_hidden)}
