@@ -1,31 +1,20 @@
-"""Knots of the optimal density: where they crowd, and for which targets there are none."""
+"""Knots of the optimal density: where they crowd."""
 
 import numpy as np
 import pytest
 
 from xsquared.functions import target
-from xsquared.splines.density import equidistributed_knots, proportioned_knots
+from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.units import PAPER_UNITS as UNITS
 from xsquared.units import space
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_targets_without_an_integral_of_their_square_are_refused(unit: str) -> None:
-    with pytest.raises(ValueError, match=r"tan\(2\*x\) grows without bound near -?0\.785398"):
-        equidistributed_knots(target("tan(2*x)"), space(unit), 8)
-    knots = equidistributed_knots(target("abs(x)**(-0.4)", (-1.0, 1.03)), space(unit), 8)
-    assert (np.diff(knots) > 0).all()
-
-
-def test_knots_are_equidistant_where_the_derivative_vanishes() -> None:
+def test_knots_of_a_polynomial_of_the_degree_are_equidistant() -> None:
     knots = equidistributed_knots(target("x"), space("mlp"), 5)
     np.testing.assert_allclose(knots, np.linspace(-1, 1, 6), atol=1e-12)
-    knots = equidistributed_knots(target("exp(5*x)"), space("mlp"), 20)
-    assert (knots[0], knots[-1]) == (-1.0, 1.0)
 
 
-@pytest.mark.parametrize("text", ["abs(x - 0.305)", "sqrt(x + 1)", "acos(x)", "sqrt(1 - x**2)"])
+@pytest.mark.parametrize("text", ["abs(x - 0.305)", "sqrt(x + 1)", "sqrt(1 - x**2)"])
 def test_no_derivative_is_asked_for(text: str) -> None:
     """Kinks inside and infinite slopes at an end: free knots gain."""
     f = target(text)
@@ -45,8 +34,3 @@ def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
     density += 0.05 * density.mean()
     share = np.cumsum(density) / density.sum()
     np.testing.assert_allclose(knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3)
-
-
-def test_cells_in_proportion_fill_the_interval() -> None:
-    knots = proportioned_knots(target("x", (1, 3)), np.array([2.0, 1.0, 5.0]))
-    np.testing.assert_allclose(knots, [1, 1.5, 1.75, 3], rtol=1e-15)

@@ -87,8 +87,3 @@ def test_what_stands_behind_all_gates_is_the_cells_polynomial(unit: str) -> None
         x = KNOTS[0] + s * (KNOTS[-1] - KNOTS[0])
         exact = values(unit, KNOTS, local, x, cell)
         np.testing.assert_allclose(found, exact - exact[0], atol=1e-9 * np.abs(exact).max())
-
-
-def test_other_units_have_no_space_here() -> None:
-    with pytest.raises(ValueError, match="relu gates with up to two factors, got unit 'geglu'"):
-        space("geglu")

@@ -145,17 +145,10 @@ def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.nda
 
     Those are in powers of the share of the interval.
     """
-    binomials, i, lower = _binomials(shape.degree)
+    i, r = np.arange(shape.degree + 1), np.arange(1, shape.degree + 1)[:, None]
     left, length = t[cells, None], t[-1] - t[0]
     shifts, scales = ((t[0] - left) / length) ** i, (length / (t[cells + 1, None] - left)) ** i
-    return binomials * shifts.take(lower, axis=1) * scales[:, None]
-
-
-@cache
-def _binomials(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers i over r (d, d + 1), the i (d + 1,), and i - r where it is not negative."""
-    i, r = np.arange(degree + 1), np.arange(1, degree + 1)[:, None]
-    return comb(i, r), i, np.maximum(i - r, 0)
+    return comb(i, r) * shifts[:, np.maximum(i - r, 0)] * scales[:, None]
 
 
 def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
@@ -170,27 +163,19 @@ def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.n
 def assemble_banded(
     matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The cells' symmetric matrices in lower banded form, and their vectors, added up."""
+    """Add up the cells' symmetric matrices, in lower banded form, and their vectors."""
     n, size = vectors.shape
     total = (n - 1) * block + size
-    lower, in_band, in_vector = _places(size, block, n)
-    flat = matrices.reshape(n, -1).take(lower, axis=1).ravel()
-    banded = np.bincount(in_band, flat, minlength=size * total)
-    return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel(), minlength=total)
-
-
-@cache
-def _places(size: int, block: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower halves of cells' matrices, where they go in the band, where vectors go."""
     i, j = np.tril_indices(size)
-    total = (n - 1) * block + size
-    first = np.arange(n)[:, None] * block
-    return i * size + j, ((i - j) * total + first + j).ravel(), unknowns_of(n, block, size).ravel()
+    in_vector = unknowns_of(n, block, size)
+    in_band = (i - j) * total + in_vector[:, j]
+    banded = np.bincount(in_band.ravel(), matrices[:, i, j].ravel(), minlength=size * total)
+    vector = np.bincount(in_vector.ravel(), vectors.ravel(), minlength=total)
+    return banded.reshape(size, total), vector
 
 
-@cache
 def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
-    """The unknowns of every cell, (n, size)."""
+    """Number the unknowns of every cell, (n, size)."""
     return np.arange(n)[:, None] * block + np.arange(size)
 
 
