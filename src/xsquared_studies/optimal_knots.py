@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from xsquared.functions import PAPER_TARGET, Target, interval_of, target
-from xsquared.splines.free_knots import FreeKnotSpline, cell_errors, fit_free_knots
+from xsquared.quadrature import on_cells
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
 from xsquared.training import FreeKnots
 from xsquared.units import PAPER_UNITS, parameter_count, space
@@ -50,7 +51,9 @@ def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
     found = [FreeKnots().spline(made, unit, cells), fit_free_knots(made, shape, newton)]
     if cells > 1:
         fewer = best(made, unit, cells - 1)
-        for worst in np.argsort(cell_errors(made, fewer))[-_PARTED:]:
+        x, weights = on_cells(fewer.knots)
+        errors = np.sum(weights * (fewer(x) - made(x)) ** 2, axis=1)
+        for worst in np.argsort(errors)[-_PARTED:]:
             parted = np.insert(fewer.knots, worst + 1, fewer.knots[worst : worst + 2].mean())
             found.append(fit_free_knots(made, shape, parted))
     return min(found, key=lambda one: one.rmse)

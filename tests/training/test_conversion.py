@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,26 +45,6 @@ def test_real_factors_multiply_to_the_cubic(cubic: list[float], length: float) -
     scale = np.abs(values).prod(axis=0).max() + np.abs(expected).max()
     gap = product - expected
     np.testing.assert_allclose(gap, gap[0], atol=1e-9 * scale + 1e-140)
-
-
-@pytest.mark.parametrize(
-    ("cubic", "place"),
-    [([0, 3, -3, 1], None), ([0, 2, 1, -1], 0.0), ([7, 0, 0, 4], 0.0), ([0, -4, 0, 1], 0.0),
-     ([0, 24, -9, 1], 2.0), ([0, 47, -12, 1], 4.0), ([0, 47, 12, 1], -4.0)],
-)  # fmt: skip
-def test_where_the_gate_stands(cubic: list, place: float | None) -> None:
-    """s^3 - 12 s^2 + 47 s has complex roots with 0, but not with its inflection at 4."""
-    made = real_factors(np.array(cubic, float), 2.0)
-    assert (made is None) == (place is None)
-    if made is not None:
-        assert -made[0, 1] / made[0, 0] == place
-        assert made[0, 0] == (-1 if place > 0 else 1)
-
-
-def test_the_gate_at_the_end_of_a_short_cell_opens_to_the_left() -> None:
-    """s^3 - 9 s^2 + 24 s on [0, 2], in cells of a quarter the length."""
-    made = real_factors(np.array([0.0, 96, -144, 64]), 0.5)
-    np.testing.assert_array_equal(made[0], [-1, 0.5])
 
 
 def test_a_cube_over_its_inflection_has_no_real_factors() -> None:

@@ -39,8 +39,3 @@ def test_combinations_of_cells_are_few_and_distinct(n: int) -> None:
     assert count <= 25_000
     if n <= 5:
         assert count == 2 ** (n - 1), "all that there are"
-
-
-def test_wide_splines_need_no_wide_tables() -> None:
-    found = best_directions(PAPER_TARGET, "gqu", np.linspace(-1, 1, 601), 2)
-    assert all(ways.shape == (599,) for ways in found)

@@ -6,7 +6,7 @@ from scipy.interpolate import make_lsq_spline
 from scipy.optimize import least_squares
 
 from tests.data import unscaled
-from xsquared.data import Dataset, Points, Split, from_arrays, from_target, sampled
+from xsquared.data import Dataset, Points, Split, from_arrays, from_target
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.training import FreeKnots, VariableProjection, fit
 from xsquared.training.points import smoothing_spline
@@ -64,22 +64,6 @@ def test_free_knots_train_one_input_by_default() -> None:
     assert isinstance(fit(several, "mlp", 1).solver, VariableProjection)
     same = unscaled(Points(np.ones((9, 1)), np.arange(9.0)))
     assert isinstance(fit(same, "mlp", 1).solver, VariableProjection)
-
-
-def test_a_target_that_is_known_is_fitted_itself() -> None:
-    """Between four points its integral sees what they do not."""
-    data = sampled(target("sin(9*x)"), 4)
-    assert fit(data, "mlp", 12).train_rmse > 1e-3
-    assert fit(unscaled(data.train), "mlp", 12).train_rmse < 1e-12
-
-
-@pytest.mark.parametrize("unit", list(SPLINES))
-@pytest.mark.parametrize("places", [2, 3, 6])
-def test_few_places_are_met(unit: str, places: int) -> None:
-    """One neuron more than the places inside carries a polygon; the others carry more."""
-    x = np.linspace(-1, 1, places)
-    made = fit(unscaled(Points(np.r_[x, x][:, None], np.tile(np.cos(5 * x), 2))), unit, 5)
-    assert made.train_rmse < (5e-2 if unit == "gqu" else 1e-10)
 
 
 def test_noise_attracts_no_cells_and_copies_count() -> None:

@@ -5,17 +5,14 @@ spaces of :mod:`xsquared.splines.spaces` to a target. The loss is the integral o
 error, taken by Gauss-Legendre nodes that move with the cells. On such nodes the error is a smooth
 function of the knots, whereas on a fixed grid it has a kink whenever a knot passes a point.
 
-Every iteration projects and steps. *Projection*: for fixed knots the best coefficients solve a
-banded linear system. *Step*: Newton's on knots and coefficients together, from the projected point,
-damped until its matrix is definite. The second derivatives are exact and cheap: at a fixed x, a
-piece's derivatives by its knots are polynomials of its own degree, so of the target they need the
-moments of the error only. An iteration costs time proportional to the number of cells.
+For fixed knots the best coefficients solve a banded linear system. From there Newton's step goes
+in knots and coefficients together, damped until its matrix is definite. At a fixed x a piece's
+derivatives by its knots are polynomials of its own degree, so second derivatives need only the
+moments of the error. An iteration costs time proportional to the number of cells.
 
-The directions in which gates open may be given. The spline less what all gates add to it is one
-polynomial, "behind all gates". With all gates at knots only a bias is left to carry it, so it has
-to be constant (:mod:`xsquared.training.directions`). That is a linear condition on the coefficients
-of a few cells, met by one Lagrange multiplier per power. The condition's second derivatives by
-knots and coefficients, times the multipliers, are added to Newton's matrix.
+Where the directions of gates are given, the polynomial behind all gates has to be constant
+(:mod:`xsquared.training.directions`): a linear condition on the coefficients of a few cells, met by
+one Lagrange multiplier per power, whose second derivatives are added to Newton's matrix.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
@@ -34,7 +31,7 @@ from scipy.linalg import LinAlgError
 
 from xsquared.functions import Target
 from xsquared.levenberg_marquardt import Damping, descend
-from xsquared.quadrature import LEAST_NODES, gauss_legendre, on_cells
+from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines.spaces import (
     EXTRA_NODES,
     Space,
@@ -61,7 +58,7 @@ DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13
 
 @cache
 def _by_knots(shape: Space) -> np.ndarray:
-    """Which of 2 m + 4 numbers to add to a cell's matrix (size, size), m unknowns but its knots.
+    """Place 2 m + 4 numbers in a cell's matrix (size, size), m unknowns but its knots.
 
     Those of the left knot and each of the m, of the right knot; of the left knot twice, both, the
     right one twice; and zero.
@@ -126,7 +123,6 @@ def fit_free_knots(
     knots: np.ndarray,
     max_iterations: int = 300,
     directions: np.ndarray | None = None,
-    damping: Damping = DAMPING,
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots.
 
@@ -136,11 +132,6 @@ def fit_free_knots(
         knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
         max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
         directions: (n - 1,) as in :class:`FreeKnotSpline`; None for no condition.
-        damping: how the damping moves, and when the fit ends.
-
-    Raises:
-        FloatingPointError: the loss is not finite at the start, or the coefficients at the end.
-        numpy.linalg.LinAlgError: cells of the start are too narrow to be told apart.
     """
     signs = None if directions is None else ungated_signs(directions)
     model = Model(target, shape, signs)
@@ -148,18 +139,10 @@ def fit_free_knots(
     if not np.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if len(knots) > 2 else 0
-    *_, (state, iterations, status) = descend(state, model.linearise, limit, damping)
+    *_, (state, iterations, status) = descend(state, model.linearise, limit, DAMPING)
     pieces = to_powers(shape, np.diff(state.knots), state.local)
-    if not np.isfinite(pieces).all():
-        raise FloatingPointError("the spline's coefficients are not finite")
-    return FreeKnotSpline(
-        state.knots,
-        pieces,
-        math.sqrt(state.loss),
-        iterations,
-        status,
-        directions,
-    )
+    rmse = math.sqrt(state.loss)
+    return FreeKnotSpline(state.knots, pieces, rmse, iterations, status, directions)
 
 
 @dataclass(frozen=True)
@@ -281,9 +264,3 @@ def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Knots after the step, shortened so that no cell shrinks by more than a fixed share."""
     shrink = (step[:-1] - step[1:]) / (knots[1:] - knots[:-1])
     return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))
-
-
-def cell_errors(target: Target, spline: FreeKnotSpline) -> np.ndarray:
-    """Integral of the squared error over each cell, (n,)."""
-    x, weights = on_cells(spline.knots)
-    return np.sum(weights * (spline(x) - target(x)) ** 2, axis=1)

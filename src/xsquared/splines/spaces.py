@@ -141,9 +141,9 @@ def projection(
 
 
 def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Matrices (cells, d, d + 1): of a cell's polynomial in xi, the coefficients but the constant.
+    """Give (cells, d, d + 1): from a cell's polynomial in xi to one in shares of the interval.
 
-    Those are in powers of the share of the interval.
+    The constant is left out: a bias carries it.
     """
     i, r = np.arange(shape.degree + 1), np.arange(1, shape.degree + 1)[:, None]
     left, length = t[cells, None], t[-1] - t[0]
@@ -180,11 +180,7 @@ def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
 
 
 def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve the symmetric banded system for columns (total, m).
-
-    Raises:
-        numpy.linalg.LinAlgError: it is not positive definite.
-    """
+    """Solve the symmetric banded system for columns (total, m); LinAlgError if it is singular."""
     _, solved, failed = dpbsv(banded, right, lower=1)
     if failed or not np.isfinite(solved).all():
         raise LinAlgError("the banded system is singular")
@@ -215,30 +211,25 @@ def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
 
 
 def ungated_signs(directions: np.ndarray) -> np.ndarray:
-    """Multiples 1, 0 or -1 of the cells' polynomials whose sum stands behind all gates.
+    """Give the multiples (n,) 1, 0 or -1 of the cells' polynomials whose sum no gate multiplies.
 
-    It is the first cell's, and where a gate opens to the left what its knot adds is part of it.
-
-    Args:
-        directions: (n - 1,) of the gates at the knots inside, 1 to the right and -1 to the left.
-
-    Returns:
-        (n,), one for each cell.
+    That sum is the first cell's polynomial and, where a gate opens to the left, what its knot adds.
+    Directions (n - 1,) of the gates at the knots inside are 1 to the right, -1 to the left.
     """
     left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
     return -np.diff(left)
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """What each piece has more than the one on its left continued, (n - 1, degree + 1).
+    """Subtract from each piece the one on its left continued, (n - 1, degree + 1).
 
-    Arguments: knots (n + 1,), pieces (n, degree + 1); coefficients in powers of x - t_k, k > 0.
+    Knots are (n + 1,), pieces (n, degree + 1) coefficients in powers of x - t_k.
     """
     return np.subtract(pieces[1:], taylor_shift(pieces[:-1], np.diff(knots)[:-1]))
 
 
 def taylor_shift(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
-    """Coefficients (n, degree + 1) in powers of s - distance of polynomials in powers of s."""
+    """Expand polynomials (n, degree + 1) in powers of s in those of s - distance."""
     made = np.zeros_like(pieces)
     for i in range(pieces.shape[1]):
         for j in range(i, pieces.shape[1]):

@@ -17,16 +17,13 @@ from xsquared.units import GatedNetwork, Unit
 
 
 def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
-    """The network of n neurons that is a spline.
+    """Build the network of n neurons that is a spline; None where no directions will do.
 
-    Where the spline says in which directions its gates open, they do. Else they are chosen. Where
-    all open one way, what one end of the domain needs in steep polynomials has to cancel at the
-    other, so the sum of what neurons are at most shall be least. Without or with one factor all
-    gates open away from one cell, whose polynomial stands behind them; a unit of two factors needs
-    real roots there if it is to have as many cells as neurons, and combinations of cells are tried.
-
-    The spline has n_hidden + 1 cells where it has directions; else n_hidden cells, or one fewer if
-    the unit has two factors. None is returned where no directions will do.
+    A spline of n_hidden + 1 cells says in which directions its gates open. One of n_hidden cells
+    does not: all gates open away from one cell, whose polynomial no gate multiplies, and of all
+    cells that one is taken for which the sum of what neurons are at most is least, so that steep
+    polynomials of one end need not cancel at the other. A unit of two factors needs real roots
+    there, and combinations of cells are tried; one cell fewer always does.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
@@ -48,7 +45,7 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
 
 
 def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
-    """A cubic on [0, length] as a constant plus a product of real affine functions.
+    """Factor a cubic on [0, length], but for its constant, into real affine functions.
 
     The constant is free, so any of its roots may be chosen: all are real while one is no farther
     from the inflection than the critical points allow. One of them must not lie inside the
@@ -59,8 +56,7 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
         length: of the interval.
 
     Returns:
-        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None where there are
-        none.
+        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None without real ones.
     """
     _, c1, c2, c3 = cubic
     # Real roots reach equally far to both sides of the inflection: if neither end lies that near,

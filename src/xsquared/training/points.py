@@ -65,9 +65,13 @@ def smoothing_spline(points: Points, name: str) -> Curve:
 
 def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
     """Where variable projection on the points leads from a network."""
+    x, y = torch.tensor(points.x), torch.tensor(points.y)
+    return last(iterates(network.unit, x, y, rows_of(network), max_iterations=max_iterations))
+
+
+def rows_of(network: GatedNetwork) -> Rows:
+    """The nonlinear parameters of a network of one output."""
     values = {name: value.detach() for name, value in network.named_parameters()}
     pairs = [("G", "g"), *network.unit.factors[1:]]
     gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
-    x, y = torch.tensor(points.x), torch.tensor(points.y)
-    start = Rows(gate, tuple(factors))
-    return last(iterates(network.unit, x, y, start, max_iterations=max_iterations))
+    return Rows(gate, tuple(factors))
