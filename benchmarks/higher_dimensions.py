@@ -3,7 +3,7 @@
 Run from the root: ``python benchmarks/higher_dimensions.py [--reference FILE]``. The data are those
 of seed 0, the starts of as many seeds as asked for, on one thread; seconds are those from the first
 width on. The reference file, if given, is a table with columns problem, unit, n_hidden, train_rmse,
-wall_s and status of another implementation on the same points; its planar errors are in units of
+seconds and status of another implementation on the same points; its planar errors are in units of
 the target. Times of runs that did not complete are not compared.
 """
 
@@ -29,7 +29,7 @@ def measured(problem: str, unit: str, seeds: int) -> tuple[np.ndarray, np.ndarra
     data = load(problem, 0)
     runs = [grow(data, unit, WIDTHS, seed=seed) for seed in range(seeds)]
     errors = np.median([[one.train_rmse for one in run] for run in runs], axis=0)
-    seconds = np.mean([[one.wall_s for one in run] for run in runs], axis=0)
+    seconds = np.mean([[one.seconds for one in run] for run in runs], axis=0)
     return errors * (data.target_scale if problem == "sine" else 1.0), seconds
 
 
@@ -55,7 +55,7 @@ def main() -> None:
                     other = reference.loc[key]
                     line += f"   error / reference {error / other.train_rmse:9.6f}"
                     if other.status == "completed":
-                        line += f", time / reference {seconds / other.wall_s:.3f}"
+                        line += f", time / reference {seconds / other.seconds:.3f}"
                 print(line, flush=True)
 
 

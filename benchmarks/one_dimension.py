@@ -36,7 +36,7 @@ def main() -> None:
         print(f"{unit}, n = 1..50: {spread}, {spent:.1f} s")
     for solver in (FreeKnots(), Newton()) if neurons else ():
         done = fit(data, "glu", neurons, solver=solver)
-        print(f"glu, n = {neurons}, {solver.name}: {done.test_rmse:.2e}, {done.wall_s:.2f} s")
+        print(f"glu, n = {neurons}, {solver.name}: {done.test_rmse:.2e}, {done.seconds:.2f} s")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import torch
 
 from xsquared import FreeKnots, Gate, Growth, Unit, VariableProjection, fit, register, target
 from xsquared.data import Dataset, from_target, sampled
-from xsquared.training import Gates, Trained
+from xsquared.training import Fit, Gates
 from xsquared.units import build, find_unit
 
 SPACE = from_target(target("exp(x)*y + z**2"), points=200)
@@ -26,7 +26,7 @@ def readers_own() -> None:
 @pytest.mark.parametrize("solver", [VariableProjection(), Growth()], ids=lambda one: one.name)
 def test_solvers_of_points_train_it(solver: VariableProjection | Growth) -> None:
     result = fit(SPACE, find_unit("ungated", "squared"), 4, solver=solver)
-    assert result.status.word in ("converged", "iterations", "stalled")
+    assert result.status in ("converged", "iterations", "stalled")
     assert result.network.unit == Unit("ungated", (("U", "u"),), "squared")
 
 
@@ -39,7 +39,7 @@ def test_a_quadratic_is_reached_exactly_by_one_ungated_neuron() -> None:
     # (x - a)(x + a) + const: no gate, two factors.
     result = fit(sampled(target("x**2 - x/3"), 50), "ungated", 1)
     assert result.train_rmse < 1e-10
-    assert result.status.word == "converged"
+    assert result.status == "converged"
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Mean:
 
     name: ClassVar[str] = "mean"
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         del gates, seed
         network = build(unit, data.dim, n_hidden)
         with torch.no_grad():
             for parameter in network.parameters():
                 parameter.zero_()
             network.d.add_(float(data.train.y.mean()))
-        return Trained(network, "converged", 0)
+        return Fit(network, "converged", 0)
 
 
 def test_a_solver_of_ones_own_goes_through_the_same_door() -> None:

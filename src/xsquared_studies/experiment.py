@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xsquared.data import Dataset, from_target, load, sampled
-from xsquared.errors import measured_rmse
+from xsquared.errors import measured_rmse, rmse
 from xsquared.functions import Target, target
 from xsquared.training import Fit, fit, solver_from
 from xsquared.units import Unit, find_unit, parameter_count
@@ -82,12 +82,13 @@ def run_trial(trial: Trial) -> dict[str, Any]:
 
 def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:
     """What :func:`run_trial` returns, of a network that has been trained."""
-    if done.status.word == "failed" and (not done.detail or "memory" in done.detail):
+    if done.status == "failed" and (not done.detail or "memory" in done.detail):
         raise MemoryError(done.detail)
+    closest = done.training_minimiser
     values = {
-        "status": done.status.word,
+        "status": done.status,
         "parameters": parameter_count(unit, data.dim, n),
-        "train_rmse": done.train_rmse,
+        "train_rmse": rmse(closest, data.train.x, data.train.y) if closest else math.nan,
         "test_rmse": done.test_rmse,
         "points": len(data.train.y),
         "iterations": done.iterations,

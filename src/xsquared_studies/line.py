@@ -33,7 +33,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
         "all weights, by variable projection on 1,000 points from random gates"),
 }  # fmt: skip
 #: Settings that say how long a solver searches.
-_BUDGET = ("max_iterations", "trial_iterations", "starts", "directions")
+_BUDGET = ("max_iterations", "starts", "directions")
 
 
 def line_trials(

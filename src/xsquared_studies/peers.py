@@ -132,7 +132,7 @@ def run_peer(trial: Trial) -> dict[str, Any]:
     if trial["solver"] not in METHODS:
         solver = replace(SETTINGS, sharpest=8.0)
         done = fit(data, unit, n, solver=solver, seed=trial["seed"])
-        status = done.status.word
+        status = done.status
         made = [[data.error(done.network, part) for part in parts]] if done.network else []
     else:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -112,7 +112,7 @@ def scaling_trials(
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
     settings = {**settings, "widths": list(widths)}
     if ridge is not None:
-        settings["ridges"] = [*Growth().ridges[:-1], ridge]
+        settings["ridge"] = ridge
     return [
         make_trial(name, unit, max(widths), solver, protocol, gate=gate, settings=settings,
                    gates=gates, split=split, seed=seed,
@@ -146,9 +146,10 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
     planar = PROBLEMS[trial["problem"]].kind == "planar"
     networks = []
     for n, one in zip(sizes, made, strict=True):
-        on_grid = planar and one.closest is not None
-        author = _on_the_grid(data, one) if on_grid else one.train_rmse
-        networks.append({"n": n, **values_of(unit, n, data, one), "author_rmse": author})
+        values = values_of(unit, n, data, one)
+        on_grid = planar and one.training_minimiser is not None
+        author = _on_the_grid(data, one) if on_grid else values["train_rmse"]
+        networks.append({"n": n, **values, "author_rmse": author})
     return {name: [network[name] for network in networks] for name in networks[0]}
 
 
@@ -200,11 +201,11 @@ def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, 
 
 def _on_the_grid(data: Dataset, made: Fit) -> float:
     assert data.target is not None
-    assert made.closest is not None
+    assert made.training_minimiser is not None
     ends = [np.linspace(*interval, _GRID) for interval in data.target.domain]
     x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
     y = (data.target(*x.T) - data.target_mean) / data.target_scale
-    return rmse(made.closest, (x - data.feature_mean) / data.feature_scale, y)
+    return rmse(made.training_minimiser, (x - data.feature_mean) / data.feature_scale, y)
 
 
 def table1_trials(

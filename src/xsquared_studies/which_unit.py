@@ -79,7 +79,7 @@ PROTOCOLS = {
     "lbfgs": "at most 1,000 iterations of L-BFGS, which chooses its steps itself; the same trials",
 }
 #: Of every network; half as many iterations where it is asked whether it has converged.
-SETTINGS = VariableProjection(max_iterations=80, starts=3, trial_iterations=10, ridge=1e-14)
+SETTINGS = VariableProjection(max_iterations=80, starts=3, ridge=1e-14)
 _FIRST_ORDER: Mapping[str, Sequence[Mapping[str, float]]] = {
     "adamw": [{"learning_rate": rate, "max_iterations": 2000} for rate in (0.03, 0.1, 0.3)],
     "lbfgs": [{"max_iterations": 1000}],
@@ -171,7 +171,7 @@ def run_which(trial: Trial) -> dict[str, Any]:
 
     done = trained(most)
     moved = None if first_order else 0.0
-    if done.status.word == "iterations" and not first_order:
+    if done.status == "iterations" and not first_order:
         moved = 1 - done.train_rmse / trained(most // 2).train_rmse
     weights = done.network.parameters() if done.network else ()
     return {

@@ -18,7 +18,7 @@ import numpy as np
 assert (order, parameters) == (6, (2 * 4 + 1) * 8 + 1)
 assert data.dim == 2 and len(data.train) == 400
 for result in (drawn, trained):
-    assert result.status.word in ("converged", "iterations"), result.status
+    assert result.status in ("converged", "iterations"), result.status
     with torch.no_grad():
         away = result.network(torch.tensor(data.train.x)).numpy()[:, 0] - data.train.y
     assert np.isclose(np.sqrt(np.mean(away**2)), result.train_rmse)

@@ -65,20 +65,6 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
     assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE) == [2]
 
 
-@bent_record
-def test_what_is_explained_in_parts_is_chosen_as_at_once(
-    unit: Unit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And candidates whose columns are explained already end no insertion."""
-    x, y = problem(2, 15)
-    used, pool = rows(unit, x, 3, 16), rows(unit, x, 12, 17)
-    task = unit, homogeneous(x), y, used, pool.joined(used), 15, RIDGE
-    whole = insertions(*task)
-    assert sorted(whole) == list(range(15))
-    monkeypatch.setattr("xsquared.training.greedy._AT_ONCE", 1)
-    assert insertions(*task)[:4] == whole[:4]
-
-
 @pytest.mark.parametrize("name", ["mlp", "glu", "gqu"])
 def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
     """Without a ridge a neuron explains what its columns span, however large they are."""
@@ -127,7 +113,7 @@ def test_candidates_cut_the_data(unit: Unit, dim: int, seed: int) -> None:
 
 @bent_record
 def test_half_of_the_candidates_are_parallel_to_gates_in_use(unit: Unit) -> None:
-    """And half of these a little turned; each of them cuts the data elsewhere."""
+    """Each of them cuts the data elsewhere."""
     x = np.random.default_rng(1).standard_normal((50, 3))
     used = 3 * rows(unit, torch.from_numpy(x), 1, 2).gate
     along = torch.nn.functional.normalize(used[:, :-1])
@@ -135,7 +121,6 @@ def test_half_of_the_candidates_are_parallel_to_gates_in_use(unit: Unit) -> None
     z = np.column_stack([x, np.ones(50)]) @ pool.gate.numpy().T
     assert ((z > 0).any(axis=0) & (z < 0).any(axis=0)).all()
     cosines = (torch.nn.functional.normalize(pool.gate[:, :-1]) @ along.T)[:, 0]
-    parallel, near = cosines > 1 - 1e-12, cosines > 0.99
-    assert parallel.sum() == 100
-    assert 195 <= near.sum() <= 210
+    parallel = cosines > 1 - 1e-12
+    assert parallel.sum() == 200
     assert len(pool.gate[parallel, -1].unique()) > 90

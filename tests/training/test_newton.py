@@ -1,7 +1,6 @@
 """Newton's method: exact derivatives, descent, and minima known from linear least squares."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -11,22 +10,19 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from xsquared.geometry import spline_gates
-from xsquared.training import newton as module
 from xsquared.training.newton import gradient_and_hessian, layers, newton, newton_direction
-from xsquared.training.result import Trained
+from xsquared.training.result import Fit
 from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
 Y = torch.sin(3 * X[:, 0])
 
 
-def sweeps(
-    network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int
-) -> Trained:
+def sweeps(network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int) -> Fit:
     return newton(network, X, y, [stage], limit)
 
 
-def losses(run: Trained) -> np.ndarray:
+def losses(run: Fit) -> np.ndarray:
     return run.history[:, 1] ** 2
 
 
@@ -121,16 +117,6 @@ def test_directions_without_curvature_are_left_out(
     np.testing.assert_allclose(direction, expected, rtol=rtol, atol=atol)
 
 
-@pytest.mark.parametrize(
-    ("unit", "factors"),
-    [("mlp", []), ("glu", ["Uu"]), ("gqu", ["Uu", "Qq"]), ("relu2_mlp", []), ("bilinear", ["Uu"])],
-)
-def test_layers_are_named_as_in_the_paper(unit: str, factors: list[str]) -> None:
-    named = ["Dd", *factors, "Gg"]
-    for train_gates, expected in ((True, named), (False, named[:-1])):
-        assert layers(build(unit, 1, 2), train_gates) == tuple(map(tuple, expected))
-
-
 def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
     """Its loss is quadratic in (D, d): one step is enough, and the second finds nothing."""
     network = network_of("mlp")
@@ -179,89 +165,3 @@ def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
     assert torch.equal(network.G[1], row[0])
     assert torch.equal(network.g[1], row[1])
     assert float(network.D.detach()[0, 1]) == weight
-
-
-def test_a_descent_that_is_not_found_is_a_stall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_line_search", lambda *_: 0.0)
-    network = network_of("glu")
-    run = sweeps(network, Y, layers(network, True), 5)
-    assert run.status == "stalled"
-    assert losses(run)[0] == losses(run)[1]
-
-
-def test_a_perfect_fit_is_converged() -> None:
-    network = network_of("glu")
-    target = network(X)[:, 0].detach().clone()
-    run = sweeps(network, target, layers(network, True), 5)
-    assert run.status == "converged"
-    assert losses(run)[-1] < 1e-28
-
-
-def test_backtracking_where_scipy_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "line_search", lambda *_: (None,) * 6)
-
-    def loss(theta: Tensor) -> Tensor:
-        return torch.sum(theta**4)
-
-    origin, gradient = np.array([1.0]), np.array([4.0])
-    # Steps of -16, -8, -4 and -2 end at -15, -7, -3 and -1, none of them lower; that of -1 at 0.
-    length = module._line_search(loss, origin, gradient, np.array([-16.0]))
-    assert length == 2.0**-4
-    assert module._line_search(loss, origin, gradient, np.array([1.0])) == 0.0
-    monkeypatch.setattr(module, "_HALVINGS", 4)
-    assert module._line_search(loss, origin, gradient, np.array([-16.0])) == 0.0
-    # Half the slope's promise is more than the first step in the right direction brings.
-    monkeypatch.setattr(module, "_ARMIJO", 0.9)
-    assert module._line_search(loss, origin, gradient, np.array([-1.0])) < 0.25
-
-
-@pytest.mark.parametrize("size", [1e200, math.nan])
-def test_a_loss_that_is_not_finite_is_a_divergence(size: float) -> None:
-    network = network_of("mlp")
-    stages = [layers(network, False), layers(network, True)]
-    run = newton(network, X, size * Y, stages, 100)
-    assert (run.status, run.iterations) == ("diverged", 0)
-    assert len(run.history) == 1
-
-
-def test_a_stage_follows_the_other() -> None:
-    one, both = network_of("glu"), network_of("glu")
-    frozen, everything = layers(one, train_gates=False), layers(one, train_gates=True)
-    first, second = (newton(one, X, Y, [stage], 2) for stage in (frozen, everything))
-    run = newton(both, X, Y, [frozen, everything], 2)
-    assert run.iterations == first.iterations + second.iterations
-    np.testing.assert_array_equal(losses(run)[:3], losses(first))
-    np.testing.assert_array_equal(losses(run)[2:], losses(second))
-    assert run.status == second.status
-
-
-@pytest.mark.parametrize("patience", [1, 2])
-def test_sweeps_without_progress_end_a_stage_when_patience_does(
-    patience: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as constants:
-        constants.setattr("xsquared.training.newton._PATIENCE", patience)
-        constants.setattr("xsquared.training.newton._STALL", 1.0)
-        network = network_of("glu")
-        run = sweeps(network, Y, layers(network, True), 50)
-        assert (run.status, run.iterations) == ("converged", patience)
-
-
-def test_the_columns_of_a_hessian_do_not_depend_on_how_many_are_computed_at_a_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    runs = []
-    for elements in (1, 4_000_000):
-        monkeypatch.setattr(module, "_ELEMENTS", elements)
-        runs.append(sweeps(network := network_of("glu"), Y, layers(network, True), 2))
-    np.testing.assert_allclose(losses(runs[0]), losses(runs[1]), rtol=1e-9)
-
-
-def test_threads_of_one_process_train_as_one_does() -> None:
-    """Found by a tester: all threads but one met closed levels of differentiation."""
-
-    def train(_: int) -> list[float]:
-        return list(losses(sweeps(network := network_of("glu"), Y, layers(network, True), 5)))
-
-    with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(train, range(6))) == [train(0)] * 6

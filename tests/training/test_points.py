@@ -81,8 +81,7 @@ def test_on_a_held_out_split_validation_chooses() -> None:
     """Forty GLUs have 201 parameters, the training part 256 points with noise."""
     data = scattered(400, 0.2, "held-out")
     made = fit(data, "glu", 40)
-    assert made.network is not made.closest
-    errors = [data.error(one, data.validation) for one in (made.network, made.closest)]
+    assert made.network is not made.training_minimiser
+    errors = [data.error(one, data.validation) for one in (made.network, made.training_minimiser)]
     assert errors[0] < errors[1]
-    assert made.train_rmse == data.error(made.closest, data.train)
-    assert data.error(made.network, data.train) > made.train_rmse
+    assert data.error(made.training_minimiser, data.train) < made.train_rmse

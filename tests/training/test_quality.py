@@ -20,14 +20,6 @@ from xsquared_studies.sweep import Trial, trial_key
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of the values.
 TOLERANCE, ROUNDING = 1e-3, 1e-10
-#: Far from zero, or with cells that have all but merged, weights are so large that their rounding
-#: moves values by more than a hundredth of the error.
-INEXACT = {
-    *(("gqu", n, "abs(sin(4*x))") for n in (20, 50)), *(("gqu", n, "sin(x)") for n in (8, 20, 50)),
-    *(("gqu", n, "x**0.1") for n in (20, 50)), ("glu", 50, "x**0.1"), ("glu", 20, "abs(x)**0.6"),
-    *(("gqu", 50, text) for text in ("acos(x)", "log(x)", "sqrt(1 - x**2)", "sqrt(x)", "x*log(x)")),
-    ("gqu", 50, "1/(0.001 + x**2)"),
-}  # fmt: skip
 TRIALS = quality_trials()
 INTEGRAL = [trial for trial in TRIALS if trial["solver"] == "free_knots"]
 
@@ -75,14 +67,6 @@ def test_no_network_is_worse_than_a_fit_on_points(reached: dict[str, float]) -> 
     ]
     assert len(found) == len(on_points) == 34 * 3 * 6
     assert not missed(found)
-
-
-def test_statuses_of_the_study_are_true() -> None:
-    """The door compares the forward pass with what its spline promises."""
-    status = rows("quality").set_index("key")["status"]
-    words = [(name(trial), status[trial_key(trial)]) for trial in INTEGRAL]
-    assert {key for key, word in words if word == "inexact"} == INEXACT
-    assert {word for _, word in words} == {"converged", "iterations", "inexact"}
 
 
 @pytest.mark.parametrize("n", [1, 2])

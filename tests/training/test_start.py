@@ -7,7 +7,7 @@ import torch
 from xsquared.data.dataset import from_arrays, from_target, sampled
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
-from xsquared.training.start import alternating_gates, paper_start, start
+from xsquared.training.start import alternating_gates, start
 from xsquared.units import UNITS, build, find_unit
 
 
@@ -20,19 +20,6 @@ def test_gates_alternate_on_equidistant_hinges(n: int) -> None:
     slope, bias = alternating_gates(n, (-1.0, 2.0)).T
     np.testing.assert_array_equal(slope, (-1.0) ** np.arange(n))
     np.testing.assert_allclose(-bias / slope, np.linspace(-1, 2, n), atol=1e-15)
-
-
-@pytest.mark.parametrize("unit", sorted(UNITS))
-def test_all_but_the_gates_is_drawn(unit: str) -> None:
-    network = paper_start(unit, 4, (-1.0, 1.0), drawn(3))
-    plain = build(unit, 1, 4, generator=drawn(3))
-    gates = alternating_gates(4, (-1.0, 1.0))
-    for letter, values in network.named_parameters():
-        if letter in "Gg":
-            expected = gates[:, "Gg".index(letter)]
-            np.testing.assert_array_equal(values.detach().numpy().ravel(), expected)
-        else:
-            assert torch.equal(values, getattr(plain, letter))
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))

@@ -17,15 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.training.variable_projection import Rows, hidden, rows_on_data
+from xsquared.training.least_squares import gram_matrix
+from xsquared.training.variable_projection import Rows, design, hidden, rows_on_data
 from xsquared.units import Unit
 
 #: Squares of what is left of a column, as a share of the column's, that count as rounding.
 _ROUNDING = 1e-12
-#: Numbers that the products of columns in use and of what stands behind neurons may be, at once.
-_AT_ONCE = 2**25
-#: Deviation of each coordinate of a direction in use, of unit length, where it is turned.
-_TURNED = 0.02
 
 
 def candidates(
@@ -33,18 +30,16 @@ def candidates(
 ) -> Rows:
     """Neurons whose gates and factors cut the data (N, d).
 
-    Half of them are parallel to one of the gates in use (n, d + 1), if there are any, and every
-    other of these nearly: a ridge function needs many hinges in a direction that chance would have
-    to meet again and again.
+    Half of them are parallel to one of the gates in use (n, d + 1), if there are any: a ridge
+    function needs many hinges in a direction that chance would have to meet again and again.
 
     A factor is drawn like its gate, is the gate's own row, so that the neuron has one more
     continuous derivative, or is constant, so that the neuron is one of a unit with a factor less.
     Gates that are no powers have a width of their own; it is drawn over a factor of 16.
     """
     half = count // 2 if len(used) else 0
-    along = torch.nn.functional.normalize(used[:, :-1].cpu()).numpy()
+    along = torch.nn.functional.normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
-    along[::2] += _TURNED * draw.standard_normal(along[::2].shape)
     rows = rows_on_data(unit, x, count - half, draw)
     rows = rows.joined(rows_on_data(unit, x, half, draw, along))
     gate, constant = rows.gate, torch.zeros_like(rows.gate)
@@ -61,21 +56,15 @@ def candidates(
 def insertions(
     unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
 ) -> list[int]:
-    """Which neurons of a pool the orthogonal greedy algorithm inserts, in its order.
+    """Choose as many neurons of a pool as asked for, in the order of the greedy algorithm.
 
     With C the columns of a candidate once they are orthogonalised against those in use, and r the
     residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. All Gram
     matrices C'C are kept up to date: the columns in use are taken out of them once, and after an
     insertion only the new ones.
 
-    Args:
-        unit: of the standard formula.
-        points: (N, d + 1), homogeneous.
-        y: (N,) values.
-        rows: the neurons in use, possibly none.
-        pool: candidates, at least as many as are to be inserted.
-        count: how many.
-        ridge: multiple of the weights' sum of squares added to the mean square error.
+    Points are (N, d + 1), homogeneous, y their values (N,), rows the neurons in use, possibly none;
+    the ridge is the multiple of the weights' sum of squares added to the mean square error.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
@@ -83,14 +72,14 @@ def insertions(
     grams = (neurons.square().T @ _blocks(right, right)).unflatten(1, (k, k))
     sizes = grams.diagonal(dim1=1, dim2=2)
     sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
-    basis = new = _basis(_design(unit, points, rows))
+    basis = new = _basis(design(unit, rows, points, points)[1])
     residual, chosen = y, list[int]()
     while True:
-        for some in new.split(max(_AT_ONCE // right.numel(), 1), dim=1):
-            explained = (_blocks(some, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
-            grams -= explained.mT @ explained
+        explained = (_blocks(new, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
+        grams -= explained.mT @ explained
         residual = residual - new @ (new.T @ residual)
-        gain = _gains(grams, (_blocks(residual[:, None], right).T @ neurons).T)
+        slopes = (_blocks(residual[:, None], right).T @ neurons).T
+        gain = (slopes * torch.linalg.solve(grams, slopes)).sum(dim=1)
         gain[chosen] = -math.inf
         chosen.append(int(gain.argmax()))
         if len(chosen) == count:
@@ -104,36 +93,24 @@ def _blocks(columns: Tensor, right: Tensor) -> Tensor:
     return (columns[:, :, None] * right[:, None, :]).flatten(1)
 
 
-def _gains(grams: Tensor, slopes: Tensor) -> Tensor:
-    """s'G^-1 s for each Gram matrix G (c, k, k) and its s (c, k)."""
-    return (slopes * torch.linalg.solve(grams, slopes)).sum(dim=1)
-
-
 def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:
-    """By how much the loss would rise without each neuron, the others' linear weights refitted.
+    """Measure how much the loss rises without each neuron, the others' linear weights refitted.
 
     With c the weights of a neuron and S the block of the inverse of the normal equations' matrix
     that belongs to them, that is c' S^-1 c. Arguments as for :func:`insertions`; (n,).
     """
     n = len(rows.gate)
-    design = _design(unit, points, rows)
-    gram = design.T @ design
+    matrix = design(unit, rows, points, points)[1]
+    gram = gram_matrix(matrix)
     gram.diagonal()[:-1].add_(ridge * len(y))
     scale = torch.rsqrt(gram.diagonal())
-    matrix = gram * scale[:, None] * scale
-    matrix.diagonal().add_(_ROUNDING)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
-    weights = (inverse @ (scale * (design.T @ y)))[:-1].reshape(-1, n).T
+    gram *= scale[:, None] * scale
+    gram.diagonal().add_(_ROUNDING)
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
+    weights = (inverse @ (scale * (matrix.T @ y)))[:-1].reshape(-1, n).T
     k = weights.shape[1]
     blocks = inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
     return (weights * torch.linalg.solve(blocks, weights)).sum(dim=1)
-
-
-def _design(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
-    """The columns of some neurons' linear weights, and the constant one."""
-    right = points if unit.factors else points[:, -1:]
-    columns = hidden(unit, points, rows)[:, None, :] * right[:, :, None]
-    return torch.cat([columns.flatten(1), points[:, -1:]], dim=1)
 
 
 def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:

@@ -22,24 +22,32 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from xsquared.checks import check_integer, check_number, quoted
 from xsquared.data.dataset import Dataset
 from xsquared.training.greedy import candidates, insertions, removal_losses
-from xsquared.training.result import Gates, Trained
+from xsquared.training.result import Fit, Gates
 from xsquared.training.variable_projection import (
     ProjectedFit,
     Rows,
     iterates,
     last,
-    rows_at_once,
     rows_on_data,
     to_network,
 )
-from xsquared.units import Unit, parameter_count
+from xsquared.units import Unit
 
+#: Neurons drawn for each group of insertions, of which the best are inserted.
+CANDIDATES = 256
+#: Points by which neurons are chosen, at most.
+_CHOOSING = 4096
 #: A fit has converged where twice the iterations lower the error by less than this share, and an
-#: exchange has failed. In the study `ablation` half of it moves no median error by one per cent.
+#: exchange has failed.
 MOVED = 0.02
+#: Iterations of a refinement on the way, and at each width after the exchanges.
+_ITERATIONS, _MOST_ITERATIONS = 15, 120
+#: Share of the neurons that are inserted, exchanged or taken out at a time.
+_SHARE = 0.2
+#: Ridges under which the linear weights are solved again for the validation points.
+_RIDGES = (1e-2, 1e-4, 1e-6, 1e-8)
 _error = attrgetter("rmse")
 
 
@@ -54,49 +62,24 @@ class Growth:
 
     1. A share of the neurons there is inserted (:mod:`xsquared.training.greedy`).
     2. All gates and factors move together, by steps of variable projection.
-    3. At the width asked for, the neurons that matter least, or any, are exchanged for new ones
-       as long as that lowers the error. Then half as many again are inserted, and a share at a
-       time of those that matter least is taken out, with steps between: the better network stays.
+    3. The neurons that matter least, or any, are exchanged for new ones as long as that lowers the
+       error, and all move again. Then half as many again are inserted, and a share at a time of
+       those that matter least is taken out, with steps between: the better network stays.
     4. Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
-        candidates: neurons drawn for each group of insertions, of which the best are inserted.
-        few: as many where any neurons are exchanged: what the best of so few grows into is often
-            another minimum than what the best of many does.
-        share: neurons inserted before the next refinement, as a share of those there.
-        iterations: of a refinement on the way and after an exchange.
         exchanges: over the width, and at least 2, these are the attempts in a row to exchange
             neurons that must fail, lowering the error by less than 2 per cent, before no more are
             made: narrow networks have bad minima and are cheap. Where 0, or with frozen gates,
-            none is made, and no neurons beyond the width are inserted.
-        exchanged: share of the neurons that an attempt exchanges, or that is taken out at a time.
-        max_iterations: Levenberg-Marquardt iterations at each width, after the exchanges.
-        ridges: multiples of the linear weights' sum of squares added to the mean square error. The
-            last is that of training; on validation points any of them may be the best.
+            none is made.
+        ridge: multiple of the linear weights' sum of squares added to the mean square error.
     """
 
     name: ClassVar[str] = "growth"
-    candidates: int = 512
-    few: int = 64
-    share: float = 0.2
-    iterations: int = 15
     exchanges: int = 32
-    exchanged: float = 0.2
-    max_iterations: int = 120
-    ridges: tuple[float, ...] = (1e-2, 1e-4, 1e-6, 1e-8, 1e-13)
+    ridge: float = 1e-13
 
-    def __post_init__(self) -> None:
-        for name in ("candidates", "few", "iterations", "max_iterations"):
-            check_integer(name, getattr(self, name), 1)
-        check_integer("exchanges", self.exchanges, 0)
-        for name in ("share", "exchanged"):
-            check_number(name, getattr(self, name), above=0, most=1)
-        if not isinstance(self.ridges, list | tuple) or not self.ridges:
-            raise ValueError(f"ridges: expected a list of numbers, got {quoted(self.ridges)}")
-        for ridge in self.ridges:
-            check_number("ridges", ridge, above=0)
-
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train by way of the widths 1, ..., n/4, n/2; else as :meth:`grow`."""
         widths = {-(-n_hidden // 2**halvings) for halvings in range(n_hidden.bit_length() + 1)}
         *_, end = self.grow(data, unit, sorted(widths), gates, seed)
@@ -104,7 +87,7 @@ class Growth:
 
     def grow(
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
-    ) -> Iterator[Trained]:
+    ) -> Iterator[Fit]:
         """Networks of ascending widths, each grown from the one before.
 
         Yields:
@@ -113,52 +96,53 @@ class Growth:
         Raises:
             FloatingPointError: a number that is not finite in the linear algebra.
         """
-        task = _Task(self, data, unit, gates == "trained", np.random.default_rng(seed))
+        task = _Task(data, unit, gates == "trained", self.ridge, np.random.default_rng(seed))
         fit = used = task.empty()
-        least, total = math.inf, 0
+        least, total, held_out = math.inf, 0, data.split == "held-out"
         for width in widths:
-            before, made = fit, []
+            before = fit
+            made, failed = list[ProjectedFit](), 0
             while (have := len(fit.rows.gate)) < width:
-                count = min(max(round(self.share * have), 1), width - have)
-                rows = task.inserted(fit.rows, count, self.candidates)
-                made.append(task.refined(rows, self.iterations)[0])
-                fit = made[-1]
+                count = min(max(round(_SHARE * have), 1), width - have)
+                fit, _ = task.refine(task.insert(fit.rows, count), _ITERATIONS)
+                made.append(fit)
             most = min(max(self.exchanges // width, 2), self.exchanges) if task.trains else 0
-            failed = 0
             while failed < most:
-                rows = task.exchanged(fit.rows, at_random=failed > 2 and failed % 2 == 1)
-                made.append(task.refined(rows, self.iterations)[0])
+                count, at_random = max(round(_SHARE * width), 1), failed > 2 and failed % 2 == 1
+                rows = task.insert(task.prune(fit.rows, count, at_random), count)
+                made.append(task.refine(rows, _ITERATIONS)[0])
                 failed = 0 if made[-1].rmse < (1 - MOVED) * fit.rmse else failed + 1
                 fit = min(fit, made[-1], key=_error)
             if most:
-                made.append(task.overgrown(fit.rows))
+                made.append(task.grow_and_prune(fit.rows))
                 fit = min(fit, made[-1], key=_error)
-            end, converged = task.refined(fit.rows, self.max_iterations)
-            total += sum(fit.iterations for fit in (*made, end))
-            fit = min(task.widened(before, end.rows), fit, end, key=_error)
-            for ridge in self.ridges if data.split == "held-out" else ():
-                for candidate in (*made, end):
-                    again = last(task.run(candidate.rows, ridge, 0))
-                    if (judged := task.judged(again)) < least:
-                        least, used = judged, again
-            closest, held_out = to_network(fit, unit), data.split == "held-out"
-            yield Trained(
-                to_network(task.widened(used, fit.rows), unit) if held_out else closest,
+            end, converged = task.refine(fit.rows, _MOST_ITERATIONS)
+            made.append(end)
+            total += sum(one.iterations for one in made)
+            fit = min(task.pad(before, end.rows), fit, end, key=_error)
+            for ridge in (*_RIDGES, self.ridge) if held_out else ():
+                for one in made:
+                    again = last(task.descend(one.rows, ridge, 0))
+                    if (error := task.validation_error(again)) < least:
+                        least, used = error, again
+            closest = to_network(fit, unit)
+            yield Fit(
+                to_network(task.pad(used, fit.rows), unit) if held_out else closest,
                 "converged" if converged else "iterations",
                 total,
                 fit.rmse,
-                closest=closest,
+                training_minimiser=closest,
             )
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What is grown: a unit on the data, by the solver's settings and one stream of draws."""
+    """What is grown: a unit on the data, with one stream of draws."""
 
-    solver: Growth
     data: Dataset
     unit: Unit
     trains: bool
+    ridge: float
     draw: np.random.Generator
 
     @cached_property
@@ -172,16 +156,24 @@ class _Task:
         """Their values (N,)."""
         return torch.tensor(self.data.train.y)
 
-    def run(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
+    def sample(self) -> tuple[Tensor, Tensor]:
+        """Points and values by which neurons are chosen: all of a few."""
+        if len(self.y) <= _CHOOSING:
+            return self.points, self.y
+        drawn = torch.from_numpy(self.draw.choice(len(self.y), _CHOOSING, replace=False))
+        return self.points[drawn], self.y[drawn]
+
+    def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
+        """Fits from some rows on."""
         x, trains = self.points[:, :-1], self.trains
         return iterates(
             self.unit, x, self.y, rows, train_gates=trains, max_iterations=limit, ridge=ridge
         )
 
-    def refined(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
+    def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""
-        due, before = self.solver.iterations, math.inf
-        for fit in self.run(rows, self.solver.ridges[-1], limit):
+        due, before = _ITERATIONS, math.inf
+        for fit in self.descend(rows, self.ridge, limit):
             if fit.iterations == due:
                 if fit.rmse > (1 - MOVED) * before:
                     return fit, True
@@ -194,7 +186,7 @@ class _Task:
         mean = self.y.mean(dim=0, keepdim=True)
         return ProjectedFit(rows, mean, float(self.y.std(correction=0)), 0, "converged")
 
-    def widened(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
+    def pad(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
         """The same function with as many neurons as the rows, the last of which fill it up."""
         have, width = len(fit.rows.gate), len(rows.gate)
         weights = fit.linear.new_zeros(self.points.shape[1] if self.unit.factors else 1, width)
@@ -202,47 +194,31 @@ class _Task:
         linear = torch.cat([weights.flatten(), fit.linear[-1:]])
         return replace(fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear)
 
-    def judged(self, fit: ProjectedFit) -> float:
-        """The error on the validation points."""
+    def validation_error(self, fit: ProjectedFit) -> float:
+        """Root mean square error on the validation points."""
         return self.data.error(to_network(fit, self.unit), self.data.validation)
 
-    def seen(self, rows: Rows) -> tuple[Tensor, Tensor]:
-        """Points and values by which neurons are chosen: all, or as many as memory should hold."""
-        columns = parameter_count(self.unit, self.data.dim, len(rows.gate))
-        most = rows_at_once(max(columns, self.solver.candidates))
-        if len(self.y) <= most:
-            return self.points, self.y
-        drawn = torch.from_numpy(self.draw.choice(len(self.y), most, replace=False))
-        return self.points[drawn], self.y[drawn]
-
-    def inserted(self, rows: Rows, count: int, drawn: int) -> Rows:
+    def insert(self, rows: Rows, count: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
-        drawn, ridge = max(drawn, count), self.solver.ridges[-1]
+        drawn = max(CANDIDATES, count)
         pool = candidates(self.unit, self.data.train.x, drawn, rows.gate, self.draw)
-        chosen = insertions(self.unit, *self.seen(rows), rows, pool, count, ridge)
+        chosen = insertions(self.unit, *self.sample(), rows, pool, count, self.ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
-    def reduced(self, rows: Rows, count: int, at_random: bool = False) -> Rows:
+    def grow_and_prune(self, rows: Rows) -> ProjectedFit:
+        """Half as many neurons again, then as many as before: a fit with all its iterations."""
+        n = len(rows.gate)
+        fit, _ = self.refine(self.insert(rows, -(-n // 2)), _ITERATIONS)
+        total = fit.iterations
+        while (have := len(fit.rows.gate)) > n:
+            count = min(max(round(_SHARE * have), 1), have - n)
+            fit, _ = self.refine(self.prune(fit.rows, count), _ITERATIONS)
+            total += fit.iterations
+        return replace(fit, iterations=total)
+
+    def prune(self, rows: Rows, count: int, at_random: bool = False) -> Rows:
         """The rows without those that matter least, or without any."""
         order = torch.from_numpy(self.draw.permutation(len(rows.gate)))
         if not at_random:
-            ridge = self.solver.ridges[-1]
-            order = removal_losses(self.unit, *self.seen(rows), rows, ridge).argsort()
+            order = removal_losses(self.unit, *self.sample(), rows, self.ridge).argsort()
         return rows.taken(order[count:].sort().values)
-
-    def exchanged(self, rows: Rows, at_random: bool) -> Rows:
-        """The rows with some exchanged: those that matter least, or any."""
-        count = max(round(self.solver.exchanged * len(rows.gate)), 1)
-        drawn = self.solver.few if at_random else self.solver.candidates
-        return self.inserted(self.reduced(rows, count, at_random), count, drawn)
-
-    def overgrown(self, rows: Rows) -> ProjectedFit:
-        """Half as many neurons again, then as many as before: a fit with all its iterations."""
-        n, solver = len(rows.gate), self.solver
-        fit, _ = self.refined(self.inserted(rows, -(-n // 2), solver.candidates), solver.iterations)
-        total = fit.iterations
-        while (have := len(fit.rows.gate)) > n:
-            count = min(max(round(solver.exchanged * have), 1), have - n)
-            fit, _ = self.refined(self.reduced(fit.rows, count), solver.iterations)
-            total += fit.iterations
-        return replace(fit, iterations=total)

@@ -1,18 +1,17 @@
-"""Linear least squares that notices a deficient rank.
+"""Solve linear least-squares problems of any rank, whose rows come in blocks.
 
-Normal equations square the condition number, and torch's own drivers either assume full rank
-without saying so or exist on the CPU only. A QR factorisation of the matrix with its columns scaled
-to unit length, and the singular values of the small triangle where that triangle looks deficient,
-is accurate, reveals the rank and runs on any device.
+The normal equations take a fifth of the time of a QR factorisation, but square the condition
+number. So the Gram matrix of columns of unit length is factorised first. Where its inverse says
+that too few digits would be left, the triangle of a QR factorisation takes its place, built up
+block by block: a rotation of rows changes no least-squares problem.
 
-A ridge makes the normal equations sound again, and they are several times faster: the Cholesky
-factor of the scaled Gram matrix, one step of refinement, and the factorisation above only where
-even so too few digits would be left.
+Reference:
+    Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import torch
@@ -20,11 +19,12 @@ from torch import Tensor
 
 #: Singular values below this fraction of the largest are taken for zero.
 _RCOND = 1e-13
-#: Diagonal entries of the Cholesky factor, of columns of unit length, below which its digits are
-#: too few for one refinement.
-_LEAST_PIVOT = 1e-7
-#: Blocks of columns in a Gram matrix, and the fewest columns worth a block of their own.
-_GRAM_BLOCKS, _LEAST_BLOCK = 6, 48
+#: Size of the inverse of the Gram matrix of columns of unit length, beyond which one step of
+#: refinement does not mend what the squared condition costs: without a ridge, and with one, which
+#: leaves no weights that cancel.
+_MOST_INVERSE = 1e10, 1e14
+#: Pivots of the triangle, as a share of the largest, below which its rank is in doubt.
+_LEAST_SHARE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -32,87 +32,88 @@ class Solution:
     """The solution of a least-squares problem ``A c = b``.
 
     Attributes:
-        coefficients: (m,) the solution, of least length among the scaled ones.
-        basis: (N, rank) basis of the range of A, orthonormal where ``factor`` is None.
-        factor: (rank, rank) lower Cholesky factor of the basis's Gram matrix, ridge included.
+        coefficients: (m,) the solution c.
+        whiten: ``A'X`` (m, p) for any X (N, p) -> ``Q'X`` (rank, p), Q an orthonormal basis of A's
+            range (with a ridge: of A above the rows that stand for it).
     """
 
     coefficients: Tensor
-    basis: Tensor
-    factor: Tensor | None = None
-
-    def reduced_gram(self, columns: Tensor) -> Tensor:
-        """Gram matrix (p, p) of other columns (N, p) with A's unknowns eliminated.
-
-        It is the Schur complement of the joint normal equations, ridge included: ``J'J`` without
-        what least squares on A explains of it.
-        """
-        inner = self.basis.T @ columns
-        if self.factor is None:
-            left = columns.T @ (columns - self.basis @ inner)
-            return (left + left.T) / 2
-        explained = torch.linalg.solve_triangular(self.factor, inner, upper=False)
-        return gram_matrix(columns) - gram_matrix(explained)
+    whiten: Callable[[Tensor], Tensor]
 
 
 def gram_matrix(matrix: Tensor) -> Tensor:
-    """``A'A`` of A (N, m), of which only the lower blocks are multiplied out."""
-    m = matrix.shape[1]
-    width = max(-(-m // _GRAM_BLOCKS), _LEAST_BLOCK)
-    if width >= m:
-        return matrix.T @ matrix
-    gram = matrix.new_empty(m, m)
-    for first in range(0, m, width):
-        here, after = slice(first, first + width), slice(first + width, m)
-        gram[first:, here] = matrix[:, first:].T @ matrix[:, here]
-        gram[here, after] = gram[after, here].T
-    return gram
+    """Multiply out ``A'A`` (m, m) of A (N, m)."""
+    rows = matrix.numpy()  # numpy sees the symmetry and takes half of torch's time
+    return torch.from_numpy(rows.T @ rows)
 
 
-def solve(matrix: Tensor, right: Tensor) -> Solution:
-    """Solve the least-squares problem ``A c = b`` for A (N, m) of any rank and b (N,).
-
-    Raises:
-        FloatingPointError: entries that are not finite.
-    """
-    length = torch.linalg.vector_norm(matrix, dim=0)
-    if not (torch.isfinite(length).all() and torch.isfinite(right).all()):
-        raise FloatingPointError("least squares met a number that is not finite")
-    scale = torch.where(length > 0, 1 / length, 0.0)
-    q, r = torch.linalg.qr(matrix * scale)
-    projected = q.T @ right
-    diagonal = torch.abs(torch.diagonal(r))
-    if r.shape[0] == r.shape[1] and diagonal.min() > 1e-10 * diagonal.max():
-        solution = torch.linalg.solve_triangular(r, projected[:, None], upper=True)[:, 0]
-        return Solution(solution * scale, q)
-    u, s, vh = torch.linalg.svd(r, full_matrices=False)
-    kept = s > _RCOND * s[0]
-    u, s, vh = u[:, kept], s[kept], vh[kept]
-    return Solution(vh.T @ ((u.T @ projected) / s) * scale, q @ u)
-
-
-def solve_ridge(matrix: Tensor, right: Tensor, ridge: float) -> Solution:
+def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
     """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
 
-    The last column of A (N, m) is the constant one; the multiple, the ridge, is positive.
+    Args:
+        blocks: rows (k, m) of A and entries (k,) of b, and whatever follows, each time anew.
+        ridge: the multiple, at least 0.
+
+    Returns:
+        The solution; of several the one of least length, once columns are scaled to unit length.
 
     Raises:
         FloatingPointError: entries that are not finite.
     """
-    gram = gram_matrix(matrix)
+    gram, moment = torch.zeros(()), torch.zeros(())
+    for matrix, right, *_ in blocks:
+        gram, moment = gram + gram_matrix(matrix), moment + matrix.T @ right
     gram.diagonal()[:-1].add_(ridge)
-    gradient = matrix.T @ right
-    squares = torch.diagonal(gram)
-    scale = torch.rsqrt(squares)
-    if not math.isfinite(scale @ gradient):
+    squares = gram.diagonal().clone()
+    scale = torch.where(squares > 0, squares.rsqrt(), 0.0)
+    if not torch.isfinite(scale @ moment):
         raise FloatingPointError("least squares met a number that is not finite")
-    factor, failed = torch.linalg.cholesky_ex(gram * scale[:, None] * scale)
-    if failed or float(torch.diagonal(factor).min()) < _LEAST_PIVOT:
-        rows = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)[:-1] * ridge**0.5
-        whole = solve(torch.cat([matrix, rows]), torch.cat([right, right.new_zeros(len(rows))]))
-        return Solution(whole.coefficients, whole.basis[: len(right)])
-    coefficients = scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-    gradient = matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
-    gradient[:-1].sub_(coefficients[:-1], alpha=ridge)
-    step = torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-    return Solution(coefficients + scale * step, matrix, (squares * scale)[:, None] * factor)
+    gram *= scale[:, None] * scale
+    gram.diagonal().add_((squares == 0).to(gram.dtype))  # a column of zeros has no weight
+    factor, failed = torch.linalg.cholesky_ex(gram)
+    probes = torch.cos(torch.arange(len(gram), dtype=gram.dtype)[:, None] * torch.arange(1, 4))
+    inverse = torch.cholesky_solve(probes, factor).norm()
+    if failed or not inverse < _MOST_INVERSE[ridge > 0]:
+        return _by_rotations(blocks, ridge, scale)
+
+    def solved(moment: Tensor) -> Tensor:
+        return scale * torch.cholesky_solve((scale * moment)[:, None], factor)[:, 0]
+
+    coefficients = solved(moment)
+    left = torch.zeros_like(moment)
+    for matrix, right, *_ in blocks:
+        left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
+    left[:-1] -= ridge * coefficients[:-1]
+    return Solution(
+        coefficients + solved(left),
+        lambda products: torch.linalg.solve_triangular(
+            factor, scale[:, None] * products, upper=False
+        ),
+    )
+
+
+def _by_rotations(blocks: Iterable[tuple[Tensor, ...]], ridge: float, scale: Tensor) -> Solution:
+    """The same from the triangle R of a QR factorisation, by its singular values where in doubt."""
+    m = len(scale)
+    triangle = torch.eye(m + 1, dtype=scale.dtype)[: m - 1 if ridge else 0] * ridge**0.5
+    for matrix, right, *_ in blocks:
+        rows = torch.cat([matrix, right[:, None]], dim=1)
+        triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
+    q, r = torch.linalg.qr(triangle[:, :-1] * scale)
+    projected, pivots = q.T @ triangle[:, -1:], r.diagonal().abs()
+    if len(r) == m and pivots.min() > _LEAST_SHARE * pivots.max():
+
+        def whiten(products: Tensor) -> Tensor:
+            return torch.linalg.solve_triangular(r.T, scale[:, None] * products, upper=False)
+
+        solution = torch.linalg.solve_triangular(r, projected, upper=True)
+    else:
+        u, s, vh = torch.linalg.svd(r, full_matrices=False)
+        kept = s > _RCOND * s[0]
+        u, s, vh = u[:, kept], s[kept, None], vh[kept]
+
+        def whiten(products: Tensor) -> Tensor:
+            return vh @ (scale[:, None] * products) / s
+
+        solution = vh.T @ ((u.T @ projected) / s)
+    return Solution(scale * solution[:, 0], whiten)

@@ -30,7 +30,7 @@ from xsquared.training.directions import best_directions
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.narrow import descend_on_target, greedy_rows
 from xsquared.training.points import descend_on_points, exact_target, rows_of, smoothing_spline
-from xsquared.training.result import Gates, Trained
+from xsquared.training.result import Fit, Gates
 from xsquared.training.variable_projection import Rows, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
@@ -78,7 +78,7 @@ class FreeKnots:
     starts: int = 3
     directions: int = 4
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
         target = exact_target(data)
         if data.dim != 1 or (target is None and gates == "frozen"):
@@ -89,7 +89,7 @@ class FreeKnots:
         space(unit)
         if gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
-            return Trained(to_network(frozen, unit), frozen.status, frozen.iterations)
+            return Fit(to_network(frozen, unit), frozen.status, frozen.iterations)
         curve = target or smoothing_spline(data.train, data.name)
         made = self.fit_target(curve, unit, n_hidden, seed)
         if target is not None:
@@ -97,13 +97,13 @@ class FreeKnots:
             if made.spline is not None:
                 missed = made.spline(data.train.x[:, 0]) - data.train.y
                 promised = float(np.sqrt(np.mean(missed**2)))
-            return Trained(made.network, made.status, made.iterations, promised)
+            return Fit(made.network, made.status, made.iterations, promised)
         end = descend_on_points(made.network, data.train, self.max_iterations)
         closest = chosen = to_network(end, unit)
         if data.split == "held-out":
             chosen = min(closest, made.network, key=lambda one: data.error(one, data.validation))
         iterations = made.iterations + end.iterations
-        return Trained(chosen, end.status, iterations, end.rmse, closest=closest)
+        return Fit(chosen, end.status, iterations, end.rmse, training_minimiser=closest)
 
     def fit_target(
         self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0

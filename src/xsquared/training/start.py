@@ -24,7 +24,7 @@ def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
 def paper_start(
     unit: str | Unit, n: int, domain: tuple[float, float], generator: torch.Generator
 ) -> GatedNetwork:
-    """The paper's start on a line (section 4.1): these gates, other weights standard normal."""
+    """Draw the paper's start on a line (section 4.1): these gates, all other weights normal."""
     network = build(unit, 1, n, generator=generator)
     gates = alternating_gates(n, domain)
     set_parameters(network, G=gates[:, :1], g=gates[:, 1])
@@ -32,7 +32,7 @@ def paper_start(
 
 
 def start(data: Dataset, unit: Unit, n_hidden: int, seed: int) -> GatedNetwork:
-    """The network before training by an iterative method: the paper's start, or normal weights."""
+    """Draw the network before training: the paper's start on a line, else normal weights."""
     generator = torch.Generator().manual_seed(seed)
     if data.dim > 1:
         return build(unit, data.dim, n_hidden, generator=generator)

@@ -2,9 +2,8 @@
 
 A neuron's nonlinear parameters are its rows: that of the gate, and of all factors but one. A row of
 a gate that is a power, or of a factor, is kept at unit length, as its length changes no hinge and
-no zero. With p nonlinear and m linear parameters on N points the largest arrays are (N, m) and
-(N, p): none has N p p or N m p numbers. Where these are too large, the points come in blocks, and
-the triangle of a QR factorisation of what has come stands for it.
+no zero. With p nonlinear and m linear parameters, points come in blocks of k, whose largest arrays
+are (k, m) and (k, p): only sums of their products, (m, m), (m, p) and (p, p), are kept of all.
 
 References:
     Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
@@ -13,26 +12,32 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import mul
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
-from xsquared.checks import MOST_NUMBERS, check_integer, check_number
 from xsquared.data.dataset import Dataset
 from xsquared.levenberg_marquardt import DAMPING, descend
-from xsquared.training.least_squares import Solution, solve, solve_ridge
-from xsquared.training.result import Gates, Trained
-from xsquared.units import GatedNetwork, Unit, build, parameter_count, set_parameters
+from xsquared.training.least_squares import Solution, gram_matrix, solve
+from xsquared.training.result import Fit, Gates
+from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 #: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
 #: the projection has annihilated (a hinge outside the data) stay bounded.
 _LEAST_DAMPING = 1e-3
+#: Iterations of each start before the best goes on.
+_TRIAL = 10
+#: Points whose part of the matrices is made at once: a processor's cache holds it.
+ROWS = 2048
+#: Numbers of a matrix that is kept between two uses, not made again.
+_KEPT = 2**24
 
 
 @dataclass(frozen=True)
@@ -87,15 +92,14 @@ class VariableProjection:
         loss(r) = min_c norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
 
     1. Rows are drawn: directions uniform on the sphere, hinges between two training points.
-    2. c is solved by least squares on the features A(r) themselves, of whatever rank.
+    2. c is solved by :mod:`xsquared.training.least_squares`, whatever the rank of A(r).
     3. r takes a Levenberg-Marquardt step with Kaufman's Jacobian: J = P dA/dr c, where P takes away
        what A explains. The damped matrix J'J is scaled to a unit diagonal.
-    4. The best of several starts goes on after a few iterations.
+    4. The best of several starts goes on after ten iterations.
 
     Attributes:
         max_iterations: Levenberg-Marquardt iterations of the best start.
         starts: random starts that compete; with frozen gates there is one.
-        trial_iterations: iterations of each start before the best goes on.
         ridge: as above; a very small one keeps wide networks from weights that cancel on neurons
             with few points.
         sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
@@ -105,36 +109,26 @@ class VariableProjection:
     name: ClassVar[str] = "varpro"
     max_iterations: int = 200
     starts: int = 3
-    trial_iterations: int = 15
     ridge: float = 0.0
     sharpest: float | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("max_iterations", "starts", "trial_iterations"):
-            check_integer(name, getattr(self, name), 1)
-        check_number("ridge", self.ridge, least=0)
-        if self.sharpest is not None:
-            check_number("sharpest", self.sharpest, least=1)
-
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Trained:
+    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train a unit with any gate."""
         trains = gates == "trained"
-        x, y = (torch.tensor(part) for part in (data.train.x, data.train.y))
+        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         draw = np.random.default_rng(seed)
         ridge, sharpest = self.ridge, self.sharpest
         run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
-        first = min(self.trial_iterations, self.max_iterations)
-        starts = (
-            self._start(unit, data.train.x, n_hidden, draw)
-            for _ in range(self.starts if trains else 1)
-        )
+        first = min(_TRIAL, self.max_iterations)
+        count = self.starts if trains else 1
+        starts = [self._start(unit, data.train.x, n_hidden, draw) for _ in range(count)]
         trials = [last(run(rows, max_iterations=first)) for rows in starts]
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
         if best.status == "iterations" and self.max_iterations > first:
             best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
-        return Trained(to_network(best, unit), best.status, total, best.rmse)
+        return Fit(to_network(best, unit), best.status, total, best.rmse)
 
     def _start(self, unit: Unit, x: np.ndarray, n: int, draw: np.random.Generator) -> Rows:
         rows = rows_on_data(unit, x, n, draw)
@@ -144,19 +138,25 @@ class VariableProjection:
         return rows
 
 
+class _Block(NamedTuple):
+    """Some rows of the linear problem, and what they are made of."""
+
+    matrix: Tensor  # (k, m)
+    values: Tensor  # (k,), times the roots of the weights
+    gates: Tensor  # (k, n)
+    points: Tensor  # (k, d + 1), homogeneous
+    weighted: Tensor  # the points times the roots of the weights
+
+
 @dataclass(frozen=True)
 class _State:
-    """Rows, their gates (N, n), the linear problem's solution for them, and what is left.
-
-    The loss is the sum of squares of the residual, plus the ridge's penalty. Of points in blocks
-    there are no gates, and solution and residual are those of the triangle.
-    """
+    """Rows, the linear problem for them, its solution, what is left, and the loss."""
 
     rows: Rows
-    gates: Tensor
+    blocks: Iterable[_Block]
     solution: Solution
-    residual: Tensor
-    loss: float
+    residual: Tensor  # (N,)
+    loss: float  # squares of the residual, plus the ridge's penalty
 
 
 def last(fits: Iterator[ProjectedFit]) -> ProjectedFit:
@@ -177,7 +177,7 @@ def iterates(
     ridge: float = 0.0,
     sharpest: float | None = None,
 ) -> Iterator[ProjectedFit]:
-    """Variable projection from given rows, one fit after the other; stop taking to stop early.
+    """Descend by variable projection from given rows on; stop taking fits to stop early.
 
     Args:
         unit: of the standard formula.
@@ -201,10 +201,6 @@ def iterates(
     model = _Model(
         unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
     )
-    columns = parameter_count(unit, x.shape[1], len(start.gate))
-    length = rows_at_once(columns if train_gates else columns - start.gate.numel())
-    if len(y) > length:
-        model = _Blocks(**vars(model), length=length)
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
@@ -215,7 +211,7 @@ def iterates(
 
 
 def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
-    """The torch module with a fit's weights; D = 1 where it is a free scale."""
+    """Build the torch module with a fit's weights; D = 1 where it is a free scale."""
     gate = fit.rows.gate.numpy()
     n, size = gate.shape
     linear = fit.linear.numpy()
@@ -239,12 +235,11 @@ def rows_on_data(
     generator: np.random.Generator,
     along: np.ndarray | None = None,
 ) -> Rows:
-    """Random gates whose hinges pass between training points, so that none starts dead.
+    """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
 
     A row's direction is uniform on the sphere, or that of ``along`` (n, d); its hinge cuts the
-    segment between two points drawn from the data, in its middle half. Through a point itself,
-    rounding would decide whether the gate is open there, and the runs of two machines would part at
-    the first step. Factors but the first are drawn in the same way. Points x are (N, d).
+    segment between two points drawn from the data, in its middle half: through a point itself,
+    rounding would decide whether the gate is open there. So are factors but the first.
     """
 
     def draw() -> Tensor:
@@ -266,98 +261,93 @@ def hidden(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
     return reduce(mul, factors, unit.gate.value(points @ rows.gate.T))
 
 
-def rows_at_once(columns: int) -> int:
-    """Rows of a matrix of which memory shall hold three copies at once."""
-    return max(MOST_NUMBERS // (3 * columns), 1)
+def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Tensor, Tensor]:
+    """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous points."""
+    gates = unit.gate.value(points @ rows.gate.T)
+    neurons = reduce(mul, (points @ factor.T for factor in rows.factors), gates)
+    matrix = _products([neurons], weighted if unit.factors else weighted[:, -1:], 1)
+    matrix[:, -1] = weighted[:, -1]
+    return gates, matrix
 
 
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
-    """Columns of every left matrix (N, n) times every column of the right one (N, k).
+    """Multiply columns of every left matrix (N, n) by every column of the right one (N, k).
 
-    They come (N, len(left) * k * n), those of one column of the right one side by side: a broadcast
+    Columns (N, len(left) * k * n) of one column of the right one come side by side: a broadcast
     along the few columns of the right one takes several times as long. Room for more columns is
     left at the end where asked for.
     """
     (length, n), k = left[0].shape, right.shape[1]
     columns = right.new_empty(length, len(left) * k * n + rest)
-    for part, factor in zip(columns.split(k * n, dim=1), left, strict=False):
-        torch.mul(factor[:, None, :], right[:, :, None], out=part.unflatten(1, (k, n)))
+    for i, factor in enumerate(left):
+        part = columns[:, i * k * n : (i + 1) * k * n].unflatten(1, (k, n))
+        torch.mul(factor[:, None, :], right[:, :, None], out=part)
     return columns
 
 
 @dataclass(frozen=True)
 class _Model:
-    """The separable least-squares problem.
-
-    Points are homogeneous, (N, d + 1), once as they are and once, like the values (N,), times the
-    roots of the quadrature weights.
-    """
+    """The separable least-squares problem."""
 
     unit: Unit
-    points: Tensor
-    weighted: Tensor
-    values: Tensor
+    points: Tensor  # (N, d + 1), homogeneous
+    weighted: Tensor  # the points times the roots of the weights
+    values: Tensor  # (N,), as well
     train_gates: bool
     ridge: float
     sharpest: float = math.inf
 
     def normalised(self, rows: Rows) -> Rows:
-        """Rows at unit length; the gates', where their length is a parameter, at most as sharp."""
+        """Bring rows to unit length; gates whose length is a parameter to at most the sharpest."""
         gate = rows.gate
         if self.train_gates and self.unit.gate.degree is not None:
-            gate = _unit_rows(gate)
+            gate = normalize(gate)
         elif self.train_gates and self.sharpest < math.inf:
             gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
-        return Rows(gate, tuple(_unit_rows(factor) for factor in rows.factors))
-
-    def slopes(self, state: _State) -> Tensor:
-        """Derivatives (N, n) of the gates by z = G x + g; those of relu are Boolean."""
-        gate = self.unit.gate
-        if gate.hinged and gate.degree == 1:
-            return state.gates > 0
-        z = (self.points @ state.rows.gate.T).requires_grad_()
-        return torch.autograd.grad(gate.value(z).sum(), z)[0]
+        return Rows(gate, tuple(normalize(factor) for factor in rows.factors))
 
     def project(self, rows: Rows) -> _State:
-        """The best linear weights for some rows."""
-        gates, matrix, values = self.design(rows)
-        solution = self.solved(matrix, values)
+        """Solve for the best linear parameters behind some rows."""
+        blocks: Iterable[_Block] = _Blocks(self, rows)
+        if self.points.numel() * len(rows.gate) <= _KEPT:
+            blocks = list(blocks)
+        solution = solve(blocks, self.ridge)
         linear = solution.coefficients
-        residual = matrix @ linear - values
-        loss = residual @ residual
-        if self.ridge:
-            loss = loss + self.ridge * (linear[:-1] @ linear[:-1])
-        return _State(rows, gates, solution, residual, float(loss))
+        residual = torch.cat([block.matrix @ linear - block.values for block in blocks])
+        loss = residual @ residual + self.ridge * (linear[:-1] @ linear[:-1])
+        return _State(rows, blocks, solution, residual, float(loss))
 
-    def design(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
-        """Gates (N, n), and matrix (N, m) and values (N,) of the linear problem."""
-        gates = self.unit.gate.value(self.points @ rows.gate.T)
-        neurons = reduce(mul, (self.points @ factor.T for factor in rows.factors), gates)
-        constant = self.weighted[:, -1:]
-        matrix = _products([neurons], self.weighted if self.unit.factors else constant, 1)
-        matrix[:, -1:] = constant
-        return gates, matrix, self.values
-
-    def solved(self, matrix: Tensor, values: Tensor) -> Solution:
-        """The linear problem's solution."""
-        return solve_ridge(matrix, values, self.ridge) if self.ridge else solve(matrix, values)
-
-    def jacobian(self, state: _State) -> Tensor:
-        """Derivatives (N, p) of the values by the rows, the linear weights held."""
+    def jacobian(self, state: _State, block: _Block) -> Tensor:
+        """Derivatives (k, p) of the values by the rows, the linear parameters held."""
         outer = state.solution.coefficients[:-1].reshape(-1, len(state.rows.gate))
         if self.unit.factors:
-            outer = self.points @ outer
-        values = [self.points @ factor.T for factor in state.rows.factors]
-        derivatives = [self.slopes(state) * reduce(mul, values, outer)] if self.train_gates else []
+            outer = block.points @ outer
+        values = [block.points @ factor.T for factor in state.rows.factors]
+        derivatives = []
+        if self.train_gates:
+            derivatives.append(self.slopes(state.rows, block) * reduce(mul, values, outer))
         for j in range(len(values)):
             others = [*values[:j], *values[j + 1 :]]
-            derivatives.append(reduce(mul, others, state.gates * outer))
-        return _products(derivatives, self.weighted)
+            derivatives.append(reduce(mul, others, block.gates * outer))
+        return _products(derivatives, block.weighted)
+
+    def slopes(self, rows: Rows, block: _Block) -> Tensor:
+        """Derivatives (k, n) of the gates by z = G x + g; those of relu are Boolean."""
+        gate = self.unit.gate
+        if gate.hinged and gate.degree == 1:
+            return block.gates > 0
+        z = (block.points @ rows.gate.T).requires_grad_()
+        return torch.autograd.grad(gate.value(z).sum(), z)[0]
 
     def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gauss-Newton matrix (p, p) of the reduced problem, and half its gradient."""
-        jacobian = self.jacobian(state)
-        return state.solution.reduced_gram(jacobian), jacobian.T @ state.residual
+        gram, products, gradient = torch.zeros(()), torch.zeros(()), torch.zeros(())
+        for block, residual in zip(state.blocks, state.residual.split(ROWS), strict=True):
+            jacobian = self.jacobian(state, block)
+            gram = gram + gram_matrix(jacobian)
+            products = products + block.matrix.T @ jacobian
+            gradient = gradient + jacobian.T @ residual
+        return gram - gram_matrix(state.solution.whiten(products)), gradient
 
     def linearise(self, state: _State) -> Callable[[float], _State | None]:
         """Steps from the Gauss-Newton matrix of the reduced problem."""
@@ -389,46 +379,15 @@ class _Model:
 
 
 @dataclass(frozen=True)
-class _Blocks(_Model):
-    """The same problem of more points than memory should hold matrices for.
+class _Blocks:
+    """All rows of the linear problem, block by block, made anew whenever they are asked for."""
 
-    A rotation of rows changes no least-squares problem. So the triangle R of all columns takes the
-    place of the points: the factorisation of a block of rows below the triangle of those before it
-    gives the next. Sums of products of columns would square the condition.
-    """
+    model: _Model
+    rows: Rows
 
-    length: int = 1
-
-    def design(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
-        """No gates, and the triangle of matrix and values."""
-        triangle = self.triangle(lambda block: block.design(rows)[1:])
-        return triangle[:0], triangle[:, :-1], triangle[:, -1]
-
-    def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
-        """As for all points at once, from the triangle of matrix, Jacobian and values."""
-
-        def columns(block: _Model) -> tuple[Tensor, ...]:
-            gates, matrix, values = block.design(state.rows)
-            return matrix, block.jacobian(replace(state, gates=gates)), values
-
-        linear, triangle = state.solution.coefficients, self.triangle(columns)
-        matrix, jacobian = triangle[:, : len(linear)], triangle[:, len(linear) : -1]
-        values = triangle[:, -1]
-        gram = self.solved(matrix, values).reduced_gram(jacobian)
-        return gram, jacobian.T @ (matrix @ linear - values)
-
-    def triangle(self, columns: Callable[[_Model], tuple[Tensor, ...]]) -> Tensor:
-        """R of a block's matrices and last column side by side, of one block after the other."""
-        triangle: list[Tensor] = []
-        for first in range(0, len(self.values), self.length):
-            part = slice(first, first + self.length)
-            x, weighted, y = self.points[part], self.weighted[part], self.values[part]
-            *left, right = columns(_Model(self.unit, x, weighted, y, self.train_gates, self.ridge))
-            rows = torch.cat([*left, right[:, None]], dim=1)
-            del left
-            triangle = [torch.linalg.qr(torch.cat([*triangle, rows]), mode="r").R]
-        return triangle[0]
-
-
-def _unit_rows(rows: Tensor) -> Tensor:
-    return rows / torch.linalg.vector_norm(rows, dim=1, keepdim=True)
+    def __iter__(self) -> Iterator[_Block]:
+        model = self.model
+        parts = (part.split(ROWS) for part in (model.points, model.weighted, model.values))
+        for points, weighted, values in zip(*parts, strict=True):
+            gates, matrix = design(model.unit, self.rows, points, weighted)
+            yield _Block(matrix, values, gates, points, weighted)
