@@ -1,70 +1,29 @@
 """Execute notebooks through papermill, in parallel, into chapters that only change with results.
 
-Each notebook runs in a process of its own (papermill changes the working directory, so threads
-would trip over each other), into a temporary file; the committed chapter is replaced only on
-success, and no process or kernel outlives the book.
+Each notebook runs in a process of its own, as papermill changes the working directory. Where a
+chapter's sources and printed outputs are as committed, the committed file stays, figures included:
+their last digits differ between processors.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import multiprocessing
 import os
-import platform
-import shutil
-import signal
-import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
-from functools import partial
-from multiprocessing.connection import Connection, wait
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, cast
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import nbformat
 import papermill
-from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
-from tqdm import tqdm
 
-from xsquared_book.parameters import declared
-from xsquared_book.pictures import picture_of, same_figure
-from xsquared_book.project import BookError, Project, busy, read_source, records
 from xsquared_studies.sweep import ENVIRONMENT
-
-_Task = tuple[Path, Path, Path, dict[str, Any]]
-KERNEL_ENVIRONMENT = ENVIRONMENT | {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
-
-
-@dataclass(frozen=True)
-class Execution:
-    """How the execution of one chapter went: wall time, and where the notebook lies.
-
-    The failure is one line naming notebook, cell and error; empty on success.
-    """
-
-    name: str
-    seconds: float
-    output: Path
-    failure: str = ""
-
-
-def usable_cores() -> int:
-    """Cores that this process may use, where the system says, else those it has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def select(project: Project, only: Sequence[str] = ()) -> list[Path]:
-    """The notebooks named in ``only``, or all of them; a BookError where a name is no chapter."""
-    sources = project.sources()
-    unknown = sorted(set(only) - {source.stem for source in sources})
-    if unknown:
-        known = ", ".join(source.stem for source in sources)
-        raise BookError(f"no chapter named {', '.join(unknown)}; the chapters are {known}")
-    return [source for source in sources if not only or source.stem in only]
+from xsquared_book.pictures import PNG, SVG
+from xsquared_book.project import BookError, Project, read_source, records
 
 
 def execute(
@@ -72,7 +31,7 @@ def execute(
     only: Sequence[str] = (),
     parameters: Mapping[str, Any] | None = None,
     jobs: int | None = None,
-) -> list[Execution]:
+) -> list[Path]:
     """Execute chapters and put the results in their places.
 
     Without parameters, results replace ``book/chapters``; with parameters they go to
@@ -81,196 +40,93 @@ def execute(
     Args:
         project: the checkout.
         only: names of the chapters to execute; all where empty.
-        parameters: values for the notebooks' ``parameters`` cells. Each must be declared by at
-            least one selected chapter; chapters that declare none of them are not executed.
-        jobs: notebooks executed at a time; as many as usable cores where None.
+        parameters: values for the notebooks' ``parameters`` cells; chapters that declare none of
+            them are not executed.
+        jobs: notebooks executed at a time; as many as cores where None.
 
     Returns:
-        One execution per chapter, in reading order.
+        The executed notebooks.
 
     Raises:
-        BookError: an unknown chapter or parameter; a value that does not fit the parameter's
-            default; a source that cannot be read; ``jobs`` below 1; another run in this checkout;
-            or a chapter failed, in which case every other one was still executed and kept.
+        BookError: an unknown chapter or parameter, or a chapter failed; every other one is kept.
     """
-    sources = select(project, only)
+    sources = [source for source in project.sources() if not only or source.stem in only]
+    if unknown := sorted({*only} - {source.stem for source in sources}):
+        known = ", ".join(source.stem for source in project.sources())
+        raise BookError(f"no chapter named {', '.join(unknown)}; the chapters are {known}")
     given = dict(parameters or {})
-    jobs = usable_cores() if jobs is None else jobs
-    if jobs < 1:
-        raise BookError(f"jobs must be at least 1, got {jobs}")
-    parameters_of = {source: declared(source) for source in sources}
-    known = {name for own in parameters_of.values() for name in own}
-    if unknown := [name for name in given if name not in known]:
-        has = ", ".join(sorted(known)) or "none"
-        raise BookError(f"no selected chapter has a parameter {unknown[0]!r}; they have {has}")
-    chosen = {
-        source: {name: own[name].fitting(given[name]) for name in own if name in given}
-        for source, own in parameters_of.items()
-    }
-    if given:
-        sources = [source for source in sources if chosen[source]]
     target = project.runs if given else project.chapters
-    executions: dict[str, Execution] = {}
-    with busy(project), tqdm(total=len(sources), desc="chapters", unit="chapter") as bar:
-        work = project.build / "executing"
-        for folder in (target, work, project.failed):
-            folder.mkdir(parents=True, exist_ok=True)
-        tasks = [(source, work, project.chapters, chosen[source]) for source in sources]
-        with closing(_side_by_side(tasks, jobs)) as runs:
-            for run in runs:
-                place = (project.failed if run.failure else target) / run.output.name
-                if run.output.is_file():
-                    _move(run.output, place)
-                executions[run.name] = Execution(run.name, run.seconds, place, run.failure)
-                word = "FAILED" if run.failure else "done"
-                bar.write(f"{run.name}: {word} in {run.seconds:.1f} s")
-                bar.update()
-    ordered = [executions[source.stem] for source in sources]
-    failures = [f"{r.failure}\n  half-executed notebook: {r.output}" for r in ordered if r.failure]
+    for folder in (target, project.chapters):  # nbval replays chapters where they lie
+        folder.mkdir(parents=True, exist_ok=True)
+    os.environ.update(ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1")  # handed to the kernels
+    failures, made = [], []
+    with (
+        TemporaryDirectory() as work,
+        ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool,
+    ):
+        plain = {source: Path(work) / f"{source.stem}.ipynb" for source in sources}
+        declared = {}
+        for source, place in plain.items():
+            nbformat.write(read_source(source), place)
+            declared[source] = papermill.inspect_notebook(str(place)) if given else {}
+        known = {name for own in declared.values() for name in own}
+        if given and (unknown := sorted({*given} - known)):
+            has = ", ".join(sorted(known))
+            raise BookError(f"no chapter has a parameter {', '.join(unknown)}; they have {has}")
+        running = {}
+        for source, place in plain.items():
+            own = {name: given[name] for name in given if name in declared[source]}
+            if own or not given:
+                running[pool.submit(_execute_one, place, target, project.chapters, own)] = source
+        for done, run in enumerate(as_completed(running), start=1):
+            seconds, failure = run.result()
+            word = "FAILED" if failure else "done"
+            print(f"[{done}/{len(running)}] {running[run].stem}: {word} in {seconds:.1f} s")
+            made.append(target / f"{running[run].stem}.ipynb")
+            failures += [failure] if failure else []
     if failures:
         raise BookError("\n".join(failures))
-    if not given:
-        _record_times(project, ordered)
-    return ordered
-
-
-def _move(file: Path, place: Path) -> None:
-    """Replace one file by another in one step, from another file system too."""
-    part = place.with_suffix(".part")
-    shutil.copyfile(file, part)
-    part.replace(place)
-    file.unlink()
-
-
-def _side_by_side(tasks: Sequence[_Task], jobs: int) -> Generator[Execution]:
-    """Each task in a process of its own, at most ``jobs`` at a time; whatever ends this ends them.
-
-    A process that dies is the failure of its own chapter only.
-    """
-    context = multiprocessing.get_context("spawn")
-    waiting = list(reversed(tasks))
-    running: dict[Connection, tuple[Any, _Task]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                receiver, sender = context.Pipe(duplex=False)
-                process = context.Process(target=_work, args=(sender, *waiting[-1]))
-                process.start()
-                sender.close()
-                running[receiver] = (process, waiting.pop())
-            for ready in wait(list(running)):
-                receiver = cast(Connection, ready)
-                process, (source, work, *_) = running.pop(receiver)
-                try:
-                    run = receiver.recv()
-                except EOFError:
-                    process.join()
-                    failure = f"{source.name}: its process ended with code {process.exitcode}"
-                    run = Execution(source.stem, 0.0, work / f"{source.stem}.ipynb", failure)
-                process.join()
-                yield run
-    finally:
-        for process, _ in running.values():
-            process.terminate()
-
-
-def _work(sender: Connection, *task: Any) -> None:
-    """What a chapter's process does."""
-
-    def end_with_book() -> None:
-        cast(Any, multiprocessing.parent_process()).join()
-        os._exit(1)
-
-    # An interrupt is for the book, which then ends this process; and this process ends with the
-    # book, even a killed one. Kernels watch their parent themselves.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=end_with_book, daemon=True).start()
-    sender.send(_execute_one(*task))
+    return sorted(made)
 
 
 def _execute_one(
-    source: Path, work: Path, kernel_folder: Path, parameters: dict[str, Any]
-) -> Execution:
-    """Run one notebook in this process; leave the tidied result in ``work``."""
-    os.environ.update(KERNEL_ENVIRONMENT)
-    plain = work / f"{source.stem}.source.ipynb"
-    output = work / f"{source.stem}.ipynb"
-    kernel_folder.mkdir(parents=True, exist_ok=True)
-    nbformat.write(read_source(source), plain)
-    failure = ""
+    plain: Path, target: Path, kernel_folder: Path, parameters: dict[str, Any]
+) -> tuple[float, str]:
+    """Run one notebook in this process; return wall seconds, and what failed."""
+    output, place = plain.with_suffix(".executed.ipynb"), target / plain.name
     start = time.perf_counter()
-    run = partial(
-        papermill.execute_notebook,
-        str(plain),
-        str(output),
-        parameters=parameters,
-        kernel_name="python3",
-        cwd=str(kernel_folder),  # where nbval replays them
-        progress_bar=False,
-        # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
-        extra_arguments=["--log-level=CRITICAL"],
-    )
     try:
-        try:
-            run()
-        except RuntimeError as error:
-            # Ports are chosen, and when the kernel takes them another process may have been faster.
-            if "died before replying" not in str(error):
-                raise
-            run()
+        papermill.execute_notebook(
+            str(plain),
+            str(output),
+            parameters=parameters,
+            kernel_name="python3",
+            cwd=str(kernel_folder),
+            progress_bar=False,
+            # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
+            extra_arguments=["--log-level=CRITICAL"],
+        )
     except PapermillExecutionError as error:
-        failure = (
-            f"{source.name}, cell {error.cell_index} (In [{error.exec_count}]): "
-            f"{error.ename}: {error.evalue}"
-        )
-    except DeadKernelError:
-        cells = nbformat.read(output, as_version=4).cells  # as papermill last saved them
-        begun = [i for i, cell in enumerate(cells) if cell.metadata.papermill.start_time]
-        place = f"cell {begun[-1]}" if begun else "before its first cell"
-        failure = f"{source.name}, {place}: the kernel died (a crash, or no memory)"
-    seconds = time.perf_counter() - start
-    plain.unlink()
-    notebook = nbformat.read(output, as_version=4)
-    if not failure and not parameters:
-        failure = "\n".join(
-            f"{source.name}, {row['claim']}: measured {row['measured']}, {row['unexpected']}"
-            for row in records(notebook)
-            if row["unexpected"]
-        )
-    if not failure:
-        tidy(notebook)
-        if not parameters:
-            keep_figures(notebook, kernel_folder / output.name)
-    nbformat.write(notebook, output)
-    return Execution(source.stem, seconds, output, failure)
-
-
-def keep_figures(notebook: nbformat.NotebookNode, committed: Path) -> None:
-    """Leave the committed chapter's figures in place that differ by rounding only.
-
-    Rounding is another on each processor.
-    """
-    if not committed.is_file():
-        return
-    books = nbformat.read(committed, as_version=4), notebook
-    before, now = ([cell for cell in book.cells if cell.cell_type == "code"] for book in books)
-    figures = {
-        figure["name"]: output
-        for cell in before
-        if (figure := cell.metadata.get("mystnb", {}).get("figure"))
-        for output in filter(picture_of, cell.outputs)
-    }
-    for cell in now:
-        kept = figures.get(cell.metadata.get("mystnb", {}).get("figure", {}).get("name"), {})
-        cell.outputs = [kept if same_figure(kept, output) else output for output in cell.outputs]
+        cell = f"{plain.stem}, cell {error.cell_index} (In [{error.exec_count}])"
+        return time.perf_counter() - start, f"{cell}: {error.ename}: {error.evalue}"
+    seconds, notebook = time.perf_counter() - start, nbformat.read(output, as_version=4)
+    wrong = [row for row in records(notebook) if row["unexpected"] and not parameters]
+    if wrong:
+        told = [f"{row['claim']}: measured {row['measured']}, {row['unexpected']}" for row in wrong]
+        return seconds, "\n".join(f"{plain.stem}, {line}" for line in told)
+    tidy(notebook)
+    if not place.is_file() or told_by(nbformat.read(place, as_version=4)) != told_by(notebook):
+        part = place.with_suffix(".part")
+        nbformat.write(notebook, part)
+        part.replace(place)
+    return seconds, ""
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Remove from an executed notebook, in place, all that changes without its results changing.
 
-    Timestamps and the interpreter's version go; cell ids become a digest of the cell's source, so a
-    new cell does not rename those behind it; chunks of one stream, which the kernel cuts by timing,
-    become one.
+    Timestamps and the interpreter's version go; cell ids become a digest of the cell's source;
+    chunks of one stream, which the kernel cuts by timing, become one.
     """
     kernel = notebook.metadata.get("kernelspec", {})
     notebook.metadata = nbformat.from_dict(
@@ -298,15 +154,13 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
             cell.outputs = merged
 
 
-def _record_times(project: Project, executions: Sequence[Execution]) -> None:
-    """Add these executions' times to the record that the reproduction page prints."""
-    times: dict[str, float] = {}
-    if project.times.is_file():
-        times = json.loads(project.times.read_text(encoding="utf-8"))["chapters"]
-    times |= {run.name: round(run.seconds, 1) for run in executions}
-    python = f"Python {platform.python_version()}"
-    record = {
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {python}",
-        "chapters": {s.stem: times[s.stem] for s in project.sources() if s.stem in times},
-    }
-    project.times.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+def told_by(notebook: nbformat.NotebookNode) -> list[Any]:
+    """What a notebook's author and its outputs say; of figures only that they are there."""
+    told: list[Any] = []
+    for cell in notebook.cells:
+        told.append((cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb")))
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            shown = {kind: "" if kind in (SVG, PNG) else text for kind, text in data.items()}
+            told.append((output.get("text"), shown))
+    return told

@@ -1,53 +1,23 @@
-"""Tables of the chapters as tables of the page: captioned, numbered and cited as figures are.
+"""Tables of the chapters as tables of the page: captioned, numbered, cited cell by cell.
 
 myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject.toml``.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-import re
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from docutils import nodes
-from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from xsquared_book.papers import VERDICT_MIME
-from xsquared_book.papers.ledger import protocols
 from xsquared_book.project import BookError, Project
 from xsquared_book.tables import TABLE_MIME
 
 if TYPE_CHECKING:
     from myst_nb.core.render import MimeData, NbElementRenderer
-    from sphinx.environment import BuildEnvironment
-
-#: Classes of cells that open with a verdict's mark.
-_MARKS = {"✔": "holds", "✘": "fails"}
-#: A cell of numbers only, such as an interval, which no line break may part.
-_NUMBERS = re.compile(r"[\d.,()\[\]–±+e -]+")
-#: A protocol's name before what was measured by it.
-_NAMES = re.compile(rf"\b({'|'.join(sorted(protocols(), key=len, reverse=True))})(?= \S)")
-
-
-#: Letters that a row has room for, its cells' margins among them.
-_ROOM = 86
-
-
-def width_of(table: dict[str, Any]) -> int:
-    """Letters that the longest parts of a table's columns take side by side."""
-    return sum(
-        2
-        + max(
-            len(cell if _NUMBERS.fullmatch(cell) else max(cell.split(), key=len, default=""))
-            for cell in column
-        )
-        for column in zip(table["columns"], *table["rows"], strict=True)
-    )
 
 
 class PageTables:
@@ -59,13 +29,12 @@ class PageTables:
     def handle_mime(
         renderer: NbElementRenderer, data: MimeData, _inline: bool
     ) -> list[nodes.Element] | None:
-        """The nodes of one output; none for the verdicts' records; None for others' types."""
+        """Make the nodes of one output; none for the verdicts' records; None for others' types."""
         if data.mime_type == VERDICT_MIME:
             return []
         if data.mime_type != TABLE_MIME:
             return None
         myst, table = renderer.renderer, data.content
-        claims = table["name"].startswith("tab-claims-")
 
         def parsed(node: nodes.Element, text: str) -> nodes.Element:
             with myst.current_node_context(node):
@@ -74,26 +43,14 @@ class PageTables:
 
         def row(cells: list[str]) -> nodes.row:
             made = nodes.row()
-            for head, cell, number in zip(table["columns"], cells, table["numeric"], strict=True):
-                if claims and head == "Entry" != cell:
-                    cell = f"{{ref}}`details <claim-{cell}>`"
-                if claims and head == "Otherwise":
-                    cell = _NAMES.sub(lambda name: f"{protocols()[name[1]].says}:", cell)
-                kind = "number" if number else _MARKS.get(cell[:1], "")
-                kind = kind or ("unbroken" if _NUMBERS.fullmatch(cell) else "")
-                # On a phone a claim is a card, whose style sheet names what a number is.
-                column = f"of-{head.lower()}" if claims and cell != "–" else ""
-                entry = nodes.entry(classes=[*filter(None, (kind, column))])
+            for cell, number in zip(cells, table["numeric"], strict=True):
+                entry = nodes.entry(classes=["number"] if number else [])
                 made += entry
                 entry += parsed(nodes.paragraph(), cell)
             return made
 
-        dense = ["xs-dense"] if not claims and width_of(table) > _ROOM else []
-        node = nodes.table(classes=["xs-table", *dense], names=[table["name"]])
+        node = nodes.table(classes=["xs-table"], names=[table["name"]])
         myst.document.note_explicit_target(node, node)
-        lines = io.StringIO()
-        csv.writer(lines, lineterminator="\n").writerows([table["columns"], *table["rows"]])
-        node["csv"] = lines.getvalue()
         node += parsed(nodes.title(), table["caption"])
         group = nodes.tgroup(cols=len(table["columns"]))
         node += group
@@ -104,17 +61,9 @@ class PageTables:
         return [node]
 
 
-def numbered(env: BuildEnvironment, page: str, shown: nodes.Element) -> str:
-    """A figure or table of a page by its number, such as "Table 8.2"; empty where it has none."""
-    kind, word = ("figure", "Fig.") if isinstance(shown, nodes.figure) else ("table", "Table")
-    numbers = env.toc_fignumbers.get(page, {}).get(kind, {})
-    found = next((numbers[place] for place in shown["ids"] if place in numbers), ())
-    return f"{word} {'.'.join(map(str, found))}" if found else ""
-
-
 @cache
 def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
-    """Of each table of a chapter, the cells by ``"row,column"``, but those that share theirs."""
+    """The cells of each table of a chapter by ``"row,column"``, but those that share theirs."""
     found: dict[str, dict[str, str]] = {}
     for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
@@ -129,39 +78,15 @@ def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
 
 
 def table_cell(project: Project, asked: str) -> str:
-    """A cell of a table of the executed chapters, as shown.
+    """Look up a cell of an executed chapter's table: ``"tab-slopes:mlp,slope"``, as shown.
 
-    Args:
-        project: the checkout.
-        asked: the table's name, its row's headers and the column's, as in
-            ``"tab-slopes:mlp,slope"``.
+    Raises:
+        BookError: no such cell, or several.
     """
     name, _, place = " ".join(asked.split()).partition(":")
-    tables: dict[str, dict[str, str]] = {}
     for chapter in sorted(project.chapters.glob("*.ipynb")):
-        tables |= _cells(chapter, chapter.stat().st_mtime_ns)
-    if name not in tables:
-        raise BookError(f"{asked}: expected a table of a chapter, got {name!r}")
-    if place not in tables[name]:
-        near = get_close_matches(place, tables[name], 4, 0)
-        raise BookError(f"{asked}: expected one cell of {name}, such as {'; '.join(near)}")
-    return tables[name][place]
-
-
-class NameHiddenCode(SphinxPostTransform):
-    """Let the summary of hidden code name the figures and tables that the code makes.
-
-    A cell that shows neither says itself what it does (``mystnb.code_prompt_show``).
-    """
-
-    default_priority = 150  # before myst-nb hides the code
-
-    def run(self, **_: Any) -> None:
-        """Rewrite the prompts of this page's cells."""
-        for cell in self.document.findall(nodes.container):
-            if "{type}" not in cell.get("prompt_show", ""):
-                continue
-            shown = cell.findall(lambda n: isinstance(n, nodes.figure | nodes.table))
-            titles = (numbered(self.env, self.env.docname, one) for one in shown)
-            if made := list(filter(None, titles)):
-                cell["prompt_show"] = f"Code for {' and '.join(made)}"
+        if table := _cells(chapter, chapter.stat().st_mtime_ns).get(name):
+            if place in table:
+                return table[place]
+            raise BookError(f"{asked}: expected one cell of {name}, which has {'; '.join(table)}")
+    raise BookError(f"{asked}: no chapter has a table {name}")
