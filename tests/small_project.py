@@ -1,11 +1,9 @@
 """A small project of its own for the tests of the book's machinery."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from xsquared_book.execute import Execution, execute
 from xsquared_book.project import Project
 
 HEADER = """---
@@ -38,25 +36,3 @@ def small_project(tmp_path: Path) -> Project:
         notebook_text("print('n is', n)\nprint('squared', n**2)", "n + 1")
     )
     return Project(tmp_path)
-
-
-def execute_drawing(project: Project, draw: str) -> Execution:
-    """The good chapter executed with a cell that draws instead of its own."""
-    style = (
-        "import matplotlib.pyplot as plt\nfrom xsquared_book.plotting import use_style\nuse_style()"
-    )
-    (project.notebooks / "01_good.md").write_text(notebook_text(f"{style}\n{draw}"))
-    (run,) = execute(project, jobs=1)
-    return run
-
-
-def git(project: Project, *arguments: str) -> None:
-    """Git in the project, whoever runs the tests."""
-    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", *who, *arguments], cwd=project.root, check=True, capture_output=True)
-
-
-def commit(project: Project) -> None:
-    """All that the project holds now, as a commit."""
-    git(project, "add", "-A")
-    git(project, "commit", "-m", "a state")

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import nbformat
-
 from xsquared_book.api_pages import rooms
+
 from xsquared_book.execute import execute
 from xsquared_book.project import Project
 from xsquared_book.tables import TABLE_MIME

@@ -1,19 +1,13 @@
-"""The command line: what it accepts, what it says."""
+"""The command line: what it runs, what it says."""
 
-import gc
 import subprocess
 import sys
 from pathlib import Path
 
-import click
 import pytest
 
-from xsquared_book.cli import main
+from xsquared_book.cli import main, typed_value
 from xsquared_book.project import Project
-from xsquared_studies.speedrun import speedrun
-
-Said = pytest.CaptureFixture[str]
-Patch = pytest.MonkeyPatch
 
 
 def test_module_and_console_script_agree() -> None:
@@ -24,68 +18,40 @@ def test_module_and_console_script_agree() -> None:
     assert first.startswith("xsquared ")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["--only", "99_none"], "xsquared: no chapter named 99_none; the chapters are 01_good\n"),
-        (["--only", "x" * 10**5], "xxx...xxx"),
-        (["-p", "x" * 10**5, "1"], "xxx...xxx"),
-    ],
-)
-def test_what_a_book_has_not_is_said_and_shortened(
-    given: list[str], said: str, small_project: Project, monkeypatch: Patch, capsys: Said
+def test_errors_are_one_line(
+    small_project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(small_project.root)
-    assert main(["book", *given]) == 1
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error) < 600
+    assert main(["book", "--only", "99_none"]) == 1
+    said = "xsquared: no chapter named 99_none; the chapters are 01_good\n"
+    assert capsys.readouterr().err == said
+    assert main(["book", "--jobs", "two"]) == 2
+    assert "Invalid value for '--jobs'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("given", "named"),
-    [
-        ("book --job 2", "No such option '--job'"),
-        ("study --al", "No such option '--al'"),
-        ("", "Missing command"),
-        ("x" * 10**5, "No such command 'xxx"),
-        ("book --jobs 0", "xsquared book: error: Invalid value for '--jobs': 0 "),
-        ("book --jobs two", "Invalid value for '--jobs': 'two' "),
-    ],
-)
-def test_misuse_exits_with_2_and_a_short_line(given: str, named: str, capsys: Said) -> None:
-    assert main(given.split()) == 2
-    error = capsys.readouterr().err
-    assert named in error
-    assert len(error) < 1000
-    assert error.count("\n") == 1 or not given
-
-
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, click.Abort])
-def test_an_interrupt_is_said(
-    raised: type[BaseException], capsys: Said, monkeypatch: Patch
+def test_a_book_with_a_parameter_runs_what_declares_it_and_says_what_changed(
+    small_project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise raised
+    monkeypatch.chdir(small_project.root)
+    committed = small_project.chapters / "01_good.ipynb"
+    committed.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    assert main(["book", "-p", "n", "5"]) == 0
+    said = capsys.readouterr().out
+    assert "01_good.ipynb" in said
+    assert "parameter n" in said
+    assert main(["compare"]) == 0
 
-    monkeypatch.setattr("xsquared_book.cli.commands.main", interrupted)
-    assert main(["speedrun"]) == 130
-    assert capsys.readouterr().err == "xsquared: interrupted\n"
 
-
-def test_speedrun_prints_three_slopes_and_draws(tmp_path: Path, capsys: Said) -> None:
-    out = tmp_path / "speedrun.png"
-    assert main(["speedrun", "--out", str(out)]) == 0
-    assert gc.isenabled()
-    lines = capsys.readouterr().out.splitlines()
-    printed = [line for line in lines if "slope" in line]
-    assert printed == [f"{run.unit.upper()}  slope {run.slope}" for run in speedrun(progress=False)]
-    assert out.read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize(("text", "value"), [("5", 5), ("[1, 2]", [1, 2]), ("sin(x)", "sin(x)")])
+def test_a_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
+    assert typed_value(text) == value
 
 
 @pytest.mark.slow
-def test_rows_of_a_study_are_run_anew_and_compared(capsys: Said) -> None:
-    assert main(["study", "best_splines", "--check", "1", "--seed", "1", "--jobs", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("best_splines: 1 rows drawn with seed 1\n0 rows are not as committed")
-    assert main(["study"]) == 1
+def test_a_speedrun_prints_three_slopes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["speedrun", "--out", str(tmp_path / "a.png")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    slopes = {line.split()[0]: float(line.split()[2]) for line in lines if "slope" in line}
+    assert slopes["MLP"] == pytest.approx(-2, abs=0.15)
+    assert slopes["GLU"] == pytest.approx(-3, abs=0.15)
+    assert (tmp_path / "a.png").stat().st_size > 10_000
