@@ -6,6 +6,7 @@ Each command imports what it needs: the numerics work without the book's depende
 from __future__ import annotations
 
 import ast
+import random
 import sys
 import time
 from collections.abc import Sequence
@@ -95,11 +96,15 @@ def speedrun(out: Path) -> None:
 @commands.command()
 @click.argument("name", default="")
 @click.option("--all", "every", is_flag=True, help="Every study.")
-@click.option("--check", "count", type=click.IntRange(1), help="Compare rows drawn at random.")
-@click.option("--seed", type=int, default=0, help="Of the draw.")
-@click.option("--jobs", type=click.IntRange(1), default=1, help="Trials at a time.")
-@click.option("--scheduler", default="", help="Of Dask, as tcp://HOST:PORT.")
-def study(name: str, every: bool, count: int | None, seed: int, jobs: int, scheduler: str) -> int:
+@click.option(
+    "--check", "count", type=click.IntRange(1), help="Compare so many rows drawn at random."
+)
+@click.option("--seed", type=int, help="Of the draw (default: a new one).")
+@click.option("--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores).")
+@click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")
+def study(
+    name: str, every: bool, count: int | None, seed: int | None, jobs: int | None, scheduler: str
+) -> int:
     """Run or check a declared study, whose rows chapters read.
 
     Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
@@ -113,17 +118,25 @@ def study(name: str, every: bool, count: int | None, seed: int, jobs: int, sched
 
     if every == bool(name):
         raise click.UsageError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    failed = False
-    for one in STUDIES.values() if every else [STUDIES[name]]:
-        if count:
-            trials = drawn(one, count, seed)
-            lines = check(one, trials, jobs, scheduler)
-            failed |= bool(lines)
-        else:
-            report, lines = run(one, jobs, scheduler)
-            print(f"{one.name}: {report}")
-        print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}", *lines, sep="\n  ")
-    return int(failed)
+    wanted = {one: find_study(one) for one in (STUDIES if every else [name])}
+    draw = random.Random(seed := random.randrange(10**6) if seed is None else seed)
+    status = 0
+    with Client(scheduler) if scheduler else local_client(jobs) as client:
+        for one, declared in wanted.items():
+            if count:
+                trials = declared.trials()
+                drawn = draw.sample(trials, min(count, len(trials)))
+                lines = check(one, drawn, client)
+                print(f"{one}: {len(drawn)} rows drawn with seed {seed}")
+                status |= bool(lines)
+            else:
+                made, lines = run(one, client)
+                failed = (made["status"] == "failed").sum()
+                print(f"{one}: {len(made)} rows, {failed} of them failed")
+                status |= failed == len(made)
+            said = f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}"
+            print(said, *lines, sep="\n  ")
+    return int(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

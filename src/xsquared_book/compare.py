@@ -1,4 +1,4 @@
-"""What a run changed: its parameters, numbers and verdicts beside those of the committed chapter."""
+"""What a run changed: its parameters, numbers and verdicts beside the committed chapter's."""
 
 from __future__ import annotations
 

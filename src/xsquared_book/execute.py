@@ -20,10 +20,11 @@ from typing import Any
 import nbformat
 import papermill
 from papermill.exceptions import PapermillExecutionError
+from tqdm import tqdm
 
-from xsquared_studies.sweep import ENVIRONMENT
 from xsquared_book.pictures import PNG, SVG
 from xsquared_book.project import BookError, Project, read_source, records
+from xsquared_studies.sweep import ENVIRONMENT
 
 
 def execute(
@@ -78,10 +79,10 @@ def execute(
             own = {name: given[name] for name in given if name in declared[source]}
             if own or not given:
                 running[pool.submit(_execute_one, place, target, project.chapters, own)] = source
-        for done, run in enumerate(as_completed(running), start=1):
+        for run in tqdm(as_completed(running), total=len(running), unit="chapter"):
             seconds, failure = run.result()
             word = "FAILED" if failure else "done"
-            print(f"[{done}/{len(running)}] {running[run].stem}: {word} in {seconds:.1f} s")
+            tqdm.write(f"{running[run].stem}: {word} in {seconds:.1f} s")
             made.append(target / f"{running[run].stem}.ipynb")
             failures += [failure] if failure else []
     if failures:

@@ -43,7 +43,7 @@ class Table:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """Name, caption, headers, cells, the count of leading row headers, which columns hold numbers."""
+        """Name, caption, headers, cells, how many row headers lead, which columns hold numbers."""
         frame = self.frame
         if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
             frame = frame.set_index(frame.columns[0])
