@@ -19,7 +19,7 @@ from xsquared_book.project import Project, find_project, read_source
 
 PROJECT: Project = find_project(Path(__file__))
 #: Chapters as they are: parameters that are the points of a picture.
-AS_THEY_ARE = {"02_truncation_errors"}
+AS_THEY_ARE = {"02_truncation_errors", "A_derivations_gated"}
 #: A reader's parameters: small ones, other targets, problems and sizes. Of 05 widths of the
 #: committed rows; in the next chapter a target of one's own.
 CASES: dict[str, dict[str, Any]] = {
