@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
 from xsquared_book.parameters import declared
+
 from xsquared_book.project import Project, find_project, read_source
 
 PROJECT: Project = find_project(Path(__file__))

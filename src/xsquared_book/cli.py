@@ -96,9 +96,7 @@ def speedrun(out: Path) -> None:
 @commands.command()
 @click.argument("name", default="")
 @click.option("--all", "every", is_flag=True, help="Every study.")
-@click.option(
-    "--check", "count", type=click.IntRange(1), help="Compare so many rows drawn at random."
-)
+@click.option("--check", "count", type=click.IntRange(1), help="Compare rows drawn at random.")
 @click.option("--seed", type=int, help="Of the draw (default: a new one).")
 @click.option("--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores).")
 @click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")

@@ -1,4 +1,4 @@
-"""Figures as notebooks hold them: SVG that is always the same, with a look that everyone can see."""
+"""Figures as notebooks hold them: SVG that is always the same, in looks that all can see."""
 
 import re
 import xml.etree.ElementTree as ET

@@ -39,7 +39,8 @@ def test_formulas_and_letters_of_figures_can_be_read_on_a_phone(reader: Reader, 
         "box.clientWidth + 2).map(box => box.innerText.slice(0, 60))"
     )
     assert page.evaluate(cut) == []
-    shares = "[...document.querySelectorAll('.cell_output img')].map(i => i.clientWidth / i.naturalWidth)"
+    images = "[...document.querySelectorAll('.cell_output img')]"
+    shares = f"{images}.map(i => i.clientWidth / i.naturalWidth)"
     # Letters are set in 9 points at least, on figures of 110 dots an inch.
     assert all(9 * 110 / 72 * share >= 9 for share in page.evaluate(shares))
 
