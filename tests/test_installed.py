@@ -18,7 +18,9 @@ PROJECT = find_project(Path(__file__))
 #: Chapters with a reader's parameters: small ones, other targets and sizes.
 CASES: dict[str, dict[str, Any]] = {
     "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
-    "03_constructions": {"expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20]},
+    "03_constructions": {
+        "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
+    },
     "05_scaling_1d": {
         "expression": "exp(2*x)", "domain": (0, 1.5), "widths": [10, 11], "checked": [10],
         "sizes": [60], "jobs": 1,
@@ -63,7 +65,7 @@ def run_cells(python: Path, folder: Path, cells: list[str]) -> None:
     (folder / "cells.json").write_text(json.dumps(cells))
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     kept |= {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
-    command = [python, "-c", RUN, folder / "cells.json"]
+    command = [str(python), "-c", RUN, str(folder / "cells.json")]
     done = subprocess.run(
         command, cwd=folder, env=kept, capture_output=True, text=True, check=False
     )

@@ -70,7 +70,8 @@ def compare(names: Sequence[str]) -> None:
     from xsquared_book.compare import compare
     from xsquared_book.project import find_project
 
-    print(*compare(find_project(Path.cwd()), names) or ["no difference"], sep="\n")
+    made = compare(find_project(Path.cwd()), names)
+    print(*made if made else ["no difference"], sep="\n")
 
 
 @commands.command()

@@ -70,10 +70,10 @@ def execute(
         for source, place in plain.items():
             nbformat.write(read_source(source), place)
             declared[source] = papermill.inspect_notebook(str(place)) if given else {}
-        known = {name for own in declared.values() for name in own}
-        if given and (unknown := sorted({*given} - known)):
-            has = ", ".join(sorted(known))
-            raise BookError(f"no chapter has a parameter {', '.join(unknown)}; they have {has}")
+        has = {name for own in declared.values() for name in own}
+        if given and (unknown := sorted({*given} - has)):
+            they = ", ".join(sorted(has))
+            raise BookError(f"no chapter has a parameter {', '.join(unknown)}; they have {they}")
         running = {}
         for source, place in plain.items():
             own = {name: given[name] for name in given if name in declared[source]}

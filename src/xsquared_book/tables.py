@@ -86,7 +86,7 @@ class Table:
             formats = self.formats or {}
             spec = next((formats[key] for key in (*map(str, labels), head) if key in formats), "")
         whole = isinstance(cell, Integral)
-        text = format(int(cell) if whole else float(cell), spec or ("" if whole else "g"))
+        text = format(int(float(cell)) if whole else float(cell), spec or ("" if whole else "g"))
         return re.sub(r"^-(?=[0.]+$)", "", text)  # what rounds to zero has no sign
 
     def html(self) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import myst_nb
 import nbformat
@@ -66,7 +67,8 @@ def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     glued: dict[str, object] = {}
     monkeypatch.setattr(myst_nb, "glue", lambda key, value, **_: glued.update({key: value}))
-    glue_numbers({"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}, 2)
+    numbers: dict[str, Any] = {"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}
+    glue_numbers(numbers, 2)
     assert glued == {"slope": -2.0, "n": 50, "word": "none"}
     assert {type(value) for value in glued.values()} == {float, int, str}
     glue_numbers({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0})
