@@ -4,7 +4,7 @@ These are the numerics; :mod:`xsquared_studies` runs for hours, :mod:`xsquared_b
 both, and neither is imported here. Every room imports only from those named before it:
 ``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
 ``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` →
-``training``.
+``training`` → ``regressor``.
 """
 
 from importlib.metadata import version
@@ -13,6 +13,7 @@ from xsquared.data import load
 from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.geometry import knots
+from xsquared.regressor import GatedRegressor
 from xsquared.training import (
     LBFGS,
     AdamW,
@@ -25,6 +26,17 @@ from xsquared.training import (
 )
 from xsquared.units import Gate, Unit, build, predict, register
 
-__all__ = ["Gate", "Unit", "build", "knots", "load", "predict", "register", "rmse", "target"]
+__all__ = [
+    "Gate",
+    "GatedRegressor",
+    "Unit",
+    "build",
+    "knots",
+    "load",
+    "predict",
+    "register",
+    "rmse",
+    "target",
+]
 __all__ += ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection", "fit", "grow"]
 __version__ = version("xsquared")
