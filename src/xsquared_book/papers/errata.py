@@ -1,9 +1,8 @@
 """Slips in the papers, each with its right form and how it is shown.
 
-The list is ``errata.toml`` beside this module. An entry whose key is that of an
-:class:`~xsquared_book.papers.equations.Equation` belongs to it; the others are proved by the test
-marked ``@pytest.mark.proves(key)``. A slip about names or sources, which no computation can prove,
-names its evidence instead. The errata page prints the proving test and its outcome.
+The list is ``errata.toml`` beside this module. What a computation can show is shown by a cell of
+the derivations, a verdict, or a test in ``tests/papers/test_errata.py``; a slip about names or
+sources, which none can, names its evidence.
 """
 
 from __future__ import annotations
@@ -24,7 +23,8 @@ class Erratum:
         where: section, equation, figure or table.
         printed: what stands there, in our own words.
         right: what should stand there and why, in Markdown with TeX between dollar signs.
-        evidence: for a slip that no computation can prove, where to look it up; else empty.
+        evidence: for a slip that no computation can show, where to look it up; else empty.
+        shown: what shows it: a reference to a derivation or verdict, or a test's name; else empty.
     """
 
     key: str
@@ -33,15 +33,11 @@ class Erratum:
     printed: str
     right: str
     evidence: str = ""
+    shown: str = ""
 
 
 @cache
 def errata() -> tuple[Erratum, ...]:
     """Every slip, in the papers' order."""
     text = (files("xsquared_book.papers") / "errata.toml").read_text(encoding="utf-8")
-    found = tuple(Erratum(**row) for row in tomllib.loads(text)["erratum"])
-    keys = [slip.key for slip in found]
-    repeated = sorted({key for key in keys if keys.count(key) > 1})
-    if repeated:
-        raise ValueError(f"errata.toml repeats {', '.join(repeated)}")
-    return found
+    return tuple(Erratum(**row) for row in tomllib.loads(text)["erratum"])

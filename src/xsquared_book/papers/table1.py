@@ -1,4 +1,4 @@
-"""The slopes of the gated-units paper's Table 1 by every protocol that the ledger names."""
+"""The slopes of the gated-units paper's Table 1 by every way that the ledger names."""
 
 from __future__ import annotations
 
@@ -10,36 +10,14 @@ import pandas as pd
 
 from xsquared.data import load
 from xsquared.slopes import Slope, fit_slope, fit_slope_over_seeds
-from xsquared.units import find_unit
 from xsquared_book.papers.figures import paper_points
 from xsquared_book.papers.ledger import ledger
 from xsquared_studies.scaling import Scaling
 
-#: First and last width of each window through the paper's points.
-_WINDOWS = {
-    "paper-points-all": (1, 10**9),
-    "paper-points-from-10": (10, 10**9),
-    "paper-points-from-20": (20, 10**9),
-    "paper-points-10-100": (10, 100),
-    "paper-points-10-500": (10, 500),
-}
+#: The slopes of the table's first row, its target of one input.
+LINE = {"mlp": -2.13, "glu": -3.08, "gqu": -3.55}
 #: Widths between which the paper's points have the slope that it prints, where not from 10 on.
 _PRINTED = {("sine", "mlp"): (20, 99), ("airfoil", "mlp"): (10, 500), ("airfoil", "glu"): (10, 100)}
-#: Whose errors, and the first width of the window.
-_OURS = {
-    "training-points": ("paper", 1),
-    "training-points-from-8": ("paper", 8),
-    "training-points-from-16": ("paper", 16),
-    "held-out": ("held-out", 1),
-    "test-grid": ("grid", 1),
-    "author-code": ("author", 10),
-}
-
-
-def _slope_within(sizes: np.ndarray, errors: np.ndarray, first: int, last: int) -> float | None:
-    """Slope over a window of sizes, both ends included; None where fewer than two lie inside."""
-    kept = (sizes >= first) & (sizes <= last)
-    return fit_slope(sizes[kept], errors[kept]).value if kept.sum() > 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +27,14 @@ class AsDrawn:
     Errors are in units of the target's deviation.
 
     Attributes:
+        figure: of the paper, ``"6"`` or ``"7"``.
         grid: (m,) widths that the paper plots, those that go into the slope it prints.
         paper: (m,) its errors there.
         widths: (t,) some of them, where networks with gates as drawn were fitted.
         errors: (draws, t) their errors.
     """
 
+    figure: str
     grid: np.ndarray
     paper: np.ndarray
     widths: np.ndarray
@@ -81,8 +61,8 @@ def as_drawn(drawn: pd.DataFrame, problem: str, unit: str) -> AsDrawn:
         problem: a problem of Figs. 6 and 7.
         unit: ``"mlp"`` or ``"glu"``.
     """
-    find_unit(unit)  # raises for an unknown unit
-    grid, errors = paper_points("7" if problem in ("airfoil", "housing") else "6", problem, unit)
+    figure = "7" if problem in ("airfoil", "housing") else "6"
+    grid, errors = paper_points(figure, problem, unit)
     # It standardised all but the planar target.
     scale = load(problem, 0, "paper").target_scale if problem == "sine" else 1.0
     first, last = _PRINTED.get((problem, unit), (10, 10**9))
@@ -90,13 +70,15 @@ def as_drawn(drawn: pd.DataFrame, problem: str, unit: str) -> AsDrawn:
     ours = drawn[(drawn["problem"] == problem) & (drawn["unit"] == unit)]
     ours = ours[ours["points"] == ours["points"].max()]
     ours = ours.pivot(index="seed", columns="n", values="author_rmse")
-    return AsDrawn(grid[kept], errors[kept] / scale, ours.columns.to_numpy(), ours.to_numpy())
+    return AsDrawn(
+        figure, grid[kept], errors[kept] / scale, ours.columns.to_numpy(), ours.to_numpy()
+    )
 
 
 def table1_slopes(
     found: Mapping[tuple[str, str, str], Scaling], drawn: pd.DataFrame, problem: str, unit: str
 ) -> dict[str, float | None]:
-    """Slopes of one cell of Table 1 by protocol.
+    """Slopes of one cell of Table 1, against neurons, by way.
 
     Args:
         found: as :func:`xsquared_studies.scaling.scalings` gives them.
@@ -105,16 +87,19 @@ def table1_slopes(
         unit: ``"mlp"`` or ``"glu"``.
 
     Returns:
-        By protocol, the slope; None where the study lacks the problem or the window.
+        By way, the slope, None where the study lacks the problem; beside the ledger's ways the
+        printed slope (``paper-table``) and that of all plotted points (``all-points``).
     """
-    find_unit(unit)  # raises for an unknown unit
-    figure = "7" if problem in ("airfoil", "housing") else "6"
-    widths, errors = paper_points(figure, problem, unit)
-    slopes = {name: _slope_within(widths, errors, *window) for name, window in _WINDOWS.items()}
-    slopes["paper-table"] = ledger()[f"gu-table1-{problem}-{unit}"].value
-    for name, (word, first) in _OURS.items():
-        ours = found.get((problem, unit, word))
-        slopes[name] = _slope_within(ours.widths, ours.median, first, 10**9) if ours else None
-    slopes["as-drawn"] = as_drawn(drawn, problem, unit).slope.value
-    trained = found.get((problem, unit, "paper"))
-    return slopes | {"training-points-parameters": trained.slope.value if trained else None}
+    pair = as_drawn(drawn, problem, unit)
+    slopes: dict[str, float | None] = {
+        "as-drawn": pair.slope.value,
+        "paper-points": fit_slope(pair.grid, pair.paper).value,
+        "paper-table": ledger()[f"gu-table1-{problem}-{unit}"].value,
+        "all-points": fit_slope(*paper_points(pair.figure, problem, unit)).value,
+    }
+    for way, errors, first in (("grown", "paper", 1), ("author-code", "author", 10)):
+        slopes[way] = None
+        if ours := found.get((problem, unit, errors)):
+            kept = ours.widths >= first
+            slopes[way] = fit_slope(ours.widths[kept], ours.median[kept]).value
+    return slopes
