@@ -59,7 +59,8 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
 
     required = f", required {claim.required}" if claim.required else ""
     lines = {
-        "Measured": f"{claim.measures} {record['measured']}{required}; {says[claim.way]}.",
+        "Measured": f"{claim.measures.removesuffix('.')}: {record['measured']}{required}; "
+        f"{says[claim.way]}.",
         "Robust": told(claim.variations),
         "The paper's points": told(claim.points),
         "Threshold": claim.why,
