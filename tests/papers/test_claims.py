@@ -67,7 +67,7 @@ def test_what_cannot_be_judged() -> None:
     assert judge(NUMBER, {"other": 2.0}) is None
     for given, message in (({"third": 1.0}, "expected only own, other"), (float("nan"), "NaN")):
         with pytest.raises(ClaimError, match=message):
-            judge(NUMBER, given)  # type: ignore[arg-type]
+            judge(NUMBER, given)
     with pytest.raises(ClaimError, match=r"not in the ledger \(papers/claims.toml\): gu-x"):
         settle({"gu-x": 1.0})
 

@@ -43,7 +43,9 @@ class AsDrawn:
     @property
     def ratios(self) -> np.ndarray:
         """(t,) The paper's errors over the median of ours."""
-        return self.paper[np.searchsorted(self.grid, self.widths)] / np.median(self.errors, axis=0)
+        theirs = self.paper[np.searchsorted(self.grid, self.widths)]
+        over: np.ndarray = theirs / np.median(self.errors, axis=0)
+        return over
 
     @property
     def slope(self) -> Slope:
