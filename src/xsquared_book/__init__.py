@@ -2,12 +2,12 @@
 
 A chapter's notebook imports ``tables``, ``papers`` and ``plotting``. The rest is machinery:
 ``project`` holds every path; ``parameters`` knows what a chapter lets its readers set; ``execute``
-runs the chapters; ``proofs`` runs the tests that prove the numbered equations; ``verdicts`` reads
-what the chapters settled; ``render`` calls Jupyter Book, whose extension is ``sphinx_ext``.
+runs the chapters; ``verdicts`` reads what the chapters settled; ``render`` calls Jupyter Book,
+whose extension is ``sphinx_ext``.
 
 Modules import :mod:`xsquared`, :mod:`xsquared_studies` and, of this package, those named before:
 ``tables`` → ``papers`` → ``pictures`` → ``replay`` → ``plotting`` → ``project`` → ``parameters`` →
-``search`` → ``proofs`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` →
+``search`` → ``execute`` → ``claim_graph`` → ``verdicts`` → ``readme`` →
 ``page_tables`` → ``downloads`` → ``how_made`` → ``page_html`` → ``metadata`` → ``explore`` →
 ``choose`` → ``moving`` → ``front`` → ``compare`` → ``api_pages`` → ``sphinx_ext`` → ``render`` →
 ``pdf`` → ``cli``.

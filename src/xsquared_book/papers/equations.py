@@ -4,9 +4,8 @@ A link holds where the residual of its two sides vanishes in sympy: a check by c
 a proof by a kernel. What is no identity (a limit, a hypothesis of smoothness) is said in words.
 
 An :class:`Equation` is one numbered equation of a paper: the links of its derivation, the form the
-paper prints. :mod:`xsquared_book.papers.gated_units` and
-:mod:`xsquared_book.papers.gelu_linearization` write them as functions that yield one link after
-another, the tests check every link, and the book prints the outcome beside the number.
+paper prints. :mod:`xsquared_book.papers.gated_units` writes
+them as functions that yield one link after another.
 """
 
 from __future__ import annotations
