@@ -1,8 +1,7 @@
 """Closed-form weights: from a target function straight to a network.
 
 Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets one ReLU
-neuron per cell add the difference between that cell's polynomial and the one on its left. The
-result is a torch module, and its error is that of the module's forward pass.
+neuron per cell add what that polynomial has more than the one on its left.
 
 ========================= ======= =================================== ===== ==================
 builder                   unit    polynomial on a cell [t, t + h]     order leading constant
@@ -13,8 +12,8 @@ midpoint_curvature_glu    GLU     end values, curvature f''(t + h/2)  3     1/sq
 hermite_gqu               GQU     end values and end slopes           4     1/sqrt(9!)
 ========================= ======= =================================== ===== ==================
 
-The first two are the gated-units paper's (Eq. 6 in its corrected form, and Eqs. 10-12). The last
-two are ours. :mod:`xsquared.truncation` derives the constants.
+The first two are the gated-units paper's (Eq. 6 in its corrected form, and Eqs. 10-12), the last
+two ours. :mod:`xsquared.truncation` derives the constants.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ _JUMP = 1e-9
 def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
     """Interpolate the target linearly at n_cells + 1 equidistant points, with n_cells neurons.
 
-    The paper's Eq. (6) with its slip mended: what neuron i must add is the whole mismatch at the
-    right end of cell i, divided by h, which is a second difference of the target for i > 0.
+    The paper's Eq. (6) with its slip mended: neuron i adds a second difference for i > 0.
     """
     t, h = _cells(target, n_cells)
     values = target(t)
@@ -68,9 +66,8 @@ def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarra
 def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     """Build the C1 cubic Hermite interpolant as a GQU: the slope -4 that the paper hoped for.
 
-    Two cubics that share value and slope at a knot differ by s^2 (a s + b), and that is
-    relu(s) * s * (a s + b): always a product of real affine factors. The first cell also needs the
-    linear term f'(t_0) s, for which one more neuron stands at the left end: n_cells + 1 neurons.
+    Two cubics that share value and slope at a knot differ by s^2 (a s + b), which is relu(s) * s *
+    (a s + b). The first cell's linear term takes one more neuron: n_cells + 1.
     """
     t, h = _cells(target, n_cells)
     f, m = target(t), target.derivative(1)(t)
@@ -89,27 +86,23 @@ def network_from_pieces(
 ) -> GatedNetwork:
     """Write a given spline as a network, for a unit with a ReLU gate and p affine factors.
 
-    A gate at each knot inside adds what the piece beyond it has more than the one before continued.
-    In s = x - t that is D s for p = 0 and s^p (a s + b) for p > 0: the gate, p - 1 factors s and
-    the factor a s + b. The scale of a neuron is free then, and D = 1. If all gates open to the
+    A gate at each knot inside adds what the piece beyond it has more than the one before continued:
+    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. If all gates open to the
     right, the first cell's polynomial stands behind them, carried by gates that are open on the
-    whole interval; a gate that opens to the left puts what its knot adds, with the sign changed, in
-    front of it, and adds it to the polynomial behind. Powers of s below p in that polynomial take
-    p - 1 neurons more, unless it has real roots and is given as one product.
+    whole interval; a gate that opens to the left adds what its knot adds to that polynomial. Powers
+    of s below p in it take p - 1 neurons more, unless it has real roots and is given as one
+    product.
 
     Args:
-        unit: the unit or its name; its splines have degree p + 1 and, for p > 0, p - 1 continuous
-            derivatives.
+        unit: the unit or its name.
         knots: (n + 1,) strictly ascending ends of the cells.
-        pieces: (n, p + 2) coefficients in powers of x - t_k on cell k, the constant first.
+        pieces: (n, p + 2) coefficients in powers of x - t_k on cell k, the constant first, with
+            p - 1 continuous derivatives; a ValueError where they do not meet.
         directions: (n - 1,) in which the gates at the knots inside open, 1 to the right and -1 to
             the left; all to the right where None.
         factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
             first, whose product is the polynomial behind the gates but for its constant; (0, 2)
             where that is all of it.
-
-    Raises:
-        ValueError: pieces that are not as smooth at a knot as the unit needs.
     """
     record = find_unit(unit)
     p = len(record.factors)
@@ -151,11 +144,10 @@ def network_from_pieces(
 
 
 def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
-    """Add networks of one input and one unit, each along its direction in d inputs.
+    """Add networks of one input and one unit, each along its row a of directions (networks, d).
 
-    Hinges at t become hyperplanes a'x = t. A target that is a sum of ridge functions, as
-    sin(4x) sin(4y) = (cos 4(x - y) - cos 4(x + y))/2, is thereby approximated in any dimension with
-    the order that its unit has in one. ``directions`` has rows a, (networks, d).
+    Hinges at t become hyperplanes a'x = t: a sum of ridge functions is approximated in any
+    dimension with the order that its unit has in one.
     """
     unit, along = networks[0].unit, np.asarray(directions)
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]

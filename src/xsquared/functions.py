@@ -35,10 +35,8 @@ ArrayFunction = Callable[..., np.ndarray]
 def parse(text: str) -> sp.Expr:
     """Read an expression such as ``"1/(1 + 9*x**2)"``; decimals are exact.
 
-    It is built part by part from the text's syntax tree: nothing in it is run as code.
-
-    Raises:
-        ValueError: anything but arithmetic of numbers, ``x, y, z, pi, e`` and :data:`FUNCTIONS`.
+    It is built part by part from the text's syntax tree: nothing in it is run as code. A ValueError
+    tells of anything but arithmetic of numbers, ``x, y, z, pi, e`` and :data:`FUNCTIONS`.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -66,13 +64,7 @@ def parse(text: str) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Target:
-    """A function on a box, given by a sympy expression. Make one with :func:`target`.
-
-    Attributes:
-        expression: the function, of :data:`VARIABLES`.
-        domain: one interval ``(a, b)`` per variable.
-        name: how figures and tables call it.
-    """
+    """A sympy expression of :data:`VARIABLES` on a box of intervals; see :func:`target`."""
 
     expression: sp.Expr
     domain: tuple[Interval, ...]
@@ -86,8 +78,8 @@ class Target:
     def derivative(self, *orders: int) -> ArrayFunction:
         """Return a partial derivative, of one order per variable, as a function of float64 arrays.
 
-        Its result has the broadcast shape of its arguments; ValueError where it is not finite or
-        not real, and at once for a derivative of ``abs``, which may have a kink.
+        It raises a ValueError where it is not finite or not real, and at once where ``abs`` is
+        differentiated, which may have a kink.
         """
         return _compile(self, orders or (0,) * self.dim)
 
@@ -107,15 +99,11 @@ def target(
     domain: Interval | Sequence[Interval] = (-1.0, 1.0),
     name: str | None = None,
 ) -> Target:
-    """Make a target function.
+    """Make a target function, named by the expression's own text where no name is given.
 
     Args:
         expression: text as :func:`parse` reads it, or of sympy, in x, y, z; a constant is one of x.
         domain: the interval ``(a, b)``, used for every variable, or one interval per variable.
-        name: how to call it; the expression's own text where None.
-
-    Raises:
-        ValueError: an unknown symbol, or an interval that is empty or not finite.
     """
     made = parse(expression) if isinstance(expression, str) else sp.sympify(expression, strict=True)
     if unknown := {str(symbol) for symbol in made.free_symbols} - {"x", "y", "z"}:

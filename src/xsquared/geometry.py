@@ -17,23 +17,15 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
-    """Compute what each neuron adds to each output at points x, (N,) or (N, n_in).
-
-    Returns:
-        (N, n_hidden, n_out), D included; the sum over neurons plus d is the forward pass.
-    """
+    """Compute what each neuron adds at points (N,) or (N, n_in): (N, n_hidden, n_out)."""
     with torch.no_grad():
         return (network.hidden(as_points(x))[:, :, None] * network.D.T[None]).numpy()
 
 
 def knots(network: GatedNetwork) -> np.ndarray:
-    """Find where the gates of a network of one input open or close: -g/G, ascending.
+    """Find where the gates of a network of one input open or close: -g/G, ascending, where G != 0.
 
-    Returns:
-        (m,), m at most n_hidden, as a gate with G = 0 has no knot.
-
-    Raises:
-        ValueError: a gate without a hinge.
+    A gate without a hinge is a ValueError.
     """
     if not network.gate.hinged:
         raise ValueError(f"only hinged gates have knots, this one is {network.gate.name}")
@@ -54,8 +46,7 @@ class Hinge:
 def hinge_segments(network: GatedNetwork, box: Box) -> list[Hinge]:
     """Clip the lines G x + g = 0 of a network on the plane exactly to a box (appendix B).
 
-    Returns:
-        One segment per neuron whose line passes through the box, in the neurons' order.
+    One segment per neuron whose line passes through the box, in the neurons' order.
     """
     normals, offsets = network.G.detach().numpy(), network.g.detach().numpy()
     # Liang-Barsky: points + t along; each pair of parallel sides leaves an interval of t. A line
@@ -91,12 +82,9 @@ def spline_gates(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Place the hinges of n gates equidistantly on an interval, ends included (Fig. 8).
 
-    The spacing is (b - a)/(n - 1), not (b - a)/n. One-way gates open to the right (G = 1); of
-    alternating ones the first opens to the right, the second to the left, and so on, so that every
-    point of the line lies on the open side of some gate once n > 2.
-
-    Returns:
-        G (n, 1) of entries +1 and -1, and g (n,) with hinges at -g/G.
+    One-way gates open to the right (G = 1); alternating ones to the right and the left in turn, so
+    that every point lies on the open side of some gate once n > 2. Return G (n, 1) of entries +1
+    and -1, and g (n,).
     """
     signs = np.ones(n)
     if orientation == "alternating":

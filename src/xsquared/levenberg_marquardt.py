@@ -1,10 +1,7 @@
 """The Levenberg-Marquardt loop that every solver of least-squares problems here shares.
 
-A damped step is tried; where it lowers the loss the damping falls, where it does not the damping
-rises and the step is tried again from the same linearisation.
-
-Reference:
-    Nocedal and Wright, Numerical Optimization, section 10.3.
+Where a damped step lowers the loss the damping falls, where it does not the damping rises and the
+step is tried again. Reference: Nocedal and Wright, Numerical Optimization, section 10.3.
 """
 
 from __future__ import annotations
@@ -33,8 +30,7 @@ class Damping:
         lowered: divides the damping after a step that lowered the loss.
         stall: a step that lowers the loss by less than this fraction hardly does.
         floor: a loss below it is zero to rounding.
-        rounding: a step that raises the loss by less than this share ends the descent: a more
-            damped one changes it by less.
+        rounding: a step that raises the loss by less than this share ends the descent.
     """
 
     start: float = 1e-2
@@ -57,11 +53,8 @@ def descend(
     """Lower a loss step by step; stop taking to stop early.
 
     ``linearise`` takes a point and returns a function from a damping to the point after that step,
-    or to None where the arithmetic does not allow it.
-
-    Yields:
-        The point at the start, then after each iteration, with the iterations so far; the last
-        with the word for how the descent ended, the others with ``"iterations"``.
+    or to None where the arithmetic does not allow it. Yields the point at the start, then after
+    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
     """
     factor, stalled, iterations = damping.start, 0, 0
     while iterations < max_iterations and stalled < _PATIENCE and point.loss > damping.floor:

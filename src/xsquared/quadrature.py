@@ -22,10 +22,7 @@ def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def between(interval: tuple[float, float], knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rule on the pieces between knots: points and weights, each (N,).
-
-    The weights sum to the interval's length.
-    """
+    """Return the rule on the pieces between knots: points (N,) and weights (N,)."""
     points, weights = on_cells(pieces(interval, knots))
     return points.ravel(), weights.ravel()
 
@@ -37,11 +34,7 @@ def pieces(interval: tuple[float, float], knots: np.ndarray) -> np.ndarray:
 
 
 def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rule on n cells of ascending ends (n + 1,), with so many nodes in each at least.
-
-    Returns:
-        Points (n, q) and weights (n, q); the weights sum to the length of all cells together.
-    """
+    """Return points and weights (n, q) on n cells of ends (n + 1,), q at least ``nodes``."""
     width = np.diff(edges)[:, None]
     xi, weights = gauss_legendre(max(nodes, -(-LEAST_NODES // len(width))))
     return edges[:-1, None] + xi * width, weights * width

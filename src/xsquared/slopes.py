@@ -1,8 +1,7 @@
 """Slopes of error against size on log-log axes, with intervals: over sizes and over seeds.
 
-The interval of a regression covers scatter about a line. It does not cover the bias of widths too
-small for the asymptotic regime, and it says nothing about seeds: over them an interval is one for
-the mean of the slopes that single seeds have.
+The interval of a regression covers scatter about a line, not the bias of widths too small for the
+asymptotic regime. Over seeds an interval is one for the mean of the slopes that single seeds have.
 """
 
 from __future__ import annotations
@@ -17,14 +16,9 @@ from scipy.special import stdtrit
 
 @dataclass(frozen=True)
 class Slope:
-    """A fitted exponent.
+    """A fitted exponent, minus the order of convergence, with its 95% interval.
 
-    Attributes:
-        value: slope of log error against log size; minus the order of convergence.
-        low: lower end of the 95% interval.
-        high: upper end of the 95% interval.
-        coefficient: the error that the fitted line has at size 1.
-        used: number of sizes fitted.
+    ``coefficient`` is the error that the fitted line has at size 1, ``used`` the number of sizes.
     """
 
     value: float
@@ -38,14 +32,9 @@ class Slope:
 
 
 def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
-    """Fit the slope of log error against log size by least squares, with a 95% interval.
+    """Fit the slope of log error (m,) against log size (m,), both positive, by least squares.
 
-    Args:
-        sizes: (m,) numbers of cells, neurons or parameters, positive and distinct.
-        errors: (m,) errors, positive.
-
-    Returns:
-        The slope. With two sizes its interval is the slope itself, as two points have no scatter.
+    With two sizes the interval is the slope itself, as two points have no scatter.
     """
     x, y = np.log(np.asarray(sizes, np.float64)), np.log(np.asarray(errors, np.float64))
     used, u, v = len(x), x - x.mean(), y - y.mean()  # without means sizes close together cancel
@@ -57,14 +46,9 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
 
 
 def fit_slope_over_seeds(sizes: ArrayLike, errors: np.ndarray) -> Slope:
-    """Average the slopes of single seeds, with Student's 95% interval over them.
+    """Average the slopes of single seeds, rows of errors (seeds, m), with Student's 95% interval.
 
-    Seeds are independent, so their slopes are as well, however the errors of one seed hang together
-    over the sizes. The mean slope is that of the errors' geometric mean.
-
-    Args:
-        sizes: (m,) sizes, as in :func:`fit_slope`.
-        errors: (seeds, m) errors of at least two seeds; a row is one seed at every size.
+    The mean slope is that of the errors' geometric mean.
     """
     slopes = np.array([fit_slope(sizes, row).value for row in errors])
     half = float(stdtrit(len(slopes) - 1, 0.975) * slopes.std(ddof=1) / math.sqrt(len(slopes)))

@@ -1,10 +1,8 @@
 """Truncation errors of the closed-form networks and their leading constants, derived.
 
-A construction replaces the target on a cell [0, h] by a polynomial that it reads off the target.
-Here the target is a Taylor polynomial with symbolic derivatives f0, f1, ..., at the cell's left
-end, the construction is carried out on it literally, and the error and its root mean square follow.
-Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals. The leading terms
-hold for every target with a continuous derivative of that order; the chapter says why.
+Each construction is carried out literally on the target's Taylor polynomial with symbolic
+derivatives f0, f1, ... on a cell [0, h]; the error and its root mean square follow. Nothing below
+states a constant: ``sqrt(120)`` and its like come out of integrals.
 """
 
 from __future__ import annotations
@@ -40,11 +38,7 @@ def linear_piece() -> sp.Expr:
 
 
 def quadratic_piece(theta: sp.Expr) -> sp.Expr:
-    """Both end values, and the target's curvature at ``theta h``: the GLU construction.
-
-    Args:
-        theta: where in the cell the curvature is taken, 0 for its left end, 1 for its right.
-    """
+    """Both end values, and the target's curvature at ``theta h``: the GLU construction."""
     half_curvature = target_derivative(2, theta * h) / 2
     slope = (target(h) - target(sp.Integer(0))) / h - half_curvature * h
     return target(sp.Integer(0)) + slope * x + half_curvature * x**2

@@ -1,14 +1,11 @@
 """Units and gates: one record each, open to a reader's own, and the torch module behind them.
 
-Every unit is one idea: a gate times any number of affine factors, then a linear readout,
+Every unit is a gate times any number of affine factors, then a linear readout,
 
     y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
 
 so a ReLU gate and p factors make each neuron a one-sided polynomial of degree p + 1. Parameters
-keep the letters of the gated-units paper (Eqs. 1 and 15): G, g gate; U, u and Q, q factors; D, d
-readout. What a unit is, its record says, and nothing else in the package asks for its name.
-
-A unit or gate of one's own is registered, and is then known to ``fit`` and all else::
+keep the letters of the gated-units paper (Eqs. 1 and 15). One's own are registered::
 
     register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
@@ -33,11 +30,10 @@ _ROWS = 1024
 
 @dataclass(frozen=True)
 class Gate:
-    """What a neuron does with its affine gate z = G x + g.
+    """What a neuron does with its affine gate z = G x + g: ``value``, elementwise.
 
-    ``value`` is elementwise and twice differentiable by torch. It is ``z**degree`` where the gate
-    is open; ``degree`` is None for what is no power of z, as GELU and SiLU: the scale of the gate's
-    row is then a parameter of its own.
+    It is ``z**degree`` where the gate is open; ``degree`` is None for what is no power of z, as
+    GELU and SiLU: the scale of the gate's row is then a parameter of its own.
     """
 
     name: str
@@ -75,8 +71,8 @@ class Unit:
         """Continuous derivatives at the knots of the splines that the unit contains in full.
 
         A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t: all factors but one
-        vanish there with the gate. Splines with fewer continuous derivatives are contained in part,
-        as a neuron's factors are real.
+        vanish there with the gate. Of less smooth splines it contains only some, as factors are
+        real.
         """
         return self.degree - (2 if self.factors else 1)
 
@@ -193,10 +189,7 @@ def build(
     activation: str | None = None,
     generator: torch.Generator | None = None,
 ) -> GatedNetwork:
-    """Make a network with standard normal parameters in float64, the same ones where no generator.
-
-    ``activation`` names a gate in place of the unit's own.
-    """
+    """Make a network with standard normal parameters, the same ones where no generator."""
     record = find_unit(unit, activation)
     return GatedNetwork(record, n_in, n_hidden, n_out, generator or torch.Generator())
 
@@ -204,8 +197,7 @@ def build(
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
     """Count the parameters P by the paper's formulas (section 3).
 
-    P = (dim_x + dim_y + 1) n + dim_y for the MLP and (2 dim_x + dim_y + 2) n + dim_y for the GLU;
-    each further factor adds (dim_x + 1) n.
+    P = (dim_x + dim_y + 1) n + dim_y for the MLP; each factor adds (dim_x + 1) n.
     """
     return ((1 + len(find_unit(unit).factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 

@@ -1,16 +1,14 @@
 """What a network is trained on: points and values, split, standardised, with the way back.
 
-A split is one of two. ``"paper"``: the training points are the validation and test points too, as
-in the gated-units paper (section 4.3); tables give their first rows in their own order.
-``"held-out"``: training, validation and test points are disjoint; tables are shuffled and cut, a
-fifth for the test, a fifth of the rest for validation.
+``"paper"``: the training points are the validation and test points too, as in the gated-units paper
+(section 4.3); tables give their first rows. ``"held-out"``: the three are disjoint; tables are
+shuffled and cut, a fifth for the test, a fifth of the rest for validation. Features and values are
+standardised with mean and deviation of the training points. Errors are in units of the values'
+deviation; times ``target_scale``, in the data's own.
 
-Features and values are standardised with mean and deviation of the training points. Errors are in
-units of the values' deviation; times ``target_scale``, in the data's own.
-
-A gated unit grows like the square or the cube of the distance from the points it has seen. On a
-held-out split its predictions are therefore confined to the range of the training values, widened
-by a tenth of it at either end (:data:`MARGIN`). Errors are those of these predictions.
+A gated unit grows like the square or the cube of the distance from the points it has seen, so
+predictions of a held-out split are confined to the range of the training values, widened by
+:data:`MARGIN` of it at either end.
 """
 
 from __future__ import annotations
@@ -54,9 +52,8 @@ class Points:
 class Dataset:
     """Points to fit, to choose on and to judge on; make one with the functions of this module.
 
-    Means are subtracted and scales divided out, of the features (dim,) and of the values. The
-    target is the function behind the values where it is known, for solvers that minimise an
-    integral.
+    Means are subtracted and scales divided out. The target is the function behind the values where
+    it is known, for solvers that minimise an integral.
     """
 
     name: str
@@ -105,8 +102,7 @@ class Dataset:
 def sampled(target: Target, n_points: int = 10_000) -> Dataset:
     """Sample a target of one variable at equidistant points, ends included, without scaling.
 
-    The gated-units paper's points in one dimension (section 4.1), for training and testing alike,
-    since so many of them stand for the integral.
+    The gated-units paper's points (section 4.1), for training and testing alike.
     """
     x = np.linspace(*interval_of(target), n_points)
     points, scaling = Points(x[:, None], target(x)), (np.zeros(1), np.ones(1), 0.0, 1.0)

@@ -1,12 +1,8 @@
 """The regression problems of section 4.3 of the gated-units paper, by name.
 
-Planar targets on [-1, 1]^2, Friedman's three functions (scikit-learn's generators, no noise),
-Airfoil Self-Noise and California Housing. The file of the latter runs county by county: its first
-rows are a few counties and no sample of it.
-
-References:
-    Friedman, Ann. Statist. 19 (1991), for problem 1; Breiman, Machine Learning 24 (1996), for the
-    forms of all three that scikit-learn generates. ``data/DATA.md`` for the tables.
+Planar targets on [-1, 1]^2, Friedman's three functions (Ann. Statist. 19, 1991; in the forms of
+Breiman, Machine Learning 24, 1996; no noise), Airfoil Self-Noise and California Housing, whose file
+runs county by county: its first rows are no sample of it. ``data/DATA.md`` for the tables.
 """
 
 from __future__ import annotations
@@ -67,8 +63,7 @@ PROBLEMS = {
 def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
     """Draw or shuffle a problem's points by the seed.
 
-    Training points, where None are asked for: 2,000; of a table, held out, every row that is not
-    held out; of the airfoils, which have fewer, every row.
+    Where None are asked for, 2,000 to train on; of a table every row that is not held out.
     """
     problem = PROBLEMS[name]
     if problem.kind == "planar":
@@ -92,10 +87,7 @@ def _friedman(name: str, dim: int) -> Generator:
 
 
 def _housing() -> np.ndarray:
-    """Compute scikit-learn's features of California Housing: averages, and values in 1e5 dollars.
-
-    The operations are scikit-learn's, in its order, so that the last digits agree.
-    """
+    """Compute scikit-learn's features of California Housing, by its operations in its order."""
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = read("housing").T
     columns = [income, age, rooms / households, bedrooms / households, people]
     return np.stack([*columns, people / households, latitude, longitude, value / 100000.0], axis=1)

@@ -1,12 +1,9 @@
 """The two-network map of the GELU-linearization paper's section 3, many seeds at a time.
 
-Phi acts on rows of W, Psi on x. Both are MLPs with one hidden layer of ReLU; their dot product is
-fitted to GELU(W x) by Adam on mini-batches. All S seeds are trained in one set of batched tensors.
-Adam works entry by entry and a seed's loss does not depend on the others, so each seed's run is the
-one it would have alone.
-
-Data, initial weights and batch order of a seed come from that seed alone. W and x are standard
-normal, weights start as in ``torch.nn.Linear``.
+Phi acts on rows of W, Psi on x: MLPs with one hidden layer of ReLU, whose dot product is fitted to
+GELU(W x) by Adam on mini-batches. All S seeds are trained in one set of batched tensors; data,
+initial weights and batch order of a seed are its own, so each run is the one it would have alone. W
+and x are standard normal.
 """
 
 from __future__ import annotations
@@ -25,15 +22,10 @@ from xsquared.feature_maps.optimal import OptimalMap
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is trained, with the paper's listing as default.
+    """What is trained, with the paper's listing as default, in d dimensions with m features.
 
     Attributes:
-        d: dimension of x.
-        m: number of features.
         n_pairs: training pairs, at least a batch; None draws a fresh batch for every step.
-        batch: pairs per step.
-        hidden: width of both networks.
-        rate: Adam's learning rate.
         decay: the rate falls to zero along half a cosine, instead of staying as it is.
         single: float32, torch's default, instead of float64.
     """
@@ -71,8 +63,8 @@ class TwoNetworks:
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
         """Multiply Phi(W) and Psi(x), for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
 
-        The last layer of Phi is linear, so it is applied to Psi(x), one vector per pair, instead of
-        to every row. In the paper's listing the operands of the product are swapped.
+        The last layer of Phi is linear, so it is applied to Psi(x), one vector a pair, not to every
+        row.
         """
         weight_one, bias_one, weight_two, bias_two = self.psi_layers
         hidden = torch.relu(torch.baddbmm(bias_one, x, weight_one))
@@ -100,10 +92,7 @@ def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
 
 
 def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Fit the last layers to the optimal map's features, with first layers as drawn.
-
-    The fit is least squares on 4,096 normal vectors of each seed.
-    """
+    """Fit the last layers to the optimal map's features by least squares, first layers as drawn."""
     drawn, best = initial_networks(protocol, seeds), OptimalMap(protocol.d, protocol.m)
     fitted = []
     for key, layers, features in ((4, drawn.phi_layers, best.phi), (5, drawn.psi_layers, best.psi)):
@@ -121,8 +110,7 @@ def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
 def draw_pairs(d: int, n: int, keys: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor, Tensor]:
     """Draw n pairs for each of S streams of random numbers, seeded by the keys.
 
-    Returns:
-        Standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
+    Return standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
     """
     numbers = np.stack([np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in keys])
     W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
@@ -159,15 +147,10 @@ def train(
     at_steps: Sequence[int],
     start: TwoNetworks | None = None,
 ) -> Training:
-    """Train all seeds together.
+    """Train all seeds together, each one independent run, for so many Adam steps.
 
-    Args:
-        protocol: what to train.
-        seeds: one independent run each: its data, initial weights and batch order.
-        steps: number of Adam steps.
-        measure: called without gradients after those of the steps that ``at_steps`` lists.
-        at_steps: each from 1 to ``steps``.
-        start: the networks to go on from, which are changed; those of the seeds where None.
+    ``measure`` is called without gradients after those steps, from 1, that ``at_steps`` lists.
+    Training goes on from ``start``, which is changed, or from the seeds' own networks.
     """
     networks = initial_networks(protocol, seeds) if start is None else start
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]

@@ -46,10 +46,9 @@ class Level:
     """A singular value of GELU(w . x) and the functions that have it.
 
     Attributes:
-        degree: of its spherical harmonics.
+        degree: of its spherical harmonics, of which there are ``multiplicity``.
         radial: its place in its degree, from 0.
         value: the singular value; exp(-700) where float64 has none so small.
-        multiplicity: number of harmonics of that degree.
         share: of the second moment, that all of them carry together.
         sign: of the eigenvalue.
         function: of the length, mean square 1, in orthonormal Laguerre polynomials.
@@ -102,17 +101,13 @@ def second_moment(d: int, scale: float = 1.0) -> float:
 def spectrum(
     d: int, scale: float = 1.0, features: int = 0, tail_tolerance: float = 1e-9
 ) -> Spectrum:
-    """List levels until they hold so many features, or else until the others carry a tolerance.
+    """List levels in d >= 2 dimensions until they hold so many features or the rest is tolerable.
 
     Degrees are added, each with all its levels. With ``features``, the list ends where no larger
-    degree can displace one of them, and where the share of the levels beyond them is known to
-    1e-7 of itself. It ends in any case where a degree is rounding, or at degree 4000.
-
-    Args:
-        d: dimension, at least 2: in one no direction is random.
-        scale: deviation of w's entries.
-        features: that the levels have to hold.
-        tail_tolerance: share of the second moment, where no features are asked for.
+    degree can displace one of them, and the share of the levels beyond them is known to 1e-7 of
+    itself; without, where the others carry less than ``tail_tolerance`` of the second moment. It
+    ends in any case where a degree is rounding, or at degree 4000. ``scale`` is the deviation of
+    w's entries.
     """
     length, roots, basis = _rule(d)
     radius = basis @ (roots * length)  # z/2 is linear in both lengths
@@ -143,7 +138,7 @@ def _tail(carried: list[float]) -> tuple[float, float]:
     """Return the share of the degrees that follow, and a bound on its error.
 
     It is what the first leave of 1 or, where that is rounding, the geometric series of the last
-    ratio. There shares fall like exp(-c l^(2/3)), so twice the series is a bound.
+    ratio: shares fall like exp(-c l^(2/3)) there, so twice the series is a bound.
     """
     ratio = min(carried[-1] / carried[-2], 0.99)
     series = carried[-1] * ratio / (1 - ratio)
@@ -195,8 +190,7 @@ def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
 def features_needed(d: int, error: float, scale: float = 1.0) -> int:
     """Count the fewest features with which some map has this RMSE, relative to GELU's.
 
-    Raises:
-        ValueError: an error, of at least 1e-7, that 4000 degrees do not reach.
+    An error that 4000 degrees do not reach is a ValueError; it has to be 1e-7 at least.
     """
     missing, count = 1 - error**2, 0
     for level in spectrum(d, scale, tail_tolerance=error**2 / 10).levels:
@@ -220,8 +214,7 @@ def harmonics(d: int, degree: int) -> int:
 class OptimalMap:
     """The map of m features with the least mean squared error, :func:`best_mse`.
 
-    Its features are the singular functions: harmonics of the direction times functions of the
-    length, which are rounding at lengths that standard normal vectors never have.
+    Its singular functions are rounding at lengths that standard normal vectors never have.
     """
 
     d: int
@@ -275,10 +268,7 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
 
 
 def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Generate the polynomials orthonormal for the cosine t of a random angle, by degree.
-
-    Each is multiplied by ``first``, of t's shape.
-    """
+    """Generate the polynomials orthonormal for the cosine t of a random angle, times ``first``."""
     last, value, before = np.zeros_like(t), first, 0.0
     for n in count_from(1):
         yield n - 1, value
@@ -313,11 +303,10 @@ def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.nd
 def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make a Gauss rule for the length of a standard normal vector.
 
-    Returns nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q).
-
-    Half the squared length is Gamma(d/2), so Laguerre's are the orthonormal polynomials, here with
-    positive leading coefficients. Nodes are eigenvalues of their recurrence (Golub, Welsch), as
-    scipy's weights overflow from d = 344 on. Of n nodes the q with a weight above rounding remain.
+    Return nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q).
+    These are orthonormal for half the squared length, here with positive leading coefficients.
+    Nodes are eigenvalues of their recurrence (Golub, Welsch), as scipy's weights overflow from d =
+    344 on.
     """
     k = np.arange(60 + 900 // d)
     half_square, basis = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])

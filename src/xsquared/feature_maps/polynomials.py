@@ -1,9 +1,8 @@
 """Better polynomials than Taylor's under the same features: Chebyshev, Hermite, best uniform.
 
-Tensor features are the same for every polynomial of a degree. Each function returns coefficients
-by power of z, the constant first. All polynomials are z/2, the odd part of GELU, plus an even
-polynomial. It is sought in u = z^2, so that odd coefficients are zero and not rounding, which would
-get features. Beyond degree 24 coefficients by power lose more digits than the degree gains.
+Each function returns coefficients by power of z, the constant first: z/2, the odd part of GELU,
+plus an even polynomial, sought in u = z^2 so that odd coefficients are zero and get no features.
+Beyond degree 24 coefficients by power lose more digits than the degree gains.
 """
 
 from __future__ import annotations
@@ -37,15 +36,8 @@ def chebyshev_fit(degree: int, radius: float) -> np.ndarray:
 def best_uniform_fit(degree: int, radius: float) -> tuple[np.ndarray, float, float]:
     """Find the polynomial of smallest largest error on [-radius, radius], by Remez exchange.
 
-    In u = z^2 the even part of GELU is an analytic function on [0, radius^2], to be approximated by
-    a polynomial of half the degree; symmetry makes the best even one best among all.
-
-    Returns:
-        Coefficients, the largest error, and one that no polynomial of that degree is below (de la
-        Vallée Poussin).
-
-    Raises:
-        RuntimeError: the exchange did not level the error.
+    By symmetry the best even one is best among all. Return coefficients, the largest error, and one
+    that no polynomial of that degree is below (de la Vallée Poussin).
     """
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
@@ -88,10 +80,9 @@ def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.
 def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """Project GELU on polynomials, for z normal with standard deviation sigma.
 
-    That is the law of w . x for standard normal x and a row w of length sigma. The coefficients in
-    the Hermite polynomials He_k(z/sigma) follow from GELU'' = phi - phi'' and
-    E phi^(j)(sigma g) = (-1)^(j/2) (j-1)!!/(sqrt(2 pi) s^(j+1)) for even j, with g standard normal
-    and s^2 = 1 + sigma^2; the book proves both under the key ``xs-hermite-coefficients``.
+    That is the law of w . x for standard normal x and a row w of length sigma. Coefficients in
+    He_k(z/sigma) follow from GELU'' = phi - phi''; the book proves them under the key
+    ``xs-hermite-coefficients``.
     """
     root, s = math.sqrt(2 * math.pi), math.sqrt(1 + sigma**2)
 

@@ -1,15 +1,13 @@
-"""Random features whose product has GELU(w . x) as its mean: unbiased in the statistical sense.
+"""Random features whose product has GELU(w . x) as its mean (Kar & Karnick 2012).
 
-Random Maclaurin features (Kar & Karnick 2012). The even part of GELU is the sum over k of
-a_k (w . x)^(2k+2). Draw an order k with probability p_k and 2k + 2 vectors omega of independent
-signs. The mean of (omega . w)(omega . x) is w . x, so
+The even part of GELU is the sum over k of a_k (w . x)^(2k+2). Draw an order k with probability p_k
+and 2k + 2 vectors omega of independent signs. The mean of (omega . w)(omega . x) is w . x, so
 
     (a_k / p_k) prod (omega_i . w) * prod (omega_i . x)
 
 has the whole series as its mean, and the mean square sum of a_k^2 V^(2k+2) / p_k, where V is the
-mean of (omega . w)^2 (omega . x)^2. On average over pairs the best law is p_k ~ abs(a_k) v_k, with
-v_k the root of the mean of V^(2k+2) (Cauchy and Schwarz). Low orders are better kept exactly, as
-tensor features; so is z/2.
+mean of (omega . w)^2 (omega . x)^2. The best law is p_k ~ abs(a_k) v_k, with v_k the root of the
+mean of V^(2k+2) over pairs. Low orders are better kept exactly, as tensor features; so is z/2.
 """
 
 from __future__ import annotations
@@ -28,11 +26,8 @@ from xsquared.feature_maps.tensor import TensorMap
 class RandomMaclaurin:
     """Hold one draw of the feature maps, made by :func:`draw_random_maclaurin`.
 
-    Attributes:
-        orders: (D,) the order k of each random feature, none below that of what is exact.
-        scales: (D,) a_k / p_k.
-        signs: (D, 2 max(k) + 2, d) entries 1 and -1, of which feature j uses the first 2 k_j + 2.
-        exact: the features of z/2 and of the lowest orders.
+    The D random features have orders k and scales a_k / p_k; feature j uses the first 2 k_j + 2 of
+    its signs (D, 2 max(k) + 2, d). The features of z/2 and of the lowest orders are exact.
     """
 
     orders: np.ndarray
@@ -50,10 +45,7 @@ class RandomMaclaurin:
         return np.concatenate([self.exact.psi(x).numpy(), self._products(x)], axis=-1)
 
     def draws(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Estimate GELU by each random feature alone: (D,) for one row w (d,) and one x (d,).
-
-        Their mean is Phi(w) Psi(x).
-        """
+        """Estimate GELU by each random feature alone, (D,), for one w and one x (d,)."""
         kept = self.exact.product(w[None], x).item()
         return kept + self.scales * self._products(w) * self._products(x)
 
@@ -69,15 +61,10 @@ class RandomMaclaurin:
 def draw_random_maclaurin(
     d: int, n_features: int, moment: float | np.ndarray, seed: int, exact: int = 0
 ) -> RandomMaclaurin:
-    """Draw ``n_features`` random features; the maps have more, for what is exact.
+    """Draw D = ``n_features`` random features; the maps have more, for what is exact.
 
-    Args:
-        d: dimension.
-        n_features: number D of random features.
-        moment: V of :func:`sign_moment` for which the law of orders is best, or many values (n,) of
-            it, for which it is best on average; above zero.
-        seed: of the draw.
-        exact: even orders kept exactly beside z/2.
+    The law of orders is best for a ``moment`` V of :func:`sign_moment`, or on average over many
+    (n,); as many even orders as asked for are kept exactly beside z/2.
     """
     rng, k = np.random.default_rng(seed), _orders(float(np.max(moment)), exact)
     spread = _log_root_mean(moment, k)
@@ -90,10 +77,7 @@ def draw_random_maclaurin(
 
 
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
-    """Return V, the mean of (omega . w)^2 (omega . x)^2 over signs omega.
-
-    It is (w . w)(x . x) + 2 (w . x)^2 - 2 sum w_i^2 x_i^2.
-    """
+    """Return V, the mean of (omega . w)^2 (omega . x)^2 over signs omega."""
     return max(0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)))
 
 

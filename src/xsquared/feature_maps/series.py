@@ -56,7 +56,7 @@ def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
 def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
     """Bound what N terms leave over by the size of the first term left out, whatever z is.
 
-    ``notebooks/A_derivations_gelu.md`` derives it under the label ``xs-gelu-remainder``.
+    The book proves it under the key ``xs-gelu-remainder``.
     """
     first_left_out = abs(series_coefficients(n_terms + 1)[-1])
     return first_left_out * np.abs(np.asarray(z, dtype=float)) ** (2 * n_terms + 2)

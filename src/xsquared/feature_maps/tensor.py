@@ -1,9 +1,8 @@
 """A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in torch.
 
-The paper lifts w and x to Kronecker powers (section 2.2): d^p features for the power p, most of
-them the same product in another order. The symmetric form keeps each product of elements once and
-puts its multiplicity, a multinomial coefficient, into Phi: C(d+p-1, p) features, and the same
-number Phi(w) Psi(x) to rounding.
+The paper lifts w and x to Kronecker powers (section 2.2): d^p features for the power p. The
+symmetric form keeps each product of elements once and puts its multiplicity, a multinomial
+coefficient, into Phi: C(d+p-1, p) features, and the same product to rounding.
 """
 
 from __future__ import annotations
@@ -30,10 +29,9 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p.
+    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p, coefficients by power.
 
-    Coefficients are by power, (largest power + 1,). A power whose coefficient is zero gets no
-    features.
+    A power whose coefficient is zero gets no features.
     """
 
     kind: Kind
@@ -82,11 +80,10 @@ class TensorMap:
 
 
 def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
-    """Make products of p elements from those of p - 1, each once.
+    """Make products of p elements, ordered by the largest index in them, from those of p - 1.
 
-    Products are ordered by the largest index in them, so those of p - 1 elements with no index
-    above i are the first C(i+p-1, p-1), and times v_i they are those of p elements whose largest
-    index is i.
+    Those of p - 1 with no index above i are the first C(i+p-1, p-1); times v_i they are those of p
+    elements whose largest index is i.
     """
     sizes = [math.comb(i + p - 1, p - 1) for i in range(v.shape[-1])]
     return torch.cat([block[..., :size] * v[..., i : i + 1] for i, size in enumerate(sizes)], -1)
@@ -95,8 +92,8 @@ def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
 def multiplicities(d: int, p: int) -> Tensor:
     """Count how often each symmetric feature stands in the Kronecker power p: (C(d+p-1, p),).
 
-    These are the multinomial coefficients p!/(k_1! ... k_d!), in the features' order. One more
-    factor v_i, whose exponent becomes k_i, multiplies the coefficient by q/k_i.
+    One more factor v_i, whose exponent becomes k_i, multiplies the multinomial coefficient by
+    q/k_i.
     """
     found, last = np.ones(1), np.zeros(1)  # the coefficients, the exponent of the largest index
     for q in range(1, p + 1):

@@ -32,11 +32,8 @@ _ROUNDOFF, _SLACK = 2.0**-53, 1e-12
 class SignIntervals:
     """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
 
-    Attributes:
-        edges: (s + 1,) the interval's ends and the simple zeros between them.
-        masses: (s,) integrals of abs(f^(k))^(1/(k + 1/2)) between neighbouring edges.
-        zero_at_end: whether f^(k) vanishes at the left end, and at the right one.
-        knots: maps shares of the whole mass to places.
+    Between edges (s + 1,), the ends and the simple zeros, lie masses (s,), integrals of
+    abs(f^(k))^(1/(k + 1/2)). ``knots`` maps shares of the whole mass to places.
     """
 
     edges: np.ndarray
@@ -60,18 +57,11 @@ class SignIntervals:
         return float(np.sum(self.masses ** (2 * order + 1) * (cells + extra) ** (-2.0 * order)))
 
     def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
-        """Choose the cells per sign interval that make :meth:`predicted_squared_error` least.
+        """Choose the cells (s,) that make :meth:`predicted_squared_error` least; None for too few.
 
-        A cell with a zero in its middle counts half for either side. The sum is convex in every
-        interval, so that giving one cell after another where it helps most is optimal.
-
-        Args:
-            order: k.
-            n_cells: of all intervals together.
-            extra: (s,) what each interval has beyond its cells.
-
-        Returns:
-            (s,) numbers of cells; None where there are fewer cells than zeros.
+        A cell with a zero in its middle counts half for either side; ``extra`` (s,) is what each
+        interval has beyond its cells. The sum is convex in every interval, so giving one cell after
+        another where it helps most is optimal.
         """
         if n_cells < self.zeros:
             return None
@@ -99,11 +89,7 @@ class SignIntervals:
 
 @lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
 def sign_intervals(target: Target, order: int) -> SignIntervals:
-    """Cut a target's interval at the zeros of its derivative of that order.
-
-    Raises:
-        ValueError: a derivative that vanishes everywhere.
-    """
+    """Cut a target's interval at the zeros of its derivative of that order; zero is an error."""
     a, b = interval_of(target)
     edges = np.linspace(a, b, _FINE + 1)
     derivative = target.derivative(order)
@@ -127,9 +113,8 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
     """Bound the squared error of one polynomial on every interval between grid points, from below.
 
-    By Bessel's inequality, the projections on the Legendre polynomials of degrees k to k + 3 bound
-    the squared error from below. Intervals of more than ``longest`` grid cells get what holds for
-    any interval: the error is no less than the sum over two halves.
+    Projections on the Legendre polynomials of degrees k to k + 3 bound it by Bessel's inequality.
+    Intervals of more than ``longest`` grid cells get the sum over two halves.
 
     A sum of N products of float64 numbers is off by less than N u of the sum of their sizes, u the
     unit roundoff (Higham, Accuracy and stability of numerical algorithms, 2002, section 3.1). The
@@ -177,18 +162,12 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
 
 
 def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Bound the squared error of n pieces with free breaks from below, for n = 1 to ``most``.
+    """Bound the squared error of n = 1 to ``most`` < m pieces with free breaks from below.
 
-    Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error, and
-    the pieces that remain begin and end at grid points: the least sum over all choices of the
-    cells left out, by dynamic programming, is no more than any spline's squared error.
-
-    Args:
-        bounds: (m + 1, m + 1) of :func:`least_errors`.
-        most: pieces, fewer than m.
-
-    Returns:
-        (most,) bounds, and for every n the (n - 1,) indices of the cells left out.
+    Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error: the
+    least sum of :func:`least_errors` (m + 1, m + 1) over all choices of the cells left out, by
+    dynamic programming, is no more than any spline's squared error. Return (most,) bounds, and for
+    every n the (n - 1,) indices of the cells left out.
     """
     m = len(bounds) - 1
     # A piece that begins behind the cell j and ends at the grid point i.
@@ -212,24 +191,13 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
 def bounds_with_breaks(
     target: Target, order: int, most: int
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Certify lower bounds of the RMSE of 1 to ``most`` pieces, whether they meet or not.
+    """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree ``order`` - 1.
 
-    What holds of a piecewise polynomial near the target holds of the target, less the distance
-    between the two. The larger one of two grids counts: a coarse one, on which the longest
-    pieces are projected as well, for up to 20 pieces, and one with twelve cells a piece. Both are
-    fine where optimal knots are dense.
-
-    Args:
-        target: a function of one variable.
-        order: k; the pieces have degree k - 1.
-        most: pieces.
-
-    Returns:
-        (most,) bounds, and for every n the (n + 1,) ends of pieces with breaks in the middles of
-        the cells left out: where to look for a spline that comes close.
-
-    Raises:
-        ValueError: a target that is not analytic on its interval, or whose derivative vanishes.
+    The target's distance from the piecewise polynomial that encloses it is taken off. The larger
+    one of two grids counts: a coarse one, on which the longest pieces are projected as well, for up
+    to 20 pieces, and one with twelve cells a piece. Return also, for every n, the (n + 1,) ends of
+    pieces with breaks in the middles of the cells left out: where to look for a spline that comes
+    close. A target that is not analytic, or whose derivative vanishes, is a ValueError.
     """
     cut, length = sign_intervals(target, order), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most

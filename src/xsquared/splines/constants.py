@@ -1,10 +1,9 @@
 """Error constants of splines: what an approximation of n pieces can reach at best.
 
-Two classical families bracket every network of one input. Pieces that need not meet have the
-smallest error; splines as smooth as their degree allows have the fewest coefficients. For both, the
-leading error on equal cells is a constant times h^k rms(f^(k)), and with free knots the same
-constant times n^-k and the mass of f^(k), the integral of abs(f^(k))^s with s = 1/(k + 1/2), to the
-power k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
+Pieces that need not meet have the smallest error; splines as smooth as their degree allows have the
+fewest coefficients. For both, the leading error on equal cells is a constant times h^k rms(f^(k)),
+and with free knots the same constant times n^-k and the integral of abs(f^(k))^s with s = 1/(k +
+1/2), to the power k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
 """
 
 from __future__ import annotations
@@ -42,17 +41,9 @@ def error_constant(order: int, family: Family) -> sp.Expr:
 def monospline(order: int, continuity: int) -> sp.Expr:
     """Solve for the error of the best spline on infinitely many cells of width one, f^(k) = 1.
 
-    A shift by one cell changes x^k/k! by a polynomial that the space contains, so that the best
-    error has period one: on a cell it is x^k/k! plus a polynomial of degree k - 1, whose first
-    derivatives agree at both ends. Its root mean square is the constant of h^k rms(f^(k)).
-
-    Args:
-        order: k; the pieces have degree k - 1.
-        continuity: continuous derivatives r of the spline, -1 where pieces need not meet, at most
-            k - 2.
-
-    Returns:
-        The error on the cell [0, 1], a polynomial in :data:`x` with rational coefficients.
+    The best error has period one: on the cell [0, 1] it is x^k/k! plus a polynomial of degree k -
+    1, whose first ``continuity`` derivatives, at most k - 2 and -1 for none, agree at both ends.
+    Its root mean square is the constant of h^k rms(f^(k)). Its coefficients are rational.
     """
     coefficients = sp.symbols(f"a0:{order}")
     error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
@@ -74,15 +65,10 @@ def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
 def least_squares_spline_rmse(
     target: Target, order: int, n_cells: int, continuity: int | None = None
 ) -> float:
-    """Fit the best spline on equal cells by scipy, and return its RMSE.
+    """Fit the best spline of degree ``order`` - 1 on equal cells by scipy, and return its RMSE.
 
-    Args:
-        target: a function of one variable, smooth between the Gauss-Legendre nodes on every cell
-            that stand for both integrals.
-        order: degree plus one, at least 2.
-        n_cells: number of cells.
-        continuity: continuous derivatives at the knots, -1 where pieces need not meet; where None,
-            as many as the degree allows, order - 2.
+    Integrals are taken by Gauss-Legendre nodes on every cell. Derivatives up to ``continuity`` are
+    continuous at the knots, none with -1; where None, as many as the degree allows, order - 2.
     """
     a, b = interval_of(target)
     smooth = order - 2 if continuity is None else continuity

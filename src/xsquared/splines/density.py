@@ -2,8 +2,7 @@
 
 Of the target its values are asked for, no derivative: a kink or an infinite slope is no obstacle.
 
-References:
-    Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density.
+Reference: Barrow and Smith, Quart. Appl. Math. 36 (1978).
 """
 
 from __future__ import annotations
@@ -21,10 +20,9 @@ _MESH = 400
 def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndarray:
     """Place knots (n_cells + 1,) by the optimal density ``abs(f^(k))^s``, s = 1/(k + 1/2).
 
-    On a small cell the error of the best polynomial of degree k - 1 is a multiple of
-    h^(1/s) abs(f^(k)), so its power s is the density's integral there. Cells that hold too much of
-    what there was at first are halved until none does; at a kink, where f^(k) is no function, what
-    they hold vanishes with them. Knots of a polynomial of the space's degree are equidistant.
+    On a small cell the error of the best polynomial of degree k - 1 is a multiple of h^(1/s)
+    abs(f^(k)), so its power s is the density's integral there. Cells that hold too much of what
+    there was at first are halved until none does: at a kink what they hold vanishes with them.
     """
     a, b = interval_of(target)
     degree = shape.degree

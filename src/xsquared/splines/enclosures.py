@@ -1,8 +1,4 @@
-"""A target as piecewise polynomials whose distance from it is enclosed by ball arithmetic.
-
-Whatever approximates the target is at least as far from it as from the piecewise polynomial, less
-the distance between the two: a bound asks for finite sums only.
-"""
+"""A target as piecewise polynomials whose distance from it is enclosed by ball arithmetic."""
 
 from __future__ import annotations
 
@@ -58,9 +54,8 @@ def ball(part: sp.Expr, x: Any) -> Any:
 def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.ndarray, float]:
     """Return values at the count Gauss nodes of [left, right], and what interpolates them is off.
 
-    The divided difference at the nodes and one more place is a Taylor coefficient somewhere in
-    the interval; what remains of the node polynomial is a monic Legendre polynomial, whose norm is
-    known. Not finite where balls are not.
+    The divided difference at the nodes and one more place is a Taylor coefficient somewhere in the
+    interval; what remains of the node polynomial is a monic Legendre polynomial of known norm.
     """
     ctx.cap = max(ctx.cap, count + 1)  # flint drops coefficients beyond it, and says nothing
     middle, half = (arb(left) + right) / 2, (arb(right) - left) / 2
@@ -84,18 +79,10 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
 def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
     """Project piecewise polynomials near the target on polynomials of every grid cell.
 
-    Args:
-        target: a function of one variable, analytic on the grid's interval.
-        grid: (m + 1,) ascending.
-        count: of values a cell. Integrals of the piecewise polynomial times polynomials of degree
-            below ``count`` are exact by its Gauss rule.
-
-    Returns:
-        (m, count) values at the Gauss nodes of the cells, and a bound of the piecewise polynomial's
-        distance from the target in L2 of the grid's interval, rounded up.
-
-    Raises:
-        ValueError: no finite bound: a target that is not analytic there.
+    Return (m, count) values at the Gauss nodes of the cells of a grid (m + 1,), and a bound of the
+    piecewise polynomial's distance from the target in L2. Its products with polynomials of degree
+    below ``count`` are integrated exactly by the Gauss rule. A target that is not analytic there is
+    a ValueError.
     """
     (xi, weights), parts = gauss_legendre(count), 1
     while True:

@@ -1,21 +1,17 @@
 """Splines with free knots in the limit of infinite data: variable projection in one dimension.
 
-A ReLU network of one input is a spline whose knots are its gates. This module fits splines of the
-spaces of :mod:`xsquared.splines.spaces` to a target. The loss is the integral of the squared
-error, taken by Gauss-Legendre nodes that move with the cells. On such nodes the error is a smooth
-function of the knots, whereas on a fixed grid it has a kink whenever a knot passes a point.
-
-For fixed knots the best coefficients solve a banded linear system. From there Newton's step goes
-in knots and coefficients together, damped until its matrix is definite. At a fixed x a piece's
-derivatives by its knots are polynomials of its own degree, so second derivatives need only the
-moments of the error. An iteration costs time proportional to the number of cells.
+The loss is the integral of the squared error, taken by Gauss-Legendre nodes that move with the
+cells: a smooth function of the knots, whereas on a fixed grid it has a kink whenever a knot passes
+a point. For fixed knots the best coefficients solve a banded linear system. From there Newton's
+step goes in knots and coefficients together, damped until its matrix is definite. At a fixed x a
+piece's derivatives by its knots are polynomials of its own degree, so second derivatives need only
+the moments of the error.
 
 Where the directions of gates are given, the polynomial behind all gates has to be constant
 (:mod:`xsquared.training.directions`): a linear condition on the coefficients of a few cells, met by
-one Lagrange multiplier per power, whose second derivatives are added to Newton's matrix.
+one Lagrange multiplier per power.
 
-References:
-    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
+Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """
 
 from __future__ import annotations
@@ -60,8 +56,8 @@ DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13
 def _by_knots(shape: Space) -> np.ndarray:
     """Place 2 m + 4 numbers in a cell's matrix (size, size), m unknowns but its knots.
 
-    Those of the left knot and each of the m, of the right knot; of the left knot twice, both, the
-    right one twice; and zero.
+    Those of the left knot and each of the m, of the right knot and each; then of the left knot
+    twice, of both, of the right one twice; and zero.
     """
     m, ends, columns = len(shape.columns), np.array([0, shape.block]), shape.columns
     made = np.full((shape.size, shape.size), 2 * m + 3)
@@ -73,10 +69,7 @@ def _by_knots(shape: Space) -> np.ndarray:
 
 @cache
 def _rule(degree: int, count: int) -> tuple[np.ndarray, ...]:
-    """Nodes (q,), weights (q,), powers (d + 1, q), these by weights (q, d + 1), ends (q, 2).
-
-    The last extrapolates to a cell's ends.
-    """
+    """Make nodes, weights (q,), powers (d + 1, q), these by weights (q, d + 1), ends (q, 2)."""
     xi, weights = gauss_legendre(count)
     least = min(count, 10)
     legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
@@ -89,15 +82,11 @@ def _rule(degree: int, count: int) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True)
 class FreeKnotSpline:
-    """A fitted spline and how the fit went.
+    """A fitted spline and how the fit went: a local minimum that need not be the least error.
 
     Attributes:
         knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
         pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
-        rmse: root mean square error over the interval, by quadrature.
-        iterations: damped Newton steps.
-        status: ``"converged"``, to a local minimum that need not be the least error, or
-            ``"iterations"`` where the limit came first.
         directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
             left, the polynomial behind all gates constant; None where nothing is asked of it.
     """
@@ -124,14 +113,9 @@ def fit_free_knots(
     max_iterations: int = 300,
     directions: np.ndarray | None = None,
 ) -> FreeKnotSpline:
-    """Fit a spline by variable projection from the given knots.
+    """Fit a spline by variable projection from the given knots (n + 1,), strictly ascending.
 
-    Args:
-        target: a function of one variable.
-        shape: the space to fit.
-        knots: (n + 1,) strictly ascending start, its ends those of the target's domain.
-        max_iterations: at least 0; with 0 the given knots stay and only coefficients are fitted.
-        directions: (n - 1,) as in :class:`FreeKnotSpline`; None for no condition.
+    Directions (n - 1,) as in :class:`FreeKnotSpline`; with no iterations the knots stay.
     """
     signs = None if directions is None else ungated_signs(directions)
     model = Model(target, shape, signs)
@@ -150,7 +134,6 @@ class State:
     """A projected point: knots, the best coefficients for them, and the error that they leave.
 
     Attributes:
-        knots: (n + 1,).
         local: (n, m) coefficients in the cells' local bases.
         moments: (n, d + 1) integrals of the error times powers of xi over the cells.
         jumps: (n - 1,) error times jump of the slope at inner knots, a part of Newton's matrix.
@@ -211,7 +194,7 @@ class Model:
         return State(t, local, moments, jumps, multipliers, behind, loss)
 
     def linearise(self, state: State) -> Callable[[float], State | None]:
-        """A function from a damping to the state after Newton's step; to None if it is refused."""
+        """Return a function from a damping to the state after Newton's step, or to None."""
         shape, t = self.shape, state.knots
         width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
         basis, derivatives, scale = local_derivatives(shape, width, state.local)

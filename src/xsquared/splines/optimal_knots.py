@@ -1,13 +1,11 @@
 """Splines with free knots at their optimum: Newton's method on the error itself, from f^(k) alone.
 
 On a cell [t, t + h] the error of a piece of degree k - 1 is fixed by f^(k) there and by the error's
-values (and slopes, where the spline has continuous ones) at both ends: what is left of the piece is
-eliminated, and the squared error is a quadratic form with constant matrices. Nothing of size one is
-subtracted from anything of size one, so that errors far below the rounding of f are exact to many
-digits; :mod:`xsquared.splines.free_knots`, which asks for the target's values alone, ends there.
-The sum over cells is minimised over knots and end values together, with the exact Hessian of every
-cell. The target needs two derivatives more than the order; what is found are errors with which
-theory is compared, not networks. They are stationary: on two cells a symmetric target's symmetric
+values (and slopes, where the spline has continuous ones) at both ends. The rest of the piece is
+eliminated, and the squared error is a quadratic form with constant matrices, so errors far below
+the rounding of f are exact to many digits, where :mod:`xsquared.splines.free_knots` ends. The sum
+over cells is minimised over knots and end values together, with the exact Hessian. The target needs
+two derivatives more than the order. What is found is stationary: on two cells a symmetric target's
 start may end at a saddle, with up to 1.6 times the least error.
 """
 
@@ -39,13 +37,7 @@ _CONVERGED = 1e-13
 
 @dataclass(frozen=True)
 class OptimalKnots:
-    """A stationary spline with free knots.
-
-    Attributes:
-        knots: (n + 1,) ends of the cells.
-        rmse: root mean square error over the interval.
-        converged: whether no step lowered the error any more before the iterations ended.
-    """
+    """A stationary spline: its knots (n + 1,), ends included, and its RMSE."""
 
     knots: np.ndarray
     rmse: float
@@ -56,8 +48,7 @@ class OptimalKnots:
 def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Make nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
 
-    y are the values of f^(k) at the nodes, then the error's values (and slopes) at the left end,
-    then those at the right one.
+    y are the values of f^(k) at the nodes, then the error's values (and slopes) at either end.
     """
     nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) / 2
     points, weights = gauss_legendre(count + order)
@@ -172,7 +163,7 @@ def optimal_knots(
         n_cells: at least 1.
         continuity: continuous derivatives r at the knots, at most 1, -1 where pieces need not meet;
             2 (r + 1) is at most the order.
-        start: (n_cells + 1,) ascending knots, the interval's ends among them, to start there alone.
+        start: (n_cells + 1,) ascending knots, ends included, to start there alone.
         max_iterations: of each start.
     """
     cells = _Cells(target, order, continuity, n_cells)

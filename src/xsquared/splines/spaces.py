@@ -2,7 +2,7 @@
 
 Piecewise polynomials on n cells, of degree 1 (MLP) or 2 (GLU) and continuous, or of degree 3 with a
 continuous slope (GQU). The local basis (values, slopes, bubbles) is well conditioned, unlike the
-one-sided powers of the network, whose weights are computed from the fitted cells afterwards.
+one-sided powers of the network.
 """
 
 from __future__ import annotations
@@ -22,12 +22,7 @@ EXTRA_NODES = 6
 
 @dataclass(frozen=True)
 class Space:
-    """A space of piecewise polynomials.
-
-    Attributes:
-        degree: degree of the pieces.
-        smoothness: derivatives that are continuous at the knots: 0 or 1.
-    """
+    """Piecewise polynomials of a degree, with 0 or 1 continuous derivatives at the knots."""
 
     degree: int
     smoothness: int
@@ -141,10 +136,7 @@ def projection(
 
 
 def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Give (cells, d, d + 1): from a cell's polynomial in xi to one in shares of the interval.
-
-    The constant is left out: a bias carries it.
-    """
+    """Map a cell's polynomial in xi to shares of the interval, no constant: (cells, d, d + 1)."""
     i, r = np.arange(shape.degree + 1), np.arange(1, shape.degree + 1)[:, None]
     left, length = t[cells, None], t[-1] - t[0]
     shifts, scales = ((t[0] - left) / length) ** i, (length / (t[cells + 1, None] - left)) ** i
@@ -213,18 +205,15 @@ def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
 def ungated_signs(directions: np.ndarray) -> np.ndarray:
     """Give the multiples (n,) 1, 0 or -1 of the cells' polynomials whose sum no gate multiplies.
 
-    That sum is the first cell's polynomial and, where a gate opens to the left, what its knot adds.
-    Directions (n - 1,) of the gates at the knots inside are 1 to the right, -1 to the left.
+    That sum is the first cell's polynomial and, where a gate opens to the left (-1 among the
+    directions (n - 1,)), what its knot adds.
     """
     left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
     return -np.diff(left)
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Subtract from each piece the one on its left continued, (n - 1, degree + 1).
-
-    Knots are (n + 1,), pieces (n, degree + 1) coefficients in powers of x - t_k.
-    """
+    """Subtract from each piece, in powers of x - t_k, the one before continued: (n - 1, d + 1)."""
     return np.subtract(pieces[1:], taylor_shift(pieces[:-1], np.diff(knots)[:-1]))
 
 

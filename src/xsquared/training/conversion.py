@@ -1,8 +1,6 @@
-"""Networks of n neurons that are given splines.
+"""Networks of n neurons that are given splines (the gated-units paper, section 3).
 
-References:
-    The gated-units paper, section 3, for the units; that n GQUs cannot carry every continuously
-    differentiable cubic spline on n cells is proved in the chapter on them.
+That n GQUs cannot carry every C1 cubic spline on n cells is proved in the chapter on them.
 """
 
 from __future__ import annotations
@@ -20,10 +18,10 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
     """Build the network of n neurons that is a spline; None where no directions will do.
 
     A spline of n_hidden + 1 cells says in which directions its gates open. One of n_hidden cells
-    does not: all gates open away from one cell, whose polynomial no gate multiplies, and of all
-    cells that one is taken for which the sum of what neurons are at most is least, so that steep
-    polynomials of one end need not cancel at the other. A unit of two factors needs real roots
-    there, and combinations of cells are tried; one cell fewer always does.
+    does not: all gates open away from one cell, whose polynomial no gate multiplies, that for which
+    the neurons' largest values have the least sum, so that steep polynomials need not cancel. A
+    unit of two factors needs real roots there, so combinations of cells are tried; one cell fewer
+    always does.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
@@ -45,18 +43,11 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
 
 
 def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
-    """Factor a cubic on [0, length], but for its constant, into real affine functions.
+    """Factor a cubic (4,) on [0, length], but for its constant, into real affine functions.
 
-    The constant is free, so any of its roots may be chosen: all are real while one is no farther
-    from the inflection than the critical points allow. One of them must not lie inside the
-    interval: that factor is the gate.
-
-    Args:
-        cubic: (4,) coefficients in powers of s, the constant first.
-        length: of the interval.
-
-    Returns:
-        Rows (slope, value at 0) of three factors, (3, 2), the gate first; None without real ones.
+    Any of its roots may be chosen then, but that of the gate must not lie inside the interval.
+    Return rows (slope, value at 0) of three factors, (3, 2), the gate first; None without real
+    ones.
     """
     _, c1, c2, c3 = cubic
     # Real roots reach equally far to both sides of the inflection: if neither end lies that near,

@@ -1,9 +1,8 @@
 """In which directions gates open, so that n neurons carry n + 1 cells.
 
-A network whose n hinges all lie inside has n + 1 cells, but not every spline on them: where gates
-at the knots open to either side, no neuron is left for the polynomial that stands behind them all,
-and it has to be constant. Which directions cost least is decided here, for knots that stay where
-they are.
+Where gates at the knots inside open to either side, no neuron is left for the polynomial that
+stands behind them all, and it has to be constant. Which directions cost least is decided here, for
+knots that stay where they are.
 """
 
 from __future__ import annotations
@@ -33,24 +32,16 @@ _COMBINATIONS = 25_000
 def best_directions(
     target: Target, unit: str | Unit, knots: np.ndarray, count: int
 ) -> list[np.ndarray]:
-    """Directions of the gates at the knots inside for which the fit loses least.
+    """Choose directions of the gates at the inner ones of knots (n + 1,) for which a fit loses
+    least.
 
-    The polynomial behind all gates is a combination of cells with alternating signs. For knots held
-    where they are, what it costs to make it constant is a quadratic form in the best coefficients,
-    of few unknowns, and so thousands of combinations are compared: all of them for narrow networks,
-    those of few cells, mostly one and three, for wide ones. What neurons are at most, times the
-    rounding unit of float64, counts as an error as well: steep polynomials of one end must not have
-    to cancel at the other.
+    The polynomial behind all gates is a combination of cells with alternating signs. What it costs
+    to make it constant is a quadratic form in few of the best coefficients, so thousands of
+    combinations are compared: all for narrow networks, mostly of one and three cells for wide ones.
+    The rounding of the neurons' largest values counts as an error as well.
 
-    Args:
-        target: a function of one variable.
-        unit: whose space.
-        knots: (n + 1,) ends of the cells.
-        count: how many to return.
-
-    Returns:
-        At most so many arrays (n - 1,) of 1 and -1: that of the best single cell, whose gates open
-        away from it, then the others, the best first.
+    Return at most ``count`` arrays (n - 1,) of 1 and -1: that of the best single cell, whose gates
+    open away from it, then the others, the best first.
     """
     shape, n = space(unit), len(knots) - 1
     state = Model(target, shape, None).project(knots)
@@ -88,14 +79,10 @@ def best_directions(
 
 @cache
 def sign_patterns(n: int) -> tuple[np.ndarray, ...]:
-    """Cells whose polynomials, with signs + - + ..., may stand behind all gates.
+    """List cells, of n, whose polynomials, with signs + - + ..., may stand behind all gates.
 
-    Args:
-        n: number of cells.
-
-    Returns:
-        Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many. Of
-        many cells a share is taken, at equal distances: 200 for one, 50 for three.
+    Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many; of many
+    cells a share at equal distances is taken.
     """
     compared, cells, made = 0, np.arange(n), []
     for size in range(1, n + 1, 2):
@@ -117,10 +104,7 @@ def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
 
 
 def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a neuron at each knot inside is at most, its gate open to the right and to the left.
-
-    Arguments as the attributes of :class:`FreeKnotSpline`; returns two arrays (n - 1,).
-    """
+    """Bound a neuron at each knot inside, (n - 1,), its gate open to the right and to the left."""
     change = np.abs(jumps_at_knots(knots, pieces))
     powers = np.arange(pieces.shape[1])
     right, left = (

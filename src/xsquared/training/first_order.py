@@ -36,12 +36,7 @@ def _train(
 
 @dataclass(frozen=True)
 class AdamW:
-    """Full-batch AdamW without weight decay, its rate falling along a half cosine.
-
-    Attributes:
-        max_iterations: steps.
-        learning_rate: the highest; it falls to zero.
-    """
+    """Full-batch AdamW without weight decay, its rate falling to zero along half a cosine."""
 
     name: ClassVar[str] = "adamw"
     train = _train

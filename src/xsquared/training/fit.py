@@ -1,19 +1,17 @@
 """``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run.
 
-======================  ========================  ==================================================
-solver                  what it minimises         for
-======================  ========================  ==================================================
-``FreeKnots``           the integral of the       one input, ReLU gates: a known target, or points,
-                        squared error             on whose mean square error a fit then ends
-``Growth``              the training points'      least errors with several inputs, for all widths;
-                        mean square error         data with noise: chooses on validation points
-``VariableProjection``  the same                  any dimension, every unit of the standard formula
-``Newton``              the same                  the gated-units paper's optimiser, every unit
-``AdamW``, ``LBFGS``    the same                  every unit; what most readers would train with
-======================  ========================  ==================================================
+======================  ==========================================================================
+solver                  for
+======================  ==========================================================================
+``FreeKnots``           one input, ReLU gates: the integral of the squared error of a known
+                        target, or points, on whose mean square error a fit then ends
+``Growth``              least errors with several inputs, for all widths; data with noise
+``VariableProjection``  any dimension, every unit of the standard formula
+``Newton``              the gated-units paper's optimiser, every unit
+``AdamW``, ``LBFGS``    every unit; what most readers would train with
+======================  ==========================================================================
 
-The solver decides which loss is minimised: only ``FreeKnots`` fits the target itself where it is
-known, the others fit the training points.
+All but the first minimise the mean square error on the training points.
 """
 
 from __future__ import annotations
@@ -60,21 +58,17 @@ def fit(
     gates: Gates = "trained",
     seed: int = 0,
 ) -> Fit:
-    """Train one network of one output.
+    """Train one network of one output; a run that diverges or fails returns a result as well.
 
     Args:
-        data: training and test points; a target of one variable gives those of
-            :func:`~xsquared.data.sampled`.
+        data: training and test points; a target of one variable is :func:`~xsquared.data.sampled`.
         unit: the unit or its name; :func:`~xsquared.units.find_unit` gives one another gate.
         n_hidden: number of neurons, at least 1.
-        solver: an instance, with its settings; where None ``FreeKnots()`` for trained ReLU gates of
-            one input and at most two factors, ``Growth()`` for trained gates of several inputs,
-            else ``VariableProjection()``.
+        solver: with its settings; where None ``FreeKnots()`` for trained ReLU gates of one input
+            and at most two factors, ``Growth()`` for trained gates of several inputs, else
+            ``VariableProjection()``.
         gates: ``"trained"``, or ``"frozen"`` where they start.
         seed: of all randomness, at least 0.
-
-    Returns:
-        The result. A run that diverges or fails returns one as well, with its status.
     """
     points, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
     used = _default(points, record, gates) if solver is None else solver
@@ -91,13 +85,10 @@ def grow(
     gates: Gates = "trained",
     seed: int = 0,
 ) -> list[Fit]:
-    """Train one network for each of several ascending widths, each grown from the one before.
+    """Train a network for each of several ascending widths, each grown from the one before.
 
-    Arguments are those of :func:`fit`, except that only :class:`Growth` can solve.
-
-    Returns:
-        A result for each width, seconds and iterations counted from the start. A run that fails
-        ends with what :func:`fit` would return, and has no later widths.
+    Arguments are those of :func:`fit`; seconds and iterations are counted from the start. A run
+    that fails ends with what :func:`fit` would return, and has no later widths.
     """
     used, record = Growth() if solver is None else solver, find_unit(unit)
     return _run(data, lambda: used.grow(data, record, widths, gates, seed), used, seed)

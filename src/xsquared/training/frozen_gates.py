@@ -1,10 +1,8 @@
 """Spline weights only: all gates stay on the paper's equidistant knots (section 4.1, Fig. 2 a, d).
 
-With gates frozen the MLP and the GLU are linear in what is left (the GLU through V = D * U), so the
-minimum is that of one least-squares problem and no iteration is needed to know it. The GQU keeps
-the roots of its factors; they are trained by variable projection, from factors that vanish at the
-knots: increments of cubic splines with a continuous slope. In one dimension the loss is the
-integral, taken by Gauss-Legendre nodes on the cells between the frozen knots.
+The MLP and the GLU are linear in what is left (the GLU through V = D * U). The GQU keeps the roots
+of its factors, trained by variable projection from factors that vanish at the knots: increments of
+cubic splines with a continuous slope. The loss is the integral over the cells between the knots.
 """
 
 from __future__ import annotations
@@ -29,10 +27,7 @@ def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def fit_frozen(
     target: Target, unit: str | Unit, n_hidden: int, max_iterations: int
 ) -> ProjectedFit:
-    """The best weights for the paper's frozen gates.
-
-    Iterations are for the factors beyond the first; units without them need none.
-    """
+    """Fit the best weights for the paper's frozen gates; iterations move further factors."""
     record = find_unit(unit)
     gates = alternating_gates(n_hidden, target.domain[0])
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])

@@ -1,12 +1,10 @@
 """The orthogonal greedy algorithm: which neurons to insert into a network, and which to take out.
 
-A network without its hidden rows is a dictionary: every neuron is a block of columns, its gate and
-factors times what stands linearly behind them. The algorithm takes, of many candidates, the one
-whose block lowers the error most when all linear weights are fitted anew, and so on from there.
+Every candidate is a block of columns, its gate and factors times what stands linearly behind them.
+The one is taken whose block lowers the error most when all linear weights are fitted anew.
 
-References:
-    DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf. Theory 68
-    (2022), for its rates with ridge functions.
+References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf.
+Theory 68 (2022), for its rates with ridge functions.
 """
 
 from __future__ import annotations
@@ -28,14 +26,12 @@ _ROUNDING = 1e-12
 def candidates(
     unit: Unit, x: np.ndarray, count: int, used: Tensor, draw: np.random.Generator
 ) -> Rows:
-    """Neurons whose gates and factors cut the data (N, d).
+    """Draw neurons whose gates and factors cut the data x (N, d).
 
-    Half of them are parallel to one of the gates in use (n, d + 1), if there are any: a ridge
-    function needs many hinges in a direction that chance would have to meet again and again.
-
-    A factor is drawn like its gate, is the gate's own row, so that the neuron has one more
-    continuous derivative, or is constant, so that the neuron is one of a unit with a factor less.
-    Gates that are no powers have a width of their own; it is drawn over a factor of 16.
+    Half are parallel to one of the gates in use (n, d + 1), if any: a ridge function needs many
+    hinges in one direction. A factor is drawn like its gate, is the gate's own row (one more
+    continuous derivative), or constant (a unit with a factor less). Gates that are no powers have a
+    width of their own; it is drawn over a factor of 16.
     """
     half = count // 2 if len(used) else 0
     along = torch.nn.functional.normalize(used[:, :-1]).numpy()
@@ -56,15 +52,12 @@ def candidates(
 def insertions(
     unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
 ) -> list[int]:
-    """Choose as many neurons of a pool as asked for, in the order of the greedy algorithm.
+    """Choose ``count`` neurons of a pool, in the order of the greedy algorithm.
 
-    With C the columns of a candidate once they are orthogonalised against those in use, and r the
-    residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. All Gram
-    matrices C'C are kept up to date: the columns in use are taken out of them once, and after an
-    insertion only the new ones.
-
-    Points are (N, d + 1), homogeneous, y their values (N,), rows the neurons in use, possibly none;
-    the ridge is the multiple of the weights' sum of squares added to the mean square error.
+    With C the columns of a candidate orthogonalised against those in use, and r the residual, the
+    candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. The Gram matrices C'C are kept
+    up to date. Points are (N, d + 1), homogeneous, their values (N,); the ridge multiplies the
+    weights' sum of squares and is added to the mean square error.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
@@ -94,10 +87,10 @@ def _blocks(columns: Tensor, right: Tensor) -> Tensor:
 
 
 def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:
-    """Measure how much the loss rises without each neuron, the others' linear weights refitted.
+    """Measure how much the loss rises without each neuron, (n,), the others' weights refitted.
 
-    With c the weights of a neuron and S the block of the inverse of the normal equations' matrix
-    that belongs to them, that is c' S^-1 c. Arguments as for :func:`insertions`; (n,).
+    With c the weights of a neuron and S its block of the inverse of the normal equations' matrix,
+    that is c' S^-1 c. Arguments as for :func:`insertions`.
     """
     n = len(rows.gate)
     matrix = design(unit, rows, points, points)[1]
@@ -114,7 +107,7 @@ def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: flo
 
 
 def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
-    """An orthonormal basis of columns (N, m), of what is left of them beside an orthonormal one."""
+    """Orthonormalise columns (N, m), or what is left of them beside an orthonormal basis."""
     length = torch.linalg.vector_norm(columns, dim=0)
     left = columns / torch.where(length > 0, length, 1.0)
     if others is None:

@@ -1,12 +1,9 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-A width starts from the network of the one before, whose error it keeps where all else fails: errors
-on the training points never rise with the width. Every fit is to all training points; where they
-are very many, neurons are chosen by a sample of them, drawn anew each time.
-
-For points not seen, each fit on the way is solved again for its linear weights under a row of
-ridges. The best of all these networks on the validation points is the one to use, filled up by
-neurons without weight where it is narrower.
+A width starts from the network before, whose error it keeps where all else fails: errors on the
+training points never rise with the width. For points not seen, each fit on the way is solved again
+for its linear weights under a row of ridges; the best of all on the validation points is the one to
+use, filled up by neurons without weight where it is narrower.
 """
 
 from __future__ import annotations
@@ -55,11 +52,6 @@ _error = attrgetter("rmse")
 class Growth:
     """Minimise the mean square error by greedy insertions and joint refinements.
 
-    With the residual r of the network so far and C the columns of a candidate neuron,
-    orthogonalised against those in use, the neuron is inserted that lowers the error most::
-
-        argmax over candidates of  r'C (C'C + ridge)^-1 C'r
-
     1. A share of the neurons there is inserted (:mod:`xsquared.training.greedy`).
     2. All gates and factors move together, by steps of variable projection.
     3. The neurons that matter least, or any, are exchanged for new ones as long as that lowers the
@@ -68,10 +60,8 @@ class Growth:
     4. Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
-        exchanges: over the width, and at least 2, these are the attempts in a row to exchange
-            neurons that must fail, lowering the error by less than 2 per cent, before no more are
-            made: narrow networks have bad minima and are cheap. Where 0, or with frozen gates,
-            none is made.
+        exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that
+            must fail before no more are made. With 0, or with frozen gates, none is made.
         ridge: multiple of the linear weights' sum of squares added to the mean square error.
     """
 
@@ -88,13 +78,7 @@ class Growth:
     def grow(
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
     ) -> Iterator[Fit]:
-        """Networks of ascending widths, each grown from the one before.
-
-        Yields:
-            What is left at each width, its iterations counted from the first width on.
-
-        Raises:
-            FloatingPointError: a number that is not finite in the linear algebra.
+        """Grow networks of ascending widths, each from the one before, iterations counted in all.
         """
         task = _Task(data, unit, gates == "trained", self.ridge, np.random.default_rng(seed))
         fit = used = task.empty()

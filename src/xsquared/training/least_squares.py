@@ -1,12 +1,10 @@
 """Solve linear least-squares problems of any rank, whose rows come in blocks.
 
 The normal equations take a fifth of the time of a QR factorisation, but square the condition
-number. So the Gram matrix of columns of unit length is factorised first. Where its inverse says
-that too few digits would be left, the triangle of a QR factorisation takes its place, built up
-block by block: a rotation of rows changes no least-squares problem.
+number. Where the inverse of the scaled Gram matrix says that too few digits would be left, the
+triangle of a QR factorisation takes its place, built up block by block.
 
-Reference:
-    Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
+Reference: Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
 """
 
 from __future__ import annotations
@@ -29,12 +27,9 @@ _LEAST_SHARE = 1e-10
 
 @dataclass(frozen=True)
 class Solution:
-    """The solution of a least-squares problem ``A c = b``.
+    """The solution (m,) of ``A c = b``, and a map from ``A'X`` (m, p) to ``Q'X`` (rank, p).
 
-    Attributes:
-        coefficients: (m,) the solution c.
-        whiten: ``A'X`` (m, p) for any X (N, p) -> ``Q'X`` (rank, p), Q an orthonormal basis of A's
-            range (with a ridge: of A above the rows that stand for it).
+    Q is an orthonormal basis of A's range (with a ridge: of A above the rows that stand for it).
     """
 
     coefficients: Tensor
@@ -50,15 +45,9 @@ def gram_matrix(matrix: Tensor) -> Tensor:
 def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
     """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
 
-    Args:
-        blocks: rows (k, m) of A and entries (k,) of b, and whatever follows, each time anew.
-        ridge: the multiple, at least 0.
-
-    Returns:
-        The solution; of several the one of least length, once columns are scaled to unit length.
-
-    Raises:
-        FloatingPointError: entries that are not finite.
+    Blocks are rows (k, m) of A, entries (k,) of b, and whatever follows, each time anew. Of several
+    solutions the one is returned that is shortest once columns have unit length. Entries that are
+    not finite are a FloatingPointError.
     """
     gram, moment = torch.zeros(()), torch.zeros(())
     for matrix, right, *_ in blocks:
@@ -93,7 +82,7 @@ def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
 
 
 def _by_rotations(blocks: Iterable[tuple[Tensor, ...]], ridge: float, scale: Tensor) -> Solution:
-    """The same from the triangle R of a QR factorisation, by its singular values where in doubt."""
+    """Solve by the triangle R of a QR factorisation, by its singular values where in doubt."""
     m = len(scale)
     triangle = torch.eye(m + 1, dtype=scale.dtype)[: m - 1 if ridge else 0] * ridge**0.5
     for matrix, right, *_ in blocks:

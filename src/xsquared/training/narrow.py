@@ -1,8 +1,7 @@
 """Narrow networks by variable projection, from neurons inserted greedily (ours).
 
-Two factors of a GQU that vanish away from the hinge leave a jump of the slope there, so such a
-network is no spline of the unit's space. A hinge outside the domain gives no knot, either. So few
-neurons have more optima than fits of splines see; neurons of all kinds are inserted one by one.
+Two factors of a GQU that vanish away from the hinge leave a jump of the slope there, and a hinge
+outside the domain gives no knot: few neurons have more optima than fits of splines see.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -
 
 
 def _drawn(unit: Unit, domain: tuple[float, float], count: int, draw: np.random.Generator) -> Rows:
-    """Neurons with hinges inside, a fifth before the domain, and roots up to a length outside.
+    """Draw neurons with hinges inside, a fifth before the domain, and roots up to a length outside.
 
     A third of the roots is infinite: the neurons are those of a unit with a factor less.
     """
@@ -68,7 +67,7 @@ def descend_on_target(
 ) -> ProjectedFit | None:
     """Descend on the integral from the start that is best after few steps, by variable projection.
 
-    None where that one is still far above an error reached elsewhere.
+    Return None where that one is still far above an error reached elsewhere.
     """
     cells = np.linspace(*target.domain[0], _CELLS + 1)
     x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))

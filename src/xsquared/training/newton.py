@@ -1,11 +1,8 @@
 """The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer, full batch.
 
-A layer is a weight and its bias: (D, d), (U, u), (Q, q) or (G, g); all parameters together can be a
-layer as well.
+A layer is a weight and its bias, as (G, g), or all parameters together.
 
-Reference:
-    A. F. Queiruga (2026), section 4.1; Nocedal and Wright, Numerical Optimization, sections 3.1
-    and 3.4.
+Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 """
 
 from __future__ import annotations
@@ -43,19 +40,15 @@ _ELEMENTS = 400_000
 class Newton:
     """Minimise the mean square error on the training points, in the paper's three stages.
 
-    Stages: spline weights; gates as well; all parameters as one layer. A sweep takes one step in
-    every layer of the stage. With the layer's gradient g and exact Hessian H (torch.func)::
+    Stages: spline weights; gates as well; all parameters as one layer (where ``joint``). Each has
+    at most ``max_iterations`` sweeps, of a step in every layer. With the layer's gradient g and
+    exact Hessian H::
 
         step = -S abs(S H S)^-1 S g,   S = diag(abs(diag(H)))^-1/2
 
-    Rows of H that are zero (dead neurons) are eliminated before, and eigenvalues that are zero
-    afterwards; abs replaces the others by their sizes, so that the step descends. It is halved
-    until the loss falls enough. The paper leaves open what becomes of eigenvalues that are zero or
-    negative, and how long a step is; the choices are ours.
-
-    Attributes:
-        max_iterations: sweeps of a stage.
-        joint: whether the last stage follows.
+    Zero rows of H (dead neurons) and zero eigenvalues are eliminated; abs replaces the others by
+    their sizes, so that the step descends. It is halved until the loss falls enough. The paper
+    leaves both open; the choices are ours.
     """
 
     name: ClassVar[str] = "newton"
@@ -89,11 +82,9 @@ def newton(
 ) -> Fit:
     """Train some layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    A stage is some layers, as :func:`layers` gives them, of at most so many sweeps.
-
-    Returns:
-        The network, with the status of the last stage: ``"stalled"`` where no line search found the
-        descent that a layer's quadratic model promised. The history has a record a sweep.
+    A stage is some layers, as :func:`layers` gives them. The status is that of the last one:
+    ``"stalled"`` where no line search found the descent that a layer's quadratic model promised.
+    The history has a record a sweep.
     """
     begun, losses = time.perf_counter(), [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"
@@ -119,10 +110,7 @@ def newton(
 def gradient_and_hessian(
     loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Exact derivatives of a scalar function at theta (p,): (p,) and (p, p).
-
-    So many columns of the Hessian are computed at a time; all where None.
-    """
+    """Compute exact derivatives (p,) and (p, p) of a scalar function at theta (p,)."""
     gradient = torch.func.grad(loss)
 
     def column(direction: Tensor) -> Tensor:
@@ -155,11 +143,9 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
 def _step(
     network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor
 ) -> Literal["fell", "minimal", "stuck"]:
-    """One Newton step in one layer, in place, halved until it brings a share of what it promises.
+    """Take a Newton step in one layer, in place, halved until the loss falls as promised.
 
-    Returns:
-        Whether the loss fell; where it did not, whether that is because the quadratic model
-        promises no progress either, or although it does.
+    Where it does not fall, say whether the quadratic model promises no progress either.
     """
     parameters = [getattr(network, letter) for letter in layer]
 
@@ -191,5 +177,5 @@ def _step(
 
 
 def mean_square(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
-    """The loss: the mean square error of a network of one output at x (N, d), values y (N,)."""
+    """Compute the loss, the mean square error of a network of one output at x (N, d), y (N,)."""
     return torch.mean((network(x)[:, 0] - y) ** 2)

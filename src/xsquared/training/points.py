@@ -1,11 +1,8 @@
 """Data of one input: a smooth curve through the points, and networks that end on the points.
 
-Free knots minimise an integral; for data, that of the squared distance from a curve. The curve is a
-cubic spline whose number of cells generalised cross-validation chooses, so noise does not attract
-knots. From the network for the curve, variable projection descends to a minimum on the points.
-
-References:
-    Craven and Wahba, Numer. Math. 31 (1979), for generalised cross-validation.
+The curve is a cubic spline whose number of cells generalised cross-validation chooses (Craven and
+Wahba, Numer. Math. 31, 1979), so noise does not attract knots. From the network for the curve,
+variable projection descends to a minimum on the points.
 """
 
 from __future__ import annotations

@@ -27,29 +27,19 @@ STATUSES = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained network and how the training went.
-
-    A solver fills in the first six fields at most; the others :func:`xsquared.training.fit` does,
-    by forward passes.
+    """A trained network and how the training went; a solver fills in the first six fields at most.
 
     Attributes:
         network: the module to use; None where the run ended before there was one.
         status: a word of :data:`STATUSES`.
         iterations: of the optimiser, over all starts and stages.
-        promised: root mean square error on the training points of what the weights stand for; None
-            where the solver knows the forward pass only.
-        history: (records, 2): seconds since the start, and root mean square error on the training
-            points; empty where there is no single descent to follow.
-        training_minimiser: the module with the least training error; another one than ``network``
-            only where the solver chose that on validation points.
-        train_rmse: root mean square error of ``network`` on the training points; NaN where there is
-            no network, infinite where the pass is not finite.
-        test_rmse: that of ``network``'s predictions on the test points, which ``data.predict``
-            makes: confined on a held-out split.
-        seconds: of training.
-        solver: what trained.
-        seed: of all randomness.
-        detail: the message of the error that ended the run; empty where none did.
+        promised: training RMSE of what the weights stand for; None where only the pass is known.
+        history: (records, 2), seconds and training RMSE; empty where there is no single descent.
+        training_minimiser: the module of least training error, where ``network`` was chosen on
+            validation points.
+        train_rmse: of the network's pass on the training points; infinite where it is not finite.
+        test_rmse: of the predictions of ``data.predict`` on the test points.
+        detail: the message of the error that ended the run.
     """
 
     network: GatedNetwork | None

@@ -1,14 +1,12 @@
 """Free knots: networks of n neurons from the best splines of one variable (ours).
 
-All hinges of n neurons may lie inside the domain: n + 1 cells, the most that n neurons can have. No
-neuron is left then for the polynomial that no gate multiplies, which has to be constant. How much
-error that adds depends on the directions of the gates, and is in general next to nothing
+All hinges of n neurons may lie inside the domain: n + 1 cells, but the polynomial that no gate
+multiplies has to be constant, which costs next to nothing for the right directions of the gates
 (:mod:`xsquared.training.directions`). The alternative has n cells: one gate is open everywhere
 (:mod:`xsquared.training.conversion`).
 
-References:
-    Barrow and Smith, Quart. Appl. Math. 36 (1978), for the density; Jupp, SIAM J. Numer. Anal. 15
-    (1978), for why merged knots stall and starts must be several.
+Reference: Jupp, SIAM J. Numer. Anal. 15 (1978), for why merged knots stall and starts must be
+several.
 """
 
 from __future__ import annotations
@@ -54,8 +52,7 @@ class FreeKnots:
 
         min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
-    1. Knots start at equal shares of the integral of abs(f^(k))**(2/(2k + 1)), which is optimal as
-       n grows (k the unit's order), and at jittered copies.
+    1. Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies.
     2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
     3. At the best optimum directions of gates are chosen, and the fit goes on with each. Up to
        eight neurons that is done at all optima and at random knots.
@@ -64,8 +61,8 @@ class FreeKnots:
        up to eight neurons against variable projection from neurons inserted greedily.
 
     Data without a target are fitted by way of a smooth curve through the points, in place of f;
-    from there variable projection descends on the points themselves. Of a held-out split the
-    network before that descent is kept where validation points favour it.
+    from there variable projection descends on the points. Of a held-out split the network before
+    that descent is kept where validation points favour it.
 
     Attributes:
         max_iterations: of each local fit.
@@ -210,15 +207,7 @@ class FreeKnots:
 
 @dataclass(frozen=True)
 class SplineNetwork:
-    """A network and the spline it came from.
-
-    Attributes:
-        network: n neurons.
-        rmse: of the network's forward pass over the domain.
-        iterations: of the fits that led to it, or of all candidates.
-        status: how the fit ended.
-        spline: the fitted spline; None where the network was fitted itself.
-    """
+    """A network, the RMSE of its pass over the domain, and the spline it came from, if any."""
 
     network: GatedNetwork
     rmse: float

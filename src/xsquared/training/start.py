@@ -11,9 +11,9 @@ from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 
 def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
-    """Rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
+    """Make rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
 
-    A single gate, for which the paper's rule has no spacing, opens to the right at the left end.
+    A single gate opens to the right at the left end.
     """
     if n == 1:
         return np.array([[1.0, -domain[0]]])

@@ -1,12 +1,10 @@
 """Variable projection for gated units in any dimension (ours).
 
 A neuron's nonlinear parameters are its rows: that of the gate, and of all factors but one. A row of
-a gate that is a power, or of a factor, is kept at unit length, as its length changes no hinge and
-no zero. With p nonlinear and m linear parameters, points come in blocks of k, whose largest arrays
-are (k, m) and (k, p): only sums of their products, (m, m), (m, p) and (p, p), are kept of all.
+a gate that is a power, or of a factor, is kept at unit length. With p nonlinear and m linear
+parameters, points come in blocks of k, whose largest arrays are (k, m) and (k, p).
 
-References:
-    Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
+References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
 
 from __future__ import annotations
@@ -42,12 +40,7 @@ _KEPT = 2**24
 
 @dataclass(frozen=True)
 class Rows:
-    """The nonlinear parameters: affine functions of the homogeneous points (x, 1).
-
-    Attributes:
-        gate: (n, d + 1) rows (G, g).
-        factors: (n, d + 1) rows of each factor but the first; empty with fewer than two factors.
-    """
+    """Affine functions of the points (x, 1): rows (n, d + 1) of gates and of further factors."""
 
     gate: Tensor
     factors: tuple[Tensor, ...] = ()
@@ -66,12 +59,8 @@ class Rows:
 class ProjectedFit:
     """Where a run of :func:`iterates` has come.
 
-    Attributes:
-        rows: the nonlinear parameters.
-        linear: (m,) the linear ones: D or the columns of V, coordinate by coordinate, then d.
-        rmse: root of the (weighted) mean square error on the training points; no ridge in it.
-        iterations: Levenberg-Marquardt iterations.
-        status: as of :func:`xsquared.levenberg_marquardt.descend`.
+    The linear parameters (m,) are D or the columns of V, coordinate by coordinate, then d; the root
+    of the (weighted) mean square error on the training points has no ridge in it.
     """
 
     rows: Rows
@@ -88,21 +77,17 @@ class VariableProjection:
     A unit is linear in some parameters c (D and d; with a factor V = D * U and d) for given rows r
     of gates and further factors, y ~ A(r) c, so the c are eliminated::
 
-        min_r loss(r)
-        loss(r) = min_c norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
+        min_r min_c  norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
 
-    1. Rows are drawn: directions uniform on the sphere, hinges between two training points.
-    2. c is solved by :mod:`xsquared.training.least_squares`, whatever the rank of A(r).
-    3. r takes a Levenberg-Marquardt step with Kaufman's Jacobian: J = P dA/dr c, where P takes away
-       what A explains. The damped matrix J'J is scaled to a unit diagonal.
-    4. The best of several starts goes on after ten iterations.
+    Rows are drawn: directions uniform on the sphere, hinges between two training points. They take
+    Levenberg-Marquardt steps with Kaufman's Jacobian J = P dA/dr c, where P takes away what A
+    explains. The best of several starts goes on after ten iterations.
 
     Attributes:
         max_iterations: Levenberg-Marquardt iterations of the best start.
         starts: random starts that compete; with frozen gates there is one.
-        ridge: as above; a very small one keeps wide networks from weights that cancel on neurons
-            with few points.
-        sharpest: length that the rows (G) of gates that are no power cannot exceed, 1 or more; they
+        ridge: as above; a very small one keeps wide networks from weights that cancel.
+        sharpest: length, 1 or more, that the rows of gates that are no power cannot exceed; they
             start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
     """
 
@@ -179,22 +164,10 @@ def iterates(
 ) -> Iterator[ProjectedFit]:
     """Descend by variable projection from given rows on; stop taking fits to stop early.
 
-    Args:
-        unit: of the standard formula.
-        x: (N, d) points.
-        y: (N,) values.
-        start: rows to start from, with as many factors as the unit has beyond the first.
-        weights: (N,) quadrature weights with sum 1; equal ones where None.
-        train_gates: False keeps the gates where they are; with at most one factor a single
-            least-squares problem is left.
-        max_iterations, ridge, sharpest: as in :class:`VariableProjection`, the first at least 0,
-            the last of every step's rows.
-
-    Yields:
-        As :func:`xsquared.levenberg_marquardt.descend`.
-
-    Raises:
-        FloatingPointError: the loss is not finite at the start.
+    Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None for equal
+    ones. With frozen gates and at most one factor a single least-squares problem is left. A loss
+    that is not finite at the start is a FloatingPointError. Yields as
+    :func:`~xsquared.levenberg_marquardt.descend`.
     """
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
@@ -238,8 +211,8 @@ def rows_on_data(
     """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
 
     A row's direction is uniform on the sphere, or that of ``along`` (n, d); its hinge cuts the
-    segment between two points drawn from the data, in its middle half: through a point itself,
-    rounding would decide whether the gate is open there. So are factors but the first.
+    segment between two points in its middle half: through a point rounding would decide whether the
+    gate is open there. So are factors but the first.
     """
 
     def draw() -> Tensor:
@@ -273,9 +246,8 @@ def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Te
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Multiply columns of every left matrix (N, n) by every column of the right one (N, k).
 
-    Columns (N, len(left) * k * n) of one column of the right one come side by side: a broadcast
-    along the few columns of the right one takes several times as long. Room for more columns is
-    left at the end where asked for.
+    Columns (N, len(left) * k * n + rest) of one column of the right one come side by side: a
+    broadcast along its few columns takes several times as long.
     """
     (length, n), k = left[0].shape, right.shape[1]
     columns = right.new_empty(length, len(left) * k * n + rest)
