@@ -16,8 +16,6 @@ The first two are the gated-units paper's (Eq. 6 in its corrected form, and Eqs.
 two ours. :mod:`xsquared.truncation` derives the constants.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Root mean square errors of a network's forward pass: over the domain and on points."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

@@ -1,7 +1,5 @@
 """Target functions: a sympy expression each, from which values, derivatives and norms follow."""
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

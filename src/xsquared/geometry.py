@@ -1,7 +1,5 @@
 """The splines hidden in a network: what its neurons add, its knots, hinges and cells."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Literal

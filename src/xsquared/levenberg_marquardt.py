@@ -4,8 +4,6 @@ Where a damped step lowers the loss the damping falls, where it does not the dam
 step is tried again. Reference: Nocedal and Wright, Numerical Optimization, section 10.3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar

@@ -1,7 +1,5 @@
 """Gauss-Legendre quadrature on cells: integrals of errors that are smooth between knots."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

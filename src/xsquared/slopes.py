@@ -4,8 +4,6 @@ The interval of a regression covers scatter about a line, not the bias of widths
 asymptotic regime. Over seeds an interval is one for the mean of the slopes that single seeds have.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

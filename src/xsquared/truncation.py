@@ -5,8 +5,6 @@ derivatives f0, f1, ... on a cell [0, h]; the error and its root mean square fol
 states a constant: ``sqrt(120)`` and its like come out of integrals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache

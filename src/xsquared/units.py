@@ -11,8 +11,6 @@ keep the letters of the gated-units paper (Eqs. 1 and 15). One's own are registe
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property

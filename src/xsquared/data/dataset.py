@@ -11,8 +11,6 @@ predictions of a held-out split are confined to the range of the training values
 :data:`MARGIN` of it at either end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

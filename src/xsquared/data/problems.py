@@ -5,8 +5,6 @@ Breiman, Machine Learning 24, 1996; no noise), Airfoil Self-Noise and California
 runs county by county: its first rows are no sample of it. ``data/DATA.md`` for the tables.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

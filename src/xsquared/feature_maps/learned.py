@@ -6,8 +6,6 @@ initial weights and batch order of a seed are its own, so each run is the one it
 and x are standard normal.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

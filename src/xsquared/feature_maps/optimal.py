@@ -13,8 +13,6 @@ where r and s are lengths of normal vectors, t is the cosine of a random angle a
 Gegenbauer polynomial with P_l(1) = 1. Each of them counts as often as there are harmonics.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

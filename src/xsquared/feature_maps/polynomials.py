@@ -5,8 +5,6 @@ plus an even polynomial, sought in u = z^2 so that odd coefficients are zero and
 Beyond degree 24 coefficients by power lose more digits than the degree gains.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

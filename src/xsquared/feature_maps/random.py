@@ -10,8 +10,6 @@ mean of (omega . w)^2 (omega . x)^2. The best law is p_k ~ abs(a_k) v_k, with v_
 mean of V^(2k+2) over pairs. Low orders are better kept exactly, as tensor features; so is z/2.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -8,8 +8,6 @@ GELU-linearization paper) has the terms z/2 and, for n = 0, 1, 2, ...,
 and converges everywhere. "N terms" means N of the even terms, beside z/2, as the paper counts.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

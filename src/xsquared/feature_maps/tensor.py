@@ -5,8 +5,6 @@ symmetric form keeps each product of elements once and puts its multiplicity, a 
 coefficient, into Phi: C(d+p-1, p) features, and the same product to rounding.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

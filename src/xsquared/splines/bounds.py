@@ -6,8 +6,6 @@ what no pieces reach, whether they meet or not, whatever their breaks: the targe
 ball arithmetic, and rounding in the sums that follow is bounded beforehand and taken off.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ and with free knots the same constant times n^-k and the integral of abs(f^(k))^
 1/2), to the power k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Literal

@@ -5,8 +5,6 @@ Of the target its values are asked for, no derivative: a kink or an infinite slo
 Reference: Barrow and Smith, Quart. Appl. Math. 36 (1978).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from xsquared.functions import Target, interval_of

@@ -1,7 +1,5 @@
 """A target as piecewise polynomials whose distance from it is enclosed by ball arithmetic."""
 
-from __future__ import annotations
-
 import math
 import operator
 from functools import reduce

@@ -9,8 +9,6 @@ two derivatives more than the order. What is found is stationary: on two cells a
 start may end at a saddle, with up to 1.6 times the least error.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache

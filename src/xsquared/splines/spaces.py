@@ -5,8 +5,6 @@ continuous slope (GQU). The local basis (values, slopes, bubbles) is well condit
 one-sided powers of the network.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cache, cached_property

@@ -3,8 +3,6 @@
 That n GQUs cannot carry every C1 cubic spline on n cells is proved in the chapter on them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from xsquared.constructions import network_from_pieces

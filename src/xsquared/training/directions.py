@@ -5,8 +5,6 @@ stands behind them all, and it has to be constant. Which directions cost least i
 knots that stay where they are.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import cache
@@ -32,8 +30,7 @@ _COMBINATIONS = 25_000
 def best_directions(
     target: Target, unit: str | Unit, knots: np.ndarray, count: int
 ) -> list[np.ndarray]:
-    """Choose directions of the gates at the inner ones of knots (n + 1,) for which a fit loses
-    least.
+    """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
     The polynomial behind all gates is a combination of cells with alternating signs. What it costs
     to make it constant is a quadratic form in few of the best coefficients, so thousands of

@@ -14,8 +14,6 @@ solver                  for
 All but the first minimise the mean square error on the training points.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ of its factors, trained by variable projection from factors that vanish at the k
 cubic splines with a continuous slope. The loss is the integral over the cells between the knots.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -7,8 +7,6 @@ References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IE
 Theory 68 (2022), for its rates with ridge functions.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ for its linear weights under a row of ridges; the best of all on the validation 
 use, filled up by neurons without weight where it is narrower.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -78,8 +76,7 @@ class Growth:
     def grow(
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
     ) -> Iterator[Fit]:
-        """Grow networks of ascending widths, each from the one before, iterations counted in all.
-        """
+        """Grow networks of ascending widths, each from the one before."""
         task = _Task(data, unit, gates == "trained", self.ridge, np.random.default_rng(seed))
         fit = used = task.empty()
         least, total, held_out = math.inf, 0, data.split == "held-out"

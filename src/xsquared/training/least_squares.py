@@ -7,8 +7,6 @@ triangle of a QR factorisation takes its place, built up block by block.
 Reference: Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 

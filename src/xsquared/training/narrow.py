@@ -4,8 +4,6 @@ Two factors of a GQU that vanish away from the hinge leave a jump of the slope t
 outside the domain gives no knot: few neurons have more optima than fits of splines see.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

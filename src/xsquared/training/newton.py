@@ -5,8 +5,6 @@ A layer is a weight and its bias, as (G, g), or all parameters together.
 Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 """
 
-from __future__ import annotations
-
 import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence

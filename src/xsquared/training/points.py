@@ -5,8 +5,6 @@ Wahba, Numer. Math. 31, 1979), so noise does not attract knots. From the network
 variable projection descends to a minimum on the points.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Where networks start: on the paper's equidistant hinges in one dimension, else normal weights."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
