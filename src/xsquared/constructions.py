@@ -117,8 +117,7 @@ def network_from_pieces(
         factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
     elif len(factors):
         whole[0] -= factors[:, 1].prod()
-    # Rows (slope, value at the neuron's place) of gate and factors: neurons behind the gates stand
-    # at the left end, the others at the knots inside.
+    # Rows (slope, value at its place) of gate and factors; neurons behind the gates stand at t[0].
     m = len(lower) + min(len(factors), 1)
     places = np.concatenate([np.full(m, t[0]), t[1:-1]])
     rows = np.zeros((p + 1, len(places), 2))

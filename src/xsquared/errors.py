@@ -10,11 +10,9 @@ from xsquared.geometry import knots
 from xsquared.quadrature import LEAST_NODES, NODES, on_cells, pieces
 from xsquared.units import GatedNetwork, predict
 
-#: Ends of a piece's parts, as shares of it; they shrink towards its ends, as kinks and infinite
-#: slopes of a target lie there, or trained networks have knots beside them.
+#: Ends of a piece's parts, as shares of it; they shrink towards its ends, where kinks lie.
 _SHARES = np.array([0, 1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
-#: By how much errors by a rule and a finer one may differ: as a share, and as one of the target's
-#: largest value.
+#: Shares, of the error and of the largest value, by which a finer rule's error may differ.
 _RESOLVED, _ROUNDING = 0.2, 1e-12
 
 

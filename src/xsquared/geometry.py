@@ -47,8 +47,7 @@ def hinge_segments(network: GatedNetwork, box: Box) -> list[Hinge]:
     One segment per neuron whose line passes through the box, in the neurons' order.
     """
     normals, offsets = network.G.detach().numpy(), network.g.detach().numpy()
-    # Liang-Barsky: points + t along; each pair of parallel sides leaves an interval of t. A line
-    # along a side has 0/0 for an end, and so no interval.
+    # Liang-Barsky: points + t along; each pair of parallel sides leaves an interval of t.
     along = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         points = -offsets[:, None] * normals / (normals**2).sum(axis=1, keepdims=True)

@@ -12,8 +12,7 @@ P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0,
 
 #: Multiplies the damping after a step that did not lower the loss.
 _RAISED = 4.0
-#: Below the first the damped matrix, of unit diagonal, could be singular to rounding; beyond the
-#: second no step lowers the loss any more: a stationary point to rounding.
+#: Damping below which the matrix could be singular, and beyond which no step lowers the loss.
 _LEAST, _MOST = 1e-12, 1e10
 #: So many steps in a row that hardly lower the loss end the descent.
 _PATIENCE = 3

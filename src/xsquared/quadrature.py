@@ -4,11 +4,9 @@ from functools import cache
 
 import numpy as np
 
-#: How many nodes a cell has at least. The rule is exact to degree 15, so for the square of a
-#: quartic error.
+#: Nodes that a cell has at least: exact to degree 15, so for the square of a quartic error.
 NODES = 8
-#: How many nodes all cells have together at least. A few wide cells must still see the target's
-#: waves.
+#: Nodes that all cells have together at least, so that few wide ones see the target's waves.
 LEAST_NODES = 240
 
 

@@ -6,8 +6,8 @@ states a constant: ``sqrt(120)`` and its like come out of integrals.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import sympy as sp
 
@@ -47,40 +47,25 @@ def hermite_piece() -> sp.Expr:
     c2, c3 = sp.symbols("c2 c3")
     start = target(sp.Integer(0)) + target_derivative(1, sp.Integer(0)) * x
     cubic = start + c2 * x**2 + c3 * x**3
-    conditions = [
-        cubic.subs(x, h) - target(h),
-        sp.diff(cubic, x).subs(x, h) - target_derivative(1, h),
-    ]
-    (solution,) = sp.solve(conditions, [c2, c3], dict=True)
+    slope = sp.diff(cubic, x).subs(x, h) - target_derivative(1, h)
+    (solution,) = sp.solve([cubic.subs(x, h) - target(h), slope], [c2, c3], dict=True)
     return sp.expand(cubic.subs(solution))
 
 
-@dataclass(frozen=True)
-class Piece:
-    """What a construction puts on one cell.
-
-    Attributes:
-        polynomial: makes the polynomial in x, from h and the target's derivatives.
-        unit: name of the unit whose networks have such pieces.
-    """
+class Piece(NamedTuple):
+    """The polynomial in x that a construction puts on a cell, its unit, order of convergence."""
 
     polynomial: Callable[[], sp.Expr]
     unit: str
-
-    @property
-    def order(self) -> int:
-        """Order of convergence k: the error's leading term is of degree k in x and h."""
-        from xsquared.units import find_unit  # with torch, which no equation needs
-
-        return find_unit(self.unit).order
+    order: int
 
 
 #: The pieces by the name of their construction in :mod:`xsquared.constructions`.
 PIECES: dict[str, Piece] = {
-    "interpolating_mlp": Piece(linear_piece, "mlp"),
-    "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), "glu"),
-    "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), "glu"),
-    "hermite_gqu": Piece(hermite_piece, "gqu"),
+    "interpolating_mlp": Piece(linear_piece, "mlp", 2),
+    "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), "glu", 3),
+    "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), "glu", 3),
+    "hermite_gqu": Piece(hermite_piece, "gqu", 4),
 }
 
 

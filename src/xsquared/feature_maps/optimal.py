@@ -34,8 +34,7 @@ _CELLS, _FEW, _MANY, _MANY_FROM = 16, 40, 320, 64
 _AT_ONCE = 16
 #: Below this share of the second moment a level is rounding.
 _ROUNDING = 1e-26
-#: What 1 less the listed shares is off by, and how far off the share beyond the features asked for
-#: may be, relative to itself.
+#: What 1 less the listed shares is off by, and how far off, relatively, the rest may be.
 _SUBTRACTION, _PRECISION = 1e-13, 1e-7
 
 
@@ -45,15 +44,13 @@ class Level:
 
     Attributes:
         degree: of its spherical harmonics, of which there are ``multiplicity``.
-        radial: its place in its degree, from 0.
-        value: the singular value; exp(-700) where float64 has none so small.
+            value: the singular value; exp(-700) where float64 has none so small.
         share: of the second moment, that all of them carry together.
         sign: of the eigenvalue.
         function: of the length, mean square 1, in orthonormal Laguerre polynomials.
     """
 
     degree: int
-    radial: int
     value: float
     multiplicity: int
     share: float
@@ -111,7 +108,7 @@ def spectrum(
     radius = basis @ (roots * length)  # z/2 is linear in both lengths
     whole = second_moment(d, scale)
     carried = [d * scale**2 / 4 / whole]
-    found = [Level(1, 0, scale / 2, d, carried[0], 1.0, radius / math.sqrt(d))]
+    found = [Level(1, scale / 2, d, carried[0], 1.0, radius / math.sqrt(d))]
 
     def listed() -> Spectrum:
         # Rounding must not decide between two levels.
@@ -150,12 +147,11 @@ def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level
     order = np.argsort(-np.abs(values))
     kept = order[values[order] ** 2 > _ROUNDING * whole]
     logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-    shares, signs, functions = values[kept] ** 2 / whole, np.sign(values[kept]), _rule(d)[2]
+    shares, signs, basis = values[kept] ** 2 / whole, np.sign(values[kept]), _rule(d)[2]
     return [
-        Level(degree, radial, math.exp(max(logs[radial], -700)), count, float(shares[radial]),
-              float(signs[radial]), functions @ vectors[:, i])
-        for radial, i in enumerate(kept)
-    ]  # fmt: skip
+        Level(degree, math.exp(max(log, -700)), count, float(share), float(sign), basis @ vector)
+        for log, share, sign, vector in zip(logs, shares, signs, vectors.T[kept], strict=True)
+    ]
 
 
 def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:

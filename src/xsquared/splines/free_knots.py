@@ -43,8 +43,7 @@ from xsquared.splines.spaces import (
 
 #: Largest share of its width that a cell may lose in one step: knots never cross.
 _MAX_SHRINK = 0.5
-#: Least width of a cell, as a share of the interval: at a jump of the target cells would shrink
-#: until rounding stops them.
+#: Least width of a cell, as a share of the interval: at a jump cells would shrink for ever.
 LEAST_WIDTH = 1e-10
 #: Damping of a fit: its start, what lowers it, where a fit has stalled, its least, its rounding.
 DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13)
@@ -222,8 +221,7 @@ class Model:
         banded, total = assemble_banded(hessian, gradient, block)
         places = np.arange(n + 1) * block
         inner = places[1:-1]
-        # Damping is scaled as for log widths, in shares of the largest diagonal entry:
-        # steps stay bounded also where the loss hardly depends on a knot.
+        # Scaled as for log widths, so that steps stay bounded where the loss hardly depends on one.
         room = np.minimum(width[:-1], width[1:])
         size = (np.abs(banded[0, inner]) * room**2).max() / room**2
 

@@ -24,8 +24,7 @@ from xsquared.splines.spaces import assemble_banded, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
 _NODES, _ALL_NODES = 10, 160
-#: Cells that a zero of f^(k) saves, roughly, and an end by order beyond the second where pieces
-#: meet: enough to tell how many cells go between which zeros, but for a few near ties.
+#: Cells that a zero of f^(k) saves, roughly, and an end by order beyond 2 where pieces meet.
 _NEAR_A_ZERO, _NEAR_AN_END = 0.5, 0.115
 #: Neighbours of the best allocation from which Newton's method starts as well.
 _NEIGHBOURS = 2

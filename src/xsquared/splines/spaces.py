@@ -26,24 +26,14 @@ class Space:
     smoothness: int
 
     @cached_property
-    def shared(self) -> int:
-        """Coefficients per knot: the value, and the slope where it is continuous."""
-        return self.smoothness + 1
-
-    @cached_property
-    def inner(self) -> int:
-        """Coefficients per cell that no other cell shares: the bubble of the quadratic."""
-        return self.degree + 1 - 2 * self.shared
-
-    @cached_property
     def block(self) -> int:
-        """Unknowns from one knot to the next, its place included."""
-        return 1 + self.shared + self.inner
+        """Unknowns from one knot to the next: its place, its values, the bubble of a quadratic."""
+        return self.degree + 1 - self.smoothness
 
     @cached_property
     def size(self) -> int:
         """Unknowns of one cell: those of its left knot, its own, those of its right knot."""
-        return self.block + 1 + self.shared
+        return self.degree + 3
 
     @cached_property
     def columns(self) -> np.ndarray:

@@ -48,8 +48,7 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
     ones.
     """
     _, c1, c2, c3 = cubic
-    # Real roots reach equally far to both sides of the inflection: if neither end lies that near,
-    # it does itself, or no other point outside.
+    # Real roots reach equally far to both sides of the inflection.
     inflection = [-c2 / (3 * c3)] if c3 != 0 else []
     for root in (0.0, length, *(place for place in inflection if not 0 < place < length)):
         # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).

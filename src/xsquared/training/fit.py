@@ -37,8 +37,7 @@ from xsquared.units import GatedNetwork, Unit, find_unit
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
-#: A network is inexact where the error of its forward pass is in doubt by more than this share of
-#: it plus this share of the largest value.
+#: Shares, of the error and of the largest value, by which an exact forward pass is in doubt.
 _DOUBT, _ROUNDING = 0.01, 1e-9
 
 

@@ -9,7 +9,6 @@ use, filled up by neurons without weight where it is narrower.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from operator import attrgetter
 from typing import ClassVar
 
@@ -34,8 +33,7 @@ from xsquared.units import Unit
 CANDIDATES = 256
 #: Points by which neurons are chosen, at most.
 _CHOOSING = 4096
-#: A fit has converged where twice the iterations lower the error by less than this share, and an
-#: exchange has failed.
+#: A fit has converged where twice the iterations lower the error by less than this share.
 MOVED = 0.02
 #: Iterations of a refinement on the way, and at each width after the exchanges.
 _ITERATIONS, _MOST_ITERATIONS = 15, 120
@@ -77,7 +75,9 @@ class Growth:
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
     ) -> Iterator[Fit]:
         """Grow networks of ascending widths, each from the one before."""
-        task = _Task(data, unit, gates == "trained", self.ridge, np.random.default_rng(seed))
+        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
+        points, draw = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), np.random.default_rng(seed)
+        task = _Task(data, unit, gates == "trained", self.ridge, draw, points, y)
         fit = used = task.empty()
         least, total, held_out = math.inf, 0, data.split == "held-out"
         for width in widths:
@@ -104,7 +104,8 @@ class Growth:
             for ridge in (*_RIDGES, self.ridge) if held_out else ():
                 for one in made:
                     again = last(task.descend(one.rows, ridge, 0))
-                    if (error := task.validation_error(again)) < least:
+                    error = data.error(to_network(again, unit), data.validation)
+                    if error < least:
                         least, used = error, again
             closest = to_network(fit, unit)
             yield Fit(
@@ -125,17 +126,8 @@ class _Task:
     trains: bool
     ridge: float
     draw: np.random.Generator
-
-    @cached_property
-    def points(self) -> Tensor:
-        """The training points (N, d + 1), homogeneous."""
-        x = torch.tensor(self.data.train.x)
-        return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-
-    @cached_property
-    def y(self) -> Tensor:
-        """Their values (N,)."""
-        return torch.tensor(self.data.train.y)
+    points: Tensor  # (N, d + 1), homogeneous
+    y: Tensor
 
     def sample(self) -> tuple[Tensor, Tensor]:
         """Points and values by which neurons are chosen: all of a few."""
@@ -174,10 +166,6 @@ class _Task:
         weights[:, :have] = fit.linear[:-1].reshape(len(weights), have)
         linear = torch.cat([weights.flatten(), fit.linear[-1:]])
         return replace(fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear)
-
-    def validation_error(self, fit: ProjectedFit) -> float:
-        """Root mean square error on the validation points."""
-        return self.data.error(to_network(fit, self.unit), self.data.validation)
 
     def insert(self, rows: Rows, count: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""

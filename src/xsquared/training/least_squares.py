@@ -15,9 +15,8 @@ from torch import Tensor
 
 #: Singular values below this fraction of the largest are taken for zero.
 _RCOND = 1e-13
-#: Size of the inverse of the Gram matrix of columns of unit length, beyond which one step of
-#: refinement does not mend what the squared condition costs: without a ridge, and with one, which
-#: leaves no weights that cancel.
+#: Size of the scaled Gram matrix's inverse that one step of refinement mends, without a ridge
+#: and with one, which leaves no weights that cancel.
 _MOST_INVERSE = 1e10, 1e14
 #: Pivots of the triangle, as a share of the largest, below which its rank is in doubt.
 _LEAST_SHARE = 1e-10

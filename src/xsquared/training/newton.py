@@ -20,15 +20,13 @@ from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
-#: Rows of the Hessian, by their diagonals, and eigenvalues of the scaled one that count as zero:
-#: shares of the largest, a hundred times the rounding of a few hundred operations.
-_SINGULAR = _RCOND = 1e-13
+#: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as zero.
+_RCOND = 1e-13
 #: Share of the promised decrease that a backtracking step must bring, Nocedal and Wright's value.
 _ARMIJO = 1e-4
 #: Lengths of a step that are tried.
 _HALVINGS = 30
-#: A sweep that lowers the loss by less than the share counts as no progress; so many of them in a
-#: row end a stage.
+#: A sweep that lowers the loss by less than the share is idle; so many in a row end a stage.
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
 _ELEMENTS = 400_000
@@ -123,7 +121,7 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
     direction = np.zeros_like(gradient)
     diagonal = np.abs(np.diag(hessian))
-    kept = diagonal > _SINGULAR * diagonal.max(initial=0.0)
+    kept = diagonal > _RCOND * diagonal.max(initial=0.0)
     if not kept.any():
         return direction
     scale = 1 / np.sqrt(diagonal[kept])

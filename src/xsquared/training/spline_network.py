@@ -34,8 +34,7 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
 _JITTER = 0.4
-#: The widest network that has many optima: random knots are tried, too, so many, and GQUs from so
-#: many neurons inserted one by one.
+#: The widest network that has many optima, its random knots, and its inserted neurons of GQUs.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
 _SCREENED, _KEPT = (8, 25), (5, 1)
@@ -129,7 +128,7 @@ class FreeKnots:
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
         best = min(made, key=_error, default=None)
-        kinked = best is None or not best.holds
+        kinked = best is None or (best.spline is not None and not _holds(best.rmse, best.spline))
         if several and not kinked:  # pieces of a degree less that merely meet come closer
             fewer = space(replace(record, factors=record.factors[:-1]))
             knots = equidistributed_knots(target, fewer, n_hidden + 1)
@@ -215,13 +214,10 @@ class SplineNetwork:
     status: str
     spline: FreeKnotSpline | None = None
 
-    @property
-    def holds(self) -> bool:
-        """Whether the forward pass has the spline's error, up to one per cent and to rounding."""
-        if self.spline is None:
-            return True
-        rounding = 1e-15 * float(np.abs(self.spline.pieces[:, 0]).max())
-        return self.rmse <= 1.01 * self.spline.rmse + rounding
+
+def _holds(error: float, spline: FreeKnotSpline) -> bool:
+    """Say whether a pass has the spline's error, up to one per cent and to rounding."""
+    return error <= 1.01 * spline.rmse + 1e-15 * float(np.abs(spline.pieces[:, 0]).max())
 
 
 def _judged(

@@ -27,8 +27,7 @@ from xsquared.training.least_squares import Solution, gram_matrix, solve
 from xsquared.training.result import Fit, Gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
-#: Share of the largest diagonal entry added to every entry of the damping matrix: directions that
-#: the projection has annihilated (a hinge outside the data) stay bounded.
+#: Share of the largest diagonal entry added to all, so that dead directions stay bounded.
 _LEAST_DAMPING = 1e-3
 #: Iterations of each start before the best goes on.
 _TRIAL = 10
@@ -84,7 +83,6 @@ class VariableProjection:
     explains. The best of several starts goes on after ten iterations.
 
     Attributes:
-        max_iterations: Levenberg-Marquardt iterations of the best start.
         starts: random starts that compete; with frozen gates there is one.
         ridge: as above; a very small one keeps wide networks from weights that cancel.
         sharpest: length, 1 or more, that the rows of gates that are no power cannot exceed; they
@@ -106,7 +104,13 @@ class VariableProjection:
         run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
         first = min(_TRIAL, self.max_iterations)
         count = self.starts if trains else 1
-        starts = [self._start(unit, data.train.x, n_hidden, draw) for _ in range(count)]
+        starts = []
+        for _ in range(count):
+            rows = rows_on_data(unit, data.train.x, n_hidden, draw)
+            if sharpest is not None and unit.gate.degree is None:
+                lengths = torch.from_numpy(draw.uniform(1, sharpest, (n_hidden, 1)))
+                rows = Rows(rows.gate * lengths, rows.factors)
+            starts.append(rows)
         trials = [last(run(rows, max_iterations=first)) for rows in starts]
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
@@ -114,13 +118,6 @@ class VariableProjection:
             best = last(run(best.rows, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Fit(to_network(best, unit), best.status, total, best.rmse)
-
-    def _start(self, unit: Unit, x: np.ndarray, n: int, draw: np.random.Generator) -> Rows:
-        rows = rows_on_data(unit, x, n, draw)
-        if self.sharpest is not None and unit.gate.degree is None:
-            lengths = torch.from_numpy(draw.uniform(1, self.sharpest, (n, 1)))
-            rows = Rows(rows.gate * lengths, rows.factors)
-        return rows
 
 
 class _Block(NamedTuple):
@@ -170,10 +167,8 @@ def iterates(
     :func:`~xsquared.levenberg_marquardt.descend`.
     """
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
-    points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    model = _Model(
-        unit, points, points * root[:, None], root * y, train_gates, ridge, sharpest or math.inf
-    )
+    points, most = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), sharpest or math.inf
+    model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge, most)
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
@@ -322,32 +317,27 @@ class _Model:
         return gram - gram_matrix(state.solution.whiten(products)), gradient
 
     def linearise(self, state: _State) -> Callable[[float], _State | None]:
-        """Steps from the Gauss-Newton matrix of the reduced problem."""
-        gram, gradient = self.normal_equations(state)
+        """Return a function from a damping to the state after a step, or to None."""
+        (gram, gradient), rows = self.normal_equations(state), state.rows
+        squares = torch.diagonal(gram)
+        scale = torch.rsqrt(squares + _LEAST_DAMPING * squares.max() + 1e-300)
 
         def attempt(damping: float) -> _State | None:
-            rows = self.stepped(state.rows, gram, gradient, damping)
+            damped = gram * scale[:, None] * scale
+            damped.diagonal().add_(damping)
+            factor, failed = torch.linalg.cholesky_ex(damped)
+            if failed:
+                return None
+            step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+            turned = list(step.reshape(-1, *rows.gate.T.shape).mT)
+            gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
+            moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))
             try:
-                return None if rows is None else self.project(rows)
+                return self.project(self.normalised(Rows(gate, tuple(moved))))
             except FloatingPointError:
                 return None
 
         return attempt
-
-    def stepped(self, rows: Rows, gram: Tensor, gradient: Tensor, damping: float) -> Rows | None:
-        """Rows after the damped step; None where the damping is too small for the arithmetic."""
-        squares = torch.diagonal(gram)
-        scale = torch.rsqrt(squares + _LEAST_DAMPING * squares.max() + 1e-300)
-        damped = gram * scale[:, None] * scale
-        damped.diagonal().add_(damping)
-        factor, failed = torch.linalg.cholesky_ex(damped)
-        if failed:
-            return None
-        step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
-        turned = list(step.reshape(-1, *rows.gate.T.shape).mT)
-        gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
-        moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))
-        return self.normalised(Rows(gate, tuple(moved)))
 
 
 @dataclass(frozen=True)
