@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -69,13 +70,8 @@ class LBFGS:
 
     def descend(self, loss: Callable[[], Tensor], parameters: list[Tensor]) -> Iterator[int]:
         """As AdamW's."""
-        optimizer = torch.optim.LBFGS(
-            parameters,
-            history_size=_PAIRS,
-            line_search_fn="strong_wolfe",
-            tolerance_grad=0.0,
-            tolerance_change=0.0,
-        )
+        endless = partial(torch.optim.LBFGS, tolerance_grad=0.0, tolerance_change=0.0)
+        optimizer = endless(parameters, history_size=_PAIRS, line_search_fn="strong_wolfe")
 
         def closure() -> Tensor:
             optimizer.zero_grad()

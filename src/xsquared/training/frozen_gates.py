@@ -5,6 +5,8 @@ of its factors, trained by variable projection from factors that vanish at the k
 cubic splines with a continuous slope. The loss is the integral over the cells between the knots.
 """
 
+from functools import partial
+
 import numpy as np
 import torch
 
@@ -35,13 +37,7 @@ def fit_frozen(
         # Factors that vanish at the knot leave no lower powers: the first neurons supply them.
         rows[:others] = [0.0, 1.0]
         factors.append(torch.from_numpy(rows))
-    fits = iterates(
-        record,
-        torch.from_numpy(x)[:, None],
-        torch.from_numpy(y),
-        Rows(torch.from_numpy(gates), tuple(factors)),
-        weights=torch.from_numpy(weights),
-        train_gates=False,
-        max_iterations=max_iterations,
-    )
-    return last(fits)
+    start = Rows(torch.from_numpy(gates), tuple(factors))
+    points, values, shares = (torch.from_numpy(part) for part in (x[:, None], y, weights))
+    run = partial(iterates, weights=shares, train_gates=False, max_iterations=max_iterations)
+    return last(run(record, points, values, start))

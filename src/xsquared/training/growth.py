@@ -9,6 +9,7 @@ use, filled up by neurons without weight where it is narrower.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import ClassVar
 
@@ -108,13 +109,9 @@ class Growth:
                     if error < least:
                         least, used = error, again
             closest = to_network(fit, unit)
-            yield Fit(
-                to_network(task.pad(used, fit.rows), unit) if held_out else closest,
-                "converged" if converged else "iterations",
-                total,
-                fit.rmse,
-                training_minimiser=closest,
-            )
+            chosen = to_network(task.pad(used, fit.rows), unit) if held_out else closest
+            status = "converged" if converged else "iterations"
+            yield Fit(chosen, status, total, fit.rmse, training_minimiser=closest)
 
 
 @dataclass(frozen=True)
@@ -138,10 +135,8 @@ class _Task:
 
     def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
         """Fits from some rows on."""
-        x, trains = self.points[:, :-1], self.trains
-        return iterates(
-            self.unit, x, self.y, rows, train_gates=trains, max_iterations=limit, ridge=ridge
-        )
+        run = partial(iterates, self.unit, self.points[:, :-1], self.y, train_gates=self.trains)
+        return run(rows, max_iterations=limit, ridge=ridge)
 
     def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""

@@ -70,12 +70,11 @@ def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
     for matrix, right, *_ in blocks:
         left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
     left[:-1] -= ridge * coefficients[:-1]
-    return Solution(
-        coefficients + solved(left),
-        lambda products: torch.linalg.solve_triangular(
-            factor, scale[:, None] * products, upper=False
-        ),
-    )
+
+    def whiten(products: Tensor) -> Tensor:
+        return torch.linalg.solve_triangular(factor, scale[:, None] * products, upper=False)
+
+    return Solution(coefficients + solved(left), whiten)
 
 
 def _by_rotations(blocks: Iterable[tuple[Tensor, ...]], ridge: float, scale: Tensor) -> Solution:

@@ -52,11 +52,10 @@ def _drawn(unit: Unit, domain: tuple[float, float], count: int, draw: np.random.
     def rows(slopes: np.ndarray, places: np.ndarray) -> Tensor:
         return torch.from_numpy(np.column_stack([slopes, -slopes * places]))
 
-    factors = [
-        rows(np.ones(count), draw.uniform(2 * a - b, 2 * b - a, count)) for _ in unit.factors[1:]
-    ]
-    for factor in factors:
-        factor[::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    factors, ones = [], np.ones(count)
+    for _ in unit.factors[1:]:
+        factors.append(rows(ones, draw.uniform(2 * a - b, 2 * b - a, count)))
+        factors[-1][::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
     return Rows(rows(signs, hinges), tuple(factors))
 
 

@@ -12,7 +12,7 @@ import sympy as sp
 import torch
 from scipy.interpolate import BSpline, make_lsq_spline
 
-from xsquared.data.dataset import Dataset, Points
+from xsquared.data.dataset import Points
 from xsquared.functions import Target
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import GatedNetwork
@@ -30,12 +30,6 @@ class Curve(Target):
     def __call__(self, *points: np.ndarray) -> np.ndarray:
         """Values at points of the domain."""
         return self.spline(*points)
-
-
-def exact_target(data: Dataset) -> Target | None:
-    """The function behind unscaled data, whose integral can be minimised; else None."""
-    scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
-    return None if scaled else data.target
 
 
 def smoothing_spline(points: Points, name: str) -> Curve:

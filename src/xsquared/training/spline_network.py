@@ -27,7 +27,7 @@ from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.narrow import descend_on_target, greedy_rows
-from xsquared.training.points import descend_on_points, exact_target, rows_of, smoothing_spline
+from xsquared.training.points import descend_on_points, rows_of, smoothing_spline
 from xsquared.training.result import Fit, Gates
 from xsquared.training.variable_projection import Rows, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
@@ -64,7 +64,6 @@ class FreeKnots:
     that descent is kept where validation points favour it.
 
     Attributes:
-        max_iterations: of each local fit.
         starts: local fits without directions: the density's and jittered ones.
         directions: choices of directions fitted at an optimum; with 0, an anchor alone.
     """
@@ -76,11 +75,11 @@ class FreeKnots:
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
-        target = exact_target(data)
+        scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
+        target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
             raise ValueError(
-                "free_knots fits points of one input, and freezes gates for a known target; "
-                f"{data.name} has {data.dim} features"
+                "free_knots fits points of one input, with frozen gates a known target"
             )
         space(unit)
         if gates == "frozen":
@@ -129,14 +128,13 @@ class FreeKnots:
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
         best = min(made, key=_error, default=None)
         kinked = best is None or (best.spline is not None and not _holds(best.rmse, best.spline))
+        lesser = replace(record, factors=record.factors[:-1])
         if several and not kinked:  # pieces of a degree less that merely meet come closer
-            fewer = space(replace(record, factors=record.factors[:-1]))
-            knots = equidistributed_knots(target, fewer, n_hidden + 1)
-            kinked = fit_free_knots(target, fewer, knots, self.max_iterations).rmse < best.rmse
+            knots = equidistributed_knots(target, space(lesser), n_hidden + 1)
+            other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
+            kinked = other.rmse < best.rmse
         if record.factors and kinked:
-            inner = self.fit_target(
-                target, replace(record, factors=record.factors[:-1]), n_hidden, seed
-            )
+            inner = self.fit_target(target, lesser, n_hidden, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
                 made += self._descent(target, record, [rows_of(made[-1].network)])
@@ -171,25 +169,27 @@ class FreeKnots:
         places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
         if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
+            between = np.diff(fewer)
+            # Two gates that face each other imitate a jump.
+            twins = [
+                np.insert(fewer, k + 1, fewer[k] + 0.05 * between[k]) for k in range(1, n_cells - 1)
+            ]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
             random = (
                 proportioned_knots(target, width * draw.exponential(size=n_cells))
                 for _ in range(_RANDOM)
             )
-            places += [(knots, 2) for knots in (*_with_twins(fewer), *random)]
+            places += [(knots, 2) for knots in (*twins, *random)]
         tries = [
             (knots, directions)
             for knots, count in places
             for directions in best_directions(target, unit, knots, min(count, self.directions))
         ]
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
-        for limit, most in (
-            (min(screened, self.max_iterations), kept),
-            (self.max_iterations, kept),
-        ):
+        for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            fits = _distinct(sorted(fits, key=_error))[:most]
+            fits = _distinct(sorted(fits, key=_error))[:kept]
             tries = [(one.knots, one.directions) for one in fits]
         return fits
 
@@ -232,12 +232,6 @@ def _judged(
         return []
     error = measured_rmse(network, target)
     return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
-
-
-def _with_twins(knots: np.ndarray) -> list[np.ndarray]:
-    """Knots with one of those inside doubled: two gates that face each other imitate a jump."""
-    width = np.diff(knots)
-    return [np.insert(knots, k + 1, knots[k] + 0.05 * width[k]) for k in range(1, len(width))]
 
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
