@@ -62,10 +62,10 @@ def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarra
 
 
 def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
-    """Build the C1 cubic Hermite interpolant as a GQU: the slope -4 that the paper hoped for.
+    """Build the C1 cubic Hermite interpolant as a GQU of n_cells + 1 neurons.
 
     Two cubics that share value and slope at a knot differ by s^2 (a s + b), which is relu(s) * s *
-    (a s + b). The first cell's linear term takes one more neuron: n_cells + 1.
+    (a s + b); the first cell's linear term takes the neuron more.
     """
     t, h = _cells(target, n_cells)
     f, m = target(t), target.derivative(1)(t)
@@ -85,17 +85,13 @@ def network_from_pieces(
     """Write a given spline as a network, for a unit with a ReLU gate and p affine factors.
 
     A gate at each knot inside adds what the piece beyond it has more than the one before continued:
-    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. If all gates open to the
-    right, the first cell's polynomial stands behind them, carried by gates that are open on the
-    whole interval; a gate that opens to the left adds what its knot adds to that polynomial. Powers
-    of s below p in it take p - 1 neurons more, unless it has real roots and is given as one
-    product.
+    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. The polynomial behind all
+    gates is carried by gates that are open on the whole interval; a gate that opens to the left
+    adds to it. Its powers of s below p take p - 1 neurons more, unless it is given as one product.
 
     Args:
-        unit: the unit or its name.
-        knots: (n + 1,) strictly ascending ends of the cells.
-        pieces: (n, p + 2) coefficients in powers of x - t_k on cell k, the constant first, with
-            p - 1 continuous derivatives; a ValueError where they do not meet.
+        pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n + 1,), the
+            constant first, with p - 1 continuous derivatives; a ValueError where they do not meet.
         directions: (n - 1,) in which the gates at the knots inside open, 1 to the right and -1 to
             the left; all to the right where None.
         factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
@@ -143,8 +139,7 @@ def network_from_pieces(
 def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
     """Add networks of one input and one unit, each along its row a of directions (networks, d).
 
-    Hinges at t become hyperplanes a'x = t: a sum of ridge functions is approximated in any
-    dimension with the order that its unit has in one.
+    Hinges at t become hyperplanes a'x = t: ridge functions keep the order of one dimension.
     """
     unit, along = networks[0].unit, np.asarray(directions)
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]

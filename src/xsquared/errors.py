@@ -19,9 +19,8 @@ _RESOLVED, _ROUNDING = 0.2, 1e-12
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
     """Compute the RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
 
-    The integral is taken by Gauss-Legendre quadrature on the pieces between knots, on each of which
-    the network is one polynomial. A RuntimeWarning says where a coarser rule tells another error,
-    as beside a pole. What is much narrower than the nodes are apart is not seen.
+    The integral is taken by Gauss-Legendre quadrature on the pieces between knots. A RuntimeWarning
+    says where a coarser rule tells another error; what is narrower than its nodes is not seen.
     """
     a, b = interval_of(target)
     ends = pieces((a, b), knots(network))

@@ -31,10 +31,10 @@ ArrayFunction = Callable[..., np.ndarray]
 
 
 def parse(text: str) -> sp.Expr:
-    """Read an expression such as ``"1/(1 + 9*x**2)"``; decimals are exact.
+    """Read an expression such as ``"1/(1 + 9*x**2)"`` from its syntax tree; decimals are exact.
 
-    It is built part by part from the text's syntax tree: nothing in it is run as code. A ValueError
-    tells of anything but arithmetic of numbers, ``x, y, z, pi, e`` and :data:`FUNCTIONS`.
+    Nothing in it is run as code: a ValueError for all but arithmetic of numbers, ``x, y, z, pi, e``
+    and :data:`FUNCTIONS`.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -76,8 +76,7 @@ class Target:
     def derivative(self, *orders: int) -> ArrayFunction:
         """Return a partial derivative, of one order per variable, as a function of float64 arrays.
 
-        It raises a ValueError where it is not finite or not real, and at once where ``abs`` is
-        differentiated, which may have a kink.
+        It raises a ValueError where it is not finite or not real, and at once for one of ``abs``.
         """
         return _compile(self, orders or (0,) * self.dim)
 
@@ -97,11 +96,9 @@ def target(
     domain: Interval | Sequence[Interval] = (-1.0, 1.0),
     name: str | None = None,
 ) -> Target:
-    """Make a target function, named by the expression's own text where no name is given.
+    """Make a target of text as :func:`parse` reads it, or of sympy, in x, y, z; named by its text.
 
-    Args:
-        expression: text as :func:`parse` reads it, or of sympy, in x, y, z; a constant is one of x.
-        domain: the interval ``(a, b)``, used for every variable, or one interval per variable.
+    The domain is one interval ``(a, b)`` for every variable, or one per variable.
     """
     made = parse(expression) if isinstance(expression, str) else sp.sympify(expression, strict=True)
     if unknown := {str(symbol) for symbol in made.free_symbols} - {"x", "y", "z"}:

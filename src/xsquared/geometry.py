@@ -80,8 +80,7 @@ def spline_gates(
     """Place the hinges of n gates equidistantly on an interval, ends included (Fig. 8).
 
     One-way gates open to the right (G = 1); alternating ones to the right and the left in turn, so
-    that every point lies on the open side of some gate once n > 2. Return G (n, 1) of entries +1
-    and -1, and g (n,).
+    that every point has an open gate once n > 2. Return G (n, 1) of entries +1 and -1, and g (n,).
     """
     signs = np.ones(n)
     if orientation == "alternating":

@@ -20,14 +20,11 @@ _PATIENCE = 3
 
 @dataclass(frozen=True)
 class Damping:
-    """How the damping moves, and when the descent ends.
+    """How the damping moves, and when the descent ends: at a loss below ``floor``.
 
-    Attributes:
-        start: of the first step.
-        lowered: divides the damping after a step that lowered the loss.
-        stall: a step that lowers the loss by less than this fraction hardly does.
-        floor: a loss below it is zero to rounding.
-        rounding: a step that raises the loss by less than this share ends the descent.
+    It is divided by ``lowered`` after a step that lowered the loss. A step that lowers it by less
+    than the share ``stall`` hardly does; one that raises it by less than ``rounding`` ends the
+    descent.
     """
 
     start: float = 1e-2

@@ -1,8 +1,7 @@
 """Truncation errors of the closed-form networks and their leading constants, derived.
 
-Each construction is carried out literally on the target's Taylor polynomial with symbolic
-derivatives f0, f1, ... on a cell [0, h]; the error and its root mean square follow. Nothing below
-states a constant: ``sqrt(120)`` and its like come out of integrals.
+Each construction is carried out literally on the target's Taylor polynomial on a cell [0, h].
+Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals.
 """
 
 from collections.abc import Callable

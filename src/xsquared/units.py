@@ -30,8 +30,7 @@ _ROWS = 1024
 class Gate:
     """What a neuron does with its affine gate z = G x + g: ``value``, elementwise.
 
-    It is ``z**degree`` where the gate is open; ``degree`` is None for what is no power of z, as
-    GELU and SiLU: the scale of the gate's row is then a parameter of its own.
+    It is ``z**degree`` where the gate is open; ``degree`` is None for what is no power, as GELU.
     """
 
     name: str
@@ -68,9 +67,7 @@ class Unit:
     def continuity(self) -> int:
         """Continuous derivatives at the knots of the splines that the unit contains in full.
 
-        A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t: all factors but one
-        vanish there with the gate. Of less smooth splines it contains only some, as factors are
-        real.
+        A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t.
         """
         return self.degree - (2 if self.factors else 1)
 

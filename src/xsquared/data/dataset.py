@@ -2,13 +2,11 @@
 
 ``"paper"``: the training points are the validation and test points too, as in the gated-units paper
 (section 4.3); tables give their first rows. ``"held-out"``: the three are disjoint; tables are
-shuffled and cut, a fifth for the test, a fifth of the rest for validation. Features and values are
-standardised with mean and deviation of the training points. Errors are in units of the values'
-deviation; times ``target_scale``, in the data's own.
+shuffled and cut. Mean and deviation are those of the training points; errors are in units of the
+values' deviation.
 
 A gated unit grows like the square or the cube of the distance from the points it has seen, so
-predictions of a held-out split are confined to the range of the training values, widened by
-:data:`MARGIN` of it at either end.
+predictions of a held-out split are confined to the range of the training values and :data:`MARGIN`.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,11 +46,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points to fit, to choose on and to judge on; make one with the functions of this module.
-
-    Means are subtracted and scales divided out. The target is the function behind the values where
-    it is known, for solvers that minimise an integral.
-    """
+    """Points to fit, to choose on and to judge on, with means and scales, and a known target."""
 
     name: str
     split: Split

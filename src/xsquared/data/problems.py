@@ -1,8 +1,7 @@
 """The regression problems of section 4.3 of the gated-units paper, by name.
 
-Planar targets on [-1, 1]^2, Friedman's three functions (Ann. Statist. 19, 1991; in the forms of
-Breiman, Machine Learning 24, 1996; no noise), Airfoil Self-Noise and California Housing, whose file
-runs county by county: its first rows are no sample of it. ``data/DATA.md`` for the tables.
+Planar targets on [-1, 1]^2, Friedman's functions (in the forms of Breiman, Machine Learning 24,
+1996; no noise), Airfoil Self-Noise and California Housing, whose first rows are no sample of it.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,8 @@
 """The two-network map of the GELU-linearization paper's section 3, many seeds at a time.
 
 Phi acts on rows of W, Psi on x: MLPs with one hidden layer of ReLU, whose dot product is fitted to
-GELU(W x) by Adam on mini-batches. All S seeds are trained in one set of batched tensors; data,
-initial weights and batch order of a seed are its own, so each run is the one it would have alone. W
-and x are standard normal.
+GELU(W x) by Adam, W and x standard normal. All S seeds are trained in one set of batched tensors;
+data, initial weights and batch order are a seed's own.
 """
 
 import math
@@ -61,8 +60,7 @@ class TwoNetworks:
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
         """Multiply Phi(W) and Psi(x), for W (S, n, rows, d) and x (S, n, d): (S, n, rows).
 
-        The last layer of Phi is linear, so it is applied to Psi(x), one vector a pair, not to every
-        row.
+        The last layer of Phi is applied to Psi(x), one vector a pair, not to every row.
         """
         weight_one, bias_one, weight_two, bias_two = self.psi_layers
         hidden = torch.relu(torch.baddbmm(bias_one, x, weight_one))
@@ -145,10 +143,9 @@ def train(
     at_steps: Sequence[int],
     start: TwoNetworks | None = None,
 ) -> Training:
-    """Train all seeds together, each one independent run, for so many Adam steps.
+    """Train all seeds together for so many Adam steps, on from ``start`` (changed) where given.
 
     ``measure`` is called without gradients after those steps, from 1, that ``at_steps`` lists.
-    Training goes on from ``start``, which is changed, or from the seeds' own networks.
     """
     networks = initial_networks(protocol, seeds) if start is None else start
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]

@@ -42,12 +42,9 @@ _SUBTRACTION, _PRECISION = 1e-13, 1e-7
 class Level:
     """A singular value of GELU(w . x) and the functions that have it.
 
-    Attributes:
-        degree: of its spherical harmonics, of which there are ``multiplicity``.
-            value: the singular value; exp(-700) where float64 has none so small.
-        share: of the second moment, that all of them carry together.
-        sign: of the eigenvalue.
-        function: of the length, mean square 1, in orthonormal Laguerre polynomials.
+    The value is exp(-700) where float64 has none so small. All ``multiplicity`` harmonics of its
+    degree carry a share of the second moment together. ``function`` of the length has mean square
+    1, in orthonormal Laguerre polynomials.
     """
 
     degree: int
@@ -96,13 +93,12 @@ def second_moment(d: int, scale: float = 1.0) -> float:
 def spectrum(
     d: int, scale: float = 1.0, features: int = 0, tail_tolerance: float = 1e-9
 ) -> Spectrum:
-    """List levels in d >= 2 dimensions until they hold so many features or the rest is tolerable.
+    """List levels in d >= 2 dimensions, a degree at a time, until they hold so many features.
 
-    Degrees are added, each with all its levels. With ``features``, the list ends where no larger
-    degree can displace one of them, and the share of the levels beyond them is known to 1e-7 of
-    itself; without, where the others carry less than ``tail_tolerance`` of the second moment. It
-    ends in any case where a degree is rounding, or at degree 4000. ``scale`` is the deviation of
-    w's entries.
+    They end where no larger degree can displace one of these, and the share of the levels beyond is
+    known to 1e-7 of itself; with no features where the others carry less than ``tail_tolerance``;
+    in any case at degree 4000 or where a degree is rounding. ``scale`` is the deviation of w's
+    entries.
     """
     length, roots, basis = _rule(d)
     radius = basis @ (roots * length)  # z/2 is linear in both lengths
@@ -297,10 +293,9 @@ def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.nd
 def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make a Gauss rule for the length of a standard normal vector.
 
-    Return nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q).
-    These are orthonormal for half the squared length, here with positive leading coefficients.
-    Nodes are eigenvalues of their recurrence (Golub, Welsch), as scipy's weights overflow from d =
-    344 on.
+    Return nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q),
+    which are orthonormal for half the squared length (Golub, Welsch; scipy's weights overflow from
+    d = 344).
     """
     k = np.arange(60 + 900 // d)
     half_square, basis = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])

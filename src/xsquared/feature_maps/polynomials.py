@@ -1,8 +1,7 @@
 """Better polynomials than Taylor's under the same features: Chebyshev, Hermite, best uniform.
 
-Each function returns coefficients by power of z, the constant first: z/2, the odd part of GELU,
-plus an even polynomial, sought in u = z^2 so that odd coefficients are zero and get no features.
-Beyond degree 24 coefficients by power lose more digits than the degree gains.
+Each function returns coefficients by power of z, the constant first: z/2 plus an even polynomial,
+sought in u = z^2. Beyond degree 24 they lose more digits than the degree gains.
 """
 
 import math
@@ -78,9 +77,8 @@ def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.
 def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """Project GELU on polynomials, for z normal with standard deviation sigma.
 
-    That is the law of w . x for standard normal x and a row w of length sigma. Coefficients in
-    He_k(z/sigma) follow from GELU'' = phi - phi''; the book proves them under the key
-    ``xs-hermite-coefficients``.
+    Coefficients in He_k(z/sigma) follow from GELU'' = phi - phi''; the book proves them under the
+    key ``xs-hermite-coefficients``.
     """
     root, s = math.sqrt(2 * math.pi), math.sqrt(1 + sigma**2)
 

@@ -1,8 +1,7 @@
 """A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in torch.
 
-The paper lifts w and x to Kronecker powers (section 2.2): d^p features for the power p. The
-symmetric form keeps each product of elements once and puts its multiplicity, a multinomial
-coefficient, into Phi: C(d+p-1, p) features, and the same product to rounding.
+The paper lifts w and x to Kronecker powers (section 2.2): d^p features. The symmetric form keeps
+each product of elements once and puts its multiplicity into Phi: C(d+p-1, p) features.
 """
 
 import math
@@ -78,10 +77,10 @@ class TensorMap:
 
 
 def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
-    """Make products of p elements, ordered by the largest index in them, from those of p - 1.
+    """Make products of p elements, ordered by the largest index, from those of p - 1.
 
-    Those of p - 1 with no index above i are the first C(i+p-1, p-1); times v_i they are those of p
-    elements whose largest index is i.
+    Those with no index above i are the first C(i+p-1, p-1); v_i times them is what has i as
+    largest.
     """
     sizes = [math.comb(i + p - 1, p - 1) for i in range(v.shape[-1])]
     return torch.cat([block[..., :size] * v[..., i : i + 1] for i, size in enumerate(sizes)], -1)

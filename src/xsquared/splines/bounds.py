@@ -1,9 +1,8 @@
 """What no spline can do better: lower bounds of the error of n pieces with free breaks.
 
-Between the zeros of f^(k), optimal cells have equal shares of the integral of abs(f^(k))^s with
-s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` certifies
-what no pieces reach, whether they meet or not, whatever their breaks: the target is enclosed by
-ball arithmetic, and rounding in the sums that follow is bounded beforehand and taken off.
+Between the zeros of f^(k), optimal cells have equal shares of the integral of abs(f^(k))^s with s =
+1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978). :func:`lower_bounds` certifies what no
+pieces reach; rounding is bounded beforehand and taken off.
 """
 
 import math
@@ -57,9 +56,8 @@ class SignIntervals:
     def allocate(self, order: int, n_cells: int, extra: np.ndarray) -> np.ndarray | None:
         """Choose the cells (s,) that make :meth:`predicted_squared_error` least; None for too few.
 
-        A cell with a zero in its middle counts half for either side; ``extra`` (s,) is what each
-        interval has beyond its cells. The sum is convex in every interval, so giving one cell after
-        another where it helps most is optimal.
+        A cell with a zero in its middle counts half for either side; each interval has ``extra``
+        ones. The sum is convex, so giving one cell after another where it helps most is optimal.
         """
         if n_cells < self.zeros:
             return None
@@ -111,22 +109,14 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
     """Bound the squared error of one polynomial on every interval between grid points, from below.
 
-    Projections on the Legendre polynomials of degrees k to k + 3 bound it by Bessel's inequality.
-    Intervals of more than ``longest`` grid cells get the sum over two halves.
+    Values (m, k + 3) are of :func:`xsquared.splines.enclosures.enclosed` on the grid (m + 1,), the
+    polynomial of degree k - 1. Projections on the Legendre polynomials of degrees k to k + 3 bound
+    its error by Bessel's inequality; intervals of more than ``longest`` grid cells get the sum over
+    two halves. Return (m + 1, m + 1) by left and right end; 0 where right <= left.
 
     A sum of N products of float64 numbers is off by less than N u of the sum of their sizes, u the
     unit roundoff (Higham, Accuracy and stability of numerical algorithms, 2002, section 3.1). The
-    nodes' own rounding counts as 4096 u, by Markov's inequality for degrees to 14; both are taken
-    off every projection.
-
-    Args:
-        values: (m, k + 3) of :func:`xsquared.splines.enclosures.enclosed` on the grid.
-        order: k; the polynomial has degree k - 1.
-        grid: (m + 1,) ascending points.
-        longest: grid cells of the longest interval that is projected.
-
-    Returns:
-        (m + 1, m + 1) bounds by the indices of left and right end; 0 where right <= left.
+    nodes' own rounding counts as 4096 u, by Markov's inequality for degrees to 14.
     """
     m, count = values.shape
     xi, weights = gauss_legendre(count)
@@ -162,10 +152,9 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
 def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """Bound the squared error of n = 1 to ``most`` < m pieces with free breaks from below.
 
-    Wherever a break lies, it lies in some grid cell. Leaving these cells out lowers the error: the
-    least sum of :func:`least_errors` (m + 1, m + 1) over all choices of the cells left out, by
-    dynamic programming, is no more than any spline's squared error. Return (most,) bounds, and for
-    every n the (n - 1,) indices of the cells left out.
+    Leaving out the grid cells in which breaks lie lowers the error: the least sum of
+    :func:`least_errors` over all choices of them, by dynamic programming, is no more than any
+    spline's. Return (most,) bounds, and for every n the (n - 1,) cells left out.
     """
     m = len(bounds) - 1
     # A piece that begins behind the cell j and ends at the grid point i.
@@ -191,11 +180,9 @@ def bounds_with_breaks(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree ``order`` - 1.
 
-    The target's distance from the piecewise polynomial that encloses it is taken off. The larger
-    one of two grids counts: a coarse one, on which the longest pieces are projected as well, for up
-    to 20 pieces, and one with twelve cells a piece. Return also, for every n, the (n + 1,) ends of
-    pieces with breaks in the middles of the cells left out: where to look for a spline that comes
-    close. A target that is not analytic, or whose derivative vanishes, is a ValueError.
+    The larger one of two grids counts: a coarse one, with the longest pieces projected as well, for
+    up to 20 pieces, and one with twelve cells a piece. Return also, for every n, (n + 1,) ends of
+    pieces with breaks in the cells left out. A target that is not analytic is a ValueError.
     """
     cut, length = sign_intervals(target, order), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most

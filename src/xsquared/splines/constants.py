@@ -1,9 +1,8 @@
 """Error constants of splines: what an approximation of n pieces can reach at best.
 
-Pieces that need not meet have the smallest error; splines as smooth as their degree allows have the
-fewest coefficients. For both, the leading error on equal cells is a constant times h^k rms(f^(k)),
-and with free knots the same constant times n^-k and the integral of abs(f^(k))^s with s = 1/(k +
-1/2), to the power k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
+On equal cells the leading error is a constant times h^k rms(f^(k)); with free knots the same
+constant times n^-k and the integral of abs(f^(k))^s, s = 1/(k + 1/2), to the power k + 1/2 (Barrow
+and Smith, Quart. Appl. Math. 36, 1978).
 """
 
 import math
@@ -39,9 +38,9 @@ def error_constant(order: int, family: Family) -> sp.Expr:
 def monospline(order: int, continuity: int) -> sp.Expr:
     """Solve for the error of the best spline on infinitely many cells of width one, f^(k) = 1.
 
-    The best error has period one: on the cell [0, 1] it is x^k/k! plus a polynomial of degree k -
-    1, whose first ``continuity`` derivatives, at most k - 2 and -1 for none, agree at both ends.
-    Its root mean square is the constant of h^k rms(f^(k)). Its coefficients are rational.
+    It has period one: on [0, 1] it is x^k/k! plus a polynomial of degree k - 1, whose derivatives
+    up to ``continuity``, at most k - 2 and -1 for none, agree at both ends. Its coefficients are
+    rational.
     """
     coefficients = sp.symbols(f"a0:{order}")
     error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
@@ -65,8 +64,7 @@ def least_squares_spline_rmse(
 ) -> float:
     """Fit the best spline of degree ``order`` - 1 on equal cells by scipy, and return its RMSE.
 
-    Integrals are taken by Gauss-Legendre nodes on every cell. Derivatives up to ``continuity`` are
-    continuous at the knots, none with -1; where None, as many as the degree allows, order - 2.
+    Derivatives up to ``continuity`` are continuous, none with -1, up to order - 2 where None.
     """
     a, b = interval_of(target)
     smooth = order - 2 if continuity is None else continuity

@@ -1,8 +1,6 @@
-"""The asymptotically optimal density of knots, from which fits with free knots start.
+"""The asymptotically optimal density of knots (Barrow and Smith, Quart. Appl. Math. 36, 1978).
 
-Of the target its values are asked for, no derivative: a kink or an infinite slope is no obstacle.
-
-Reference: Barrow and Smith, Quart. Appl. Math. 36 (1978).
+Of the target only values are asked for: a kink or an infinite slope is no obstacle.
 """
 
 import numpy as np
@@ -19,8 +17,7 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     """Place knots (n_cells + 1,) by the optimal density ``abs(f^(k))^s``, s = 1/(k + 1/2).
 
     On a small cell the error of the best polynomial of degree k - 1 is a multiple of h^(1/s)
-    abs(f^(k)), so its power s is the density's integral there. Cells that hold too much of what
-    there was at first are halved until none does: at a kink what they hold vanishes with them.
+    abs(f^(k)): its power s stands for the density. Cells that hold too much of it are halved.
     """
     a, b = interval_of(target)
     degree = shape.degree

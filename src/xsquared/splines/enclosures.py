@@ -77,10 +77,9 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
 def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
     """Project piecewise polynomials near the target on polynomials of every grid cell.
 
-    Return (m, count) values at the Gauss nodes of the cells of a grid (m + 1,), and a bound of the
-    piecewise polynomial's distance from the target in L2. Its products with polynomials of degree
-    below ``count`` are integrated exactly by the Gauss rule. A target that is not analytic there is
-    a ValueError.
+    Return (m, count) values at the Gauss nodes of the cells of a grid (m + 1,), by which products
+    with polynomials of degree below ``count`` are integrated exactly, and a bound of the L2
+    distance from the target. A target that is not analytic there is a ValueError.
     """
     (xi, weights), parts = gauss_legendre(count), 1
     while True:

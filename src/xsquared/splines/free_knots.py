@@ -1,15 +1,11 @@
 """Splines with free knots in the limit of infinite data: variable projection in one dimension.
 
-The loss is the integral of the squared error, taken by Gauss-Legendre nodes that move with the
-cells: a smooth function of the knots, whereas on a fixed grid it has a kink whenever a knot passes
-a point. For fixed knots the best coefficients solve a banded linear system. From there Newton's
-step goes in knots and coefficients together, damped until its matrix is definite. At a fixed x a
+The loss is an integral, taken by Gauss-Legendre nodes that move with the cells: on a fixed grid it
+has a kink whenever a knot passes a point. For fixed knots the best coefficients solve a banded
+linear system. From there damped Newton steps go in knots and coefficients together. At a fixed x a
 piece's derivatives by its knots are polynomials of its own degree, so second derivatives need only
-the moments of the error.
-
-Where the directions of gates are given, the polynomial behind all gates has to be constant
-(:mod:`xsquared.training.directions`): a linear condition on the coefficients of a few cells, met by
-one Lagrange multiplier per power.
+the moments of the error. Where the directions of gates are given, the polynomial behind all gates
+has to be constant (:mod:`xsquared.training.directions`): one Lagrange multiplier per power.
 
 Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """
@@ -79,13 +75,11 @@ def _rule(degree: int, count: int) -> tuple[np.ndarray, ...]:
 
 @dataclass(frozen=True)
 class FreeKnotSpline:
-    """A fitted spline and how the fit went: a local minimum that need not be the least error.
+    """A fitted spline on ascending knots (n + 1,), a local minimum, and how the fit went.
 
-    Attributes:
-        knots: (n + 1,) ends of the cells, ascending, the interval's ends included.
-        pieces: (n, degree + 1) coefficients in powers of x - t_k on cell k, the constant first.
-        directions: (n - 1,) in which the gates at inner knots open, 1 to the right and -1 to the
-            left, the polynomial behind all gates constant; None where nothing is asked of it.
+    Its pieces are (n, degree + 1) coefficients in powers of x - t_k, the constant first. Gates at
+    inner knots open in directions (n - 1,), 1 to the right and -1 to the left, the polynomial
+    behind all of them constant; None where nothing is asked of it.
     """
 
     knots: np.ndarray
@@ -128,15 +122,11 @@ def fit_free_knots(
 
 @dataclass(frozen=True)
 class State:
-    """A projected point: knots, the best coefficients for them, and the error that they leave.
+    """A projected point: knots, best coefficients (n, m) in the local bases, and mean square error.
 
-    Attributes:
-        local: (n, m) coefficients in the cells' local bases.
-        moments: (n, d + 1) integrals of the error times powers of xi over the cells.
-        jumps: (n - 1,) error times jump of the slope at inner knots, a part of Newton's matrix.
-        multipliers: (d,) of the condition, if there is one.
-        behind: (cells, d, d + 1) from a cell's local coefficients to its part of the condition.
-        loss: mean square error.
+    Moments (n, d + 1) are integrals of the error times powers of xi; jumps (n - 1,) the error times
+    that of the slope, a part of Newton's matrix; multipliers (d,) those of the condition;
+    ``behind`` (cells, d, d + 1) leads from a cell's coefficients to its part of it.
     """
 
     knots: np.ndarray

@@ -1,12 +1,10 @@
 """Splines with free knots at their optimum: Newton's method on the error itself, from f^(k) alone.
 
-On a cell [t, t + h] the error of a piece of degree k - 1 is fixed by f^(k) there and by the error's
-values (and slopes, where the spline has continuous ones) at both ends. The rest of the piece is
-eliminated, and the squared error is a quadratic form with constant matrices, so errors far below
-the rounding of f are exact to many digits, where :mod:`xsquared.splines.free_knots` ends. The sum
-over cells is minimised over knots and end values together, with the exact Hessian. The target needs
-two derivatives more than the order. What is found is stationary: on two cells a symmetric target's
-start may end at a saddle, with up to 1.6 times the least error.
+On a cell the error of a piece of degree k - 1 is fixed by f^(k) and by the error's values (and
+slopes, where the spline has continuous ones) at both ends. The rest is eliminated: the squared
+error is a quadratic form with constant matrices, so errors far below the rounding of f are exact to
+many digits. The sum over cells is minimised over knots and end values together, with the exact
+Hessian. What is found is stationary: on two cells a symmetric start may end at a saddle.
 """
 
 import math
@@ -148,20 +146,13 @@ def optimal_knots(
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
-    """Find the best spline with free knots to which Newton's method leads.
+    """Find the best spline of ``order`` k with free knots to which Newton's method leads.
 
-    It starts from equal shares of the optimal density, with the zeros of f^(k) in the middles of
-    cells. Between two zeros there is a whole number of cells, which no step changes: it starts from
-    the best allocation and from its nearest neighbours.
-
-    Args:
-        target: a function of one variable with ``order`` + 2 derivatives, bar isolated points.
-        order: k; the pieces have degree k - 1.
-        n_cells: at least 1.
-        continuity: continuous derivatives r at the knots, at most 1, -1 where pieces need not meet;
-            2 (r + 1) is at most the order.
-        start: (n_cells + 1,) ascending knots, ends included, to start there alone.
-        max_iterations: of each start.
+    It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal density, with the
+    zeros of f^(k) in the middles of cells. Between two zeros there is a whole number of cells,
+    which no step changes: the best allocation is tried and its nearest neighbours. The target has k
+    + 2 derivatives, bar isolated points; r = ``continuity`` of them, at most 1 and -1 for none, are
+    continuous in the spline, with 2 (r + 1) <= k.
     """
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]

@@ -1,8 +1,6 @@
 """Local bases of piecewise polynomials, and the banded systems that fits with them lead to.
 
-Piecewise polynomials on n cells, of degree 1 (MLP) or 2 (GLU) and continuous, or of degree 3 with a
-continuous slope (GQU). The local basis (values, slopes, bubbles) is well conditioned, unlike the
-one-sided powers of the network.
+The local basis (values, slopes, bubbles) is well conditioned, unlike a network's one-sided powers.
 """
 
 import math
@@ -45,16 +43,13 @@ class Space:
 class Basis:
     """A cell's local basis in powers of xi, the share of the cell that lies to the left of a point.
 
-    Local coefficients are those of the left knot, the bubble, those of the right knot. Each, times
-    the width to its exponent, multiplies a polynomial of the reference cell; what a knot's shift
-    does to that product at a fixed point is another such polynomial, over the width.
+    Each local coefficient (left knot, bubble, right knot), times the width to its exponent,
+    multiplies a polynomial of ``powers`` (m, d + 1); what a knot's shift does to that at a fixed
+    point is another one, over the width.
 
     Attributes:
-        exponents: (m,) of the width: 1 for a slope.
-        powers: (m, d + 1) coefficients.
         left, right: (m, d + 1) derivatives by the left knot and by the right one.
-        moving: (d + 1, 5 m) columns of these, and of their derivatives by the left knot, mixed, by
-            the right one.
+        moving: (d + 1, 5 m) columns of these, and of their derivatives by left, both, right.
         root: (d + 1, d + 1) whose product with its transpose holds the integrals of products.
         gram: (m, m) integrals of products of the basis.
     """
@@ -191,10 +186,9 @@ def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
 
 
 def ungated_signs(directions: np.ndarray) -> np.ndarray:
-    """Give the multiples (n,) 1, 0 or -1 of the cells' polynomials whose sum no gate multiplies.
+    """Give multiples (n,) 1, 0 or -1 of the cells' polynomials whose sum no gate multiplies.
 
-    That sum is the first cell's polynomial and, where a gate opens to the left (-1 among the
-    directions (n - 1,)), what its knot adds.
+    It is the first cell's polynomial and what the knots of gates that open to the left (-1) add.
     """
     left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
     return -np.diff(left)

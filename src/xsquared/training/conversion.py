@@ -15,11 +15,9 @@ from xsquared.units import GatedNetwork, Unit
 def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
     """Build the network of n neurons that is a spline; None where no directions will do.
 
-    A spline of n_hidden + 1 cells says in which directions its gates open. One of n_hidden cells
-    does not: all gates open away from one cell, whose polynomial no gate multiplies, that for which
-    the neurons' largest values have the least sum, so that steep polynomials need not cancel. A
-    unit of two factors needs real roots there, so combinations of cells are tried; one cell fewer
-    always does.
+    A spline of n_hidden + 1 cells has its directions. With n_hidden cells all gates open away from
+    one cell, that for which the neurons' largest values have the least sum. A unit of two factors
+    needs real roots there, so combinations of cells are tried; one cell fewer always does.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
@@ -43,9 +41,7 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
 def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
     """Factor a cubic (4,) on [0, length], but for its constant, into real affine functions.
 
-    Any of its roots may be chosen then, but that of the gate must not lie inside the interval.
-    Return rows (slope, value at 0) of three factors, (3, 2), the gate first; None without real
-    ones.
+    The gate's root must not lie inside. Return rows (slope, value at 0), (3, 2), the gate first.
     """
     _, c1, c2, c3 = cubic
     # Real roots reach equally far to both sides of the inflection.

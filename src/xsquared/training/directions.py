@@ -33,12 +33,10 @@ def best_directions(
     """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
     The polynomial behind all gates is a combination of cells with alternating signs. What it costs
-    to make it constant is a quadratic form in few of the best coefficients, so thousands of
-    combinations are compared: all for narrow networks, mostly of one and three cells for wide ones.
-    The rounding of the neurons' largest values counts as an error as well.
-
-    Return at most ``count`` arrays (n - 1,) of 1 and -1: that of the best single cell, whose gates
-    open away from it, then the others, the best first.
+    to make it constant is a quadratic form in few coefficients, so thousands of combinations are
+    compared, with the rounding of the neurons' largest values. Return at most ``count`` arrays (n -
+    1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the others,
+    the best first.
     """
     shape, n = space(unit), len(knots) - 1
     state = Model(target, shape, None).project(knots)

@@ -57,15 +57,10 @@ def fit(
 ) -> Fit:
     """Train one network of one output; a run that diverges or fails returns a result as well.
 
-    Args:
-        data: training and test points; a target of one variable is :func:`~xsquared.data.sampled`.
-        unit: the unit or its name; :func:`~xsquared.units.find_unit` gives one another gate.
-        n_hidden: number of neurons, at least 1.
-        solver: with its settings; where None ``FreeKnots()`` for trained ReLU gates of one input
-            and at most two factors, ``Growth()`` for trained gates of several inputs, else
-            ``VariableProjection()``.
-        gates: ``"trained"``, or ``"frozen"`` where they start.
-        seed: of all randomness, at least 0.
+    A target of one variable is :func:`~xsquared.data.sampled`. The solver, where None, is
+    ``FreeKnots()`` for trained ReLU gates of one input and at most two factors, ``Growth()`` for
+    trained gates of several inputs, else ``VariableProjection()``. Frozen gates stay where they
+    start.
     """
     points, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
     used = _default(points, record, gates) if solver is None else solver

@@ -1,8 +1,7 @@
 """Spline weights only: all gates stay on the paper's equidistant knots (section 4.1, Fig. 2 a, d).
 
-The MLP and the GLU are linear in what is left (the GLU through V = D * U). The GQU keeps the roots
-of its factors, trained by variable projection from factors that vanish at the knots: increments of
-cubic splines with a continuous slope. The loss is the integral over the cells between the knots.
+The MLP and the GLU are linear in what is left (V = D * U). The GQU keeps the roots of its factors,
+trained by variable projection from factors that vanish at the knots.
 """
 
 from functools import partial

@@ -1,7 +1,6 @@
 """The orthogonal greedy algorithm: which neurons to insert into a network, and which to take out.
 
-Every candidate is a block of columns, its gate and factors times what stands linearly behind them.
-The one is taken whose block lowers the error most when all linear weights are fitted anew.
+The candidate is taken whose block of columns lowers the error most, all linear weights refitted.
 
 References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf.
 Theory 68 (2022), for its rates with ridge functions.
@@ -26,10 +25,9 @@ def candidates(
 ) -> Rows:
     """Draw neurons whose gates and factors cut the data x (N, d).
 
-    Half are parallel to one of the gates in use (n, d + 1), if any: a ridge function needs many
-    hinges in one direction. A factor is drawn like its gate, is the gate's own row (one more
-    continuous derivative), or constant (a unit with a factor less). Gates that are no powers have a
-    width of their own; it is drawn over a factor of 16.
+    Half are parallel to gates in use (n, d + 1): a ridge function needs many hinges in one
+    direction. A factor is drawn like its gate, is the gate's own row (one more continuous
+    derivative), or constant (a factor less). Gates that are no powers have a width of their own.
     """
     half = count // 2 if len(used) else 0
     along = torch.nn.functional.normalize(used[:, :-1]).numpy()
@@ -53,9 +51,8 @@ def insertions(
     """Choose ``count`` neurons of a pool, in the order of the greedy algorithm.
 
     With C the columns of a candidate orthogonalised against those in use, and r the residual, the
-    candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. The Gram matrices C'C are kept
-    up to date. Points are (N, d + 1), homogeneous, their values (N,); the ridge multiplies the
-    weights' sum of squares and is added to the mean square error.
+    candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. Points are (N, d + 1),
+    homogeneous; the ridge is as in :class:`~xsquared.training.VariableProjection`.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]

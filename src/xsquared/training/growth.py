@@ -1,9 +1,8 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-A width starts from the network before, whose error it keeps where all else fails: errors on the
-training points never rise with the width. For points not seen, each fit on the way is solved again
-for its linear weights under a row of ridges; the best of all on the validation points is the one to
-use, filled up by neurons without weight where it is narrower.
+A width starts from the network before, whose error it keeps where all else fails. For points not
+seen, each fit on the way is solved again under a row of ridges; the best of all on the validation
+points is the one to use, filled up by neurons without weight.
 """
 
 import math
@@ -49,12 +48,11 @@ _error = attrgetter("rmse")
 class Growth:
     """Minimise the mean square error by greedy insertions and joint refinements.
 
-    1. A share of the neurons there is inserted (:mod:`xsquared.training.greedy`).
-    2. All gates and factors move together, by steps of variable projection.
-    3. The neurons that matter least, or any, are exchanged for new ones as long as that lowers the
-       error, and all move again. Then half as many again are inserted, and a share at a time of
-       those that matter least is taken out, with steps between: the better network stays.
-    4. Steps go on until twice as many lower the error by less than 2 per cent ("converged").
+    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all gates and
+    factors move together, by steps of variable projection. At a width, neurons are exchanged for
+    new ones as long as that lowers the error; then half as many again are inserted, and those that
+    matter least taken out: the better network stays. Steps go on until twice as many lower the
+    error by less than 2 per cent ("converged").
 
     Attributes:
         exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that

@@ -1,8 +1,7 @@
 """Solve linear least-squares problems of any rank, whose rows come in blocks.
 
-The normal equations take a fifth of the time of a QR factorisation, but square the condition
-number. Where the inverse of the scaled Gram matrix says that too few digits would be left, the
-triangle of a QR factorisation takes its place, built up block by block.
+The normal equations take a fifth of the time of a QR factorisation, which takes their place where
+too few digits would be left.
 
 Reference: Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
 """

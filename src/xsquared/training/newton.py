@@ -37,14 +37,13 @@ class Newton:
     """Minimise the mean square error on the training points, in the paper's three stages.
 
     Stages: spline weights; gates as well; all parameters as one layer (where ``joint``). Each has
-    at most ``max_iterations`` sweeps, of a step in every layer. With the layer's gradient g and
-    exact Hessian H::
+    at most ``max_iterations`` sweeps, of a step in every layer, halved until the loss falls
+    enough::
 
         step = -S abs(S H S)^-1 S g,   S = diag(abs(diag(H)))^-1/2
 
-    Zero rows of H (dead neurons) and zero eigenvalues are eliminated; abs replaces the others by
-    their sizes, so that the step descends. It is halved until the loss falls enough. The paper
-    leaves both open; the choices are ours.
+    with its gradient g and exact Hessian H, from which zero rows (dead neurons) and zero
+    eigenvalues are eliminated. The paper leaves these choices open.
     """
 
     name: ClassVar[str] = "newton"
@@ -76,11 +75,10 @@ def newton(
     stages: Sequence[Sequence[tuple[str, ...]]],
     max_iterations: int,
 ) -> Fit:
-    """Train some layers of a network in place, stage after stage, on x (N, d) and y (N,).
+    """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    A stage is some layers, as :func:`layers` gives them. The status is that of the last one:
-    ``"stalled"`` where no line search found the descent that a layer's quadratic model promised.
-    The history has a record a sweep.
+    A stage is some :func:`layers`. The status is ``"stalled"`` where no line search found the
+    descent that a layer's quadratic model promised. The history has a record a sweep.
     """
     begun, losses = time.perf_counter(), [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"

@@ -1,8 +1,7 @@
 """Data of one input: a smooth curve through the points, and networks that end on the points.
 
 The curve is a cubic spline whose number of cells generalised cross-validation chooses (Craven and
-Wahba, Numer. Math. 31, 1979), so noise does not attract knots. From the network for the curve,
-variable projection descends to a minimum on the points.
+Wahba, Numer. Math. 31, 1979), so noise does not attract knots.
 """
 
 from dataclasses import dataclass

@@ -27,17 +27,14 @@ STATUSES = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained network and how the training went; a solver fills in the first six fields at most.
+    """A trained network and how the training went; a solver fills in at most six fields.
 
     Attributes:
         network: the module to use; None where the run ended before there was one.
         status: a word of :data:`STATUSES`.
-        iterations: of the optimiser, over all starts and stages.
         promised: training RMSE of what the weights stand for; None where only the pass is known.
         history: (records, 2), seconds and training RMSE; empty where there is no single descent.
-        training_minimiser: the module of least training error, where ``network`` was chosen on
-            validation points.
-        train_rmse: of the network's pass on the training points; infinite where it is not finite.
+        training_minimiser: the module of least training error; validation chooses ``network``.
         test_rmse: of the predictions of ``data.predict`` on the test points.
         detail: the message of the error that ended the run.
     """

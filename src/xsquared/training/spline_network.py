@@ -1,12 +1,9 @@
 """Free knots: networks of n neurons from the best splines of one variable (ours).
 
-All hinges of n neurons may lie inside the domain: n + 1 cells, but the polynomial that no gate
-multiplies has to be constant, which costs next to nothing for the right directions of the gates
-(:mod:`xsquared.training.directions`). The alternative has n cells: one gate is open everywhere
-(:mod:`xsquared.training.conversion`).
-
-Reference: Jupp, SIAM J. Numer. Anal. 15 (1978), for why merged knots stall and starts must be
-several.
+All hinges of n neurons may lie inside: n + 1 cells, with a constant polynomial behind the gates
+(:mod:`xsquared.training.directions`), or n cells, with one gate open everywhere
+(:mod:`xsquared.training.conversion`). Merged knots stall, so starts are several (Jupp, SIAM J.
+Numer. Anal. 15, 1978).
 """
 
 from __future__ import annotations
@@ -51,17 +48,16 @@ class FreeKnots:
 
         min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
-    1. Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies.
-    2. For given knots the best s is a banded linear problem; damped Newton steps move the knots.
-    3. At the best optimum directions of gates are chosen, and the fit goes on with each. Up to
-       eight neurons that is done at all optima and at random knots.
-    4. The best spline becomes a network by formula. Its forward pass is what is judged, against
-       gates that open away from an anchor, against a unit with a factor less where cells merge, and
-       up to eight neurons against variable projection from neurons inserted greedily.
+    Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
+    take damped Newton steps. At the best optimum directions of gates are chosen, and the fit goes
+    on with each; up to eight neurons at all optima and at random knots. The best spline becomes a
+    network by formula. Its forward pass is what is judged, against gates that open away from an
+    anchor, against a unit with a factor less where cells merge, and up to eight neurons against
+    variable projection from neurons inserted greedily.
 
-    Data without a target are fitted by way of a smooth curve through the points, in place of f;
-    from there variable projection descends on the points. Of a held-out split the network before
-    that descent is kept where validation points favour it.
+    Data without a target are fitted by way of a smooth curve through the points; from there
+    variable projection descends on them. Of a held-out split validation points choose before or
+    after that.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.

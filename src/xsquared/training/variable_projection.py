@@ -1,8 +1,8 @@
 """Variable projection for gated units in any dimension (ours).
 
-A neuron's nonlinear parameters are its rows: that of the gate, and of all factors but one. A row of
-a gate that is a power, or of a factor, is kept at unit length. With p nonlinear and m linear
-parameters, points come in blocks of k, whose largest arrays are (k, m) and (k, p).
+A neuron's nonlinear parameters, p in all, are the rows of its gate and of all factors but one, at
+unit length where that is free. With m linear ones, points come in blocks of k, whose largest arrays
+are (k, m) and (k, p).
 
 References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
@@ -56,10 +56,9 @@ class Rows:
 
 @dataclass(frozen=True)
 class ProjectedFit:
-    """Where a run of :func:`iterates` has come.
+    """Where a run of :func:`iterates` has come; the (weighted) error on the points has no ridge.
 
-    The linear parameters (m,) are D or the columns of V, coordinate by coordinate, then d; the root
-    of the (weighted) mean square error on the training points has no ridge in it.
+    The linear parameters (m,) are D or the columns of V, coordinate by coordinate, then d.
     """
 
     rows: Rows
@@ -206,8 +205,7 @@ def rows_on_data(
     """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
 
     A row's direction is uniform on the sphere, or that of ``along`` (n, d); its hinge cuts the
-    segment between two points in its middle half: through a point rounding would decide whether the
-    gate is open there. So are factors but the first.
+    segment between two points in its middle half, as rounding would decide at a point.
     """
 
     def draw() -> Tensor:
