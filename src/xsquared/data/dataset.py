@@ -10,7 +10,7 @@ predictions of a held-out split are confined to the range of the training values
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -115,16 +115,12 @@ def from_target(
         x = np.random.default_rng(seed).uniform(low, high, (count, target.dim))
         return x, target(*x.T)
 
-    return from_generator(name or target.name, generate, seed, split, points, target)
+    made = from_generator(name or target.name, generate, seed, split, points)
+    return replace(made, target=target)
 
 
 def from_generator(
-    name: str,
-    generate: Generator,
-    seed: int = 0,
-    split: Split = "held-out",
-    points: int | None = None,
-    target: Target | None = None,
+    name: str, generate: Generator, seed: int, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
     """Draw training points, :data:`DEFAULT_POINTS` where None, the same ones for both splits.
 
@@ -132,10 +128,10 @@ def from_generator(
     """
     count = DEFAULT_POINTS if points is None else points
     if split == "paper":
-        return from_parts(name, [generate(count, seed)], target)
+        return from_parts(name, [generate(count, seed)])
     ends = [count, count + max(count // 4, 1)]
     x, y = generate(ends[1] + TEST_POINTS, seed)
-    return from_parts(name, [*zip(np.split(x, ends), np.split(y, ends), strict=True)], target)
+    return from_parts(name, [*zip(np.split(x, ends), np.split(y, ends), strict=True)])
 
 
 def from_arrays(
@@ -160,9 +156,7 @@ def held_out(count: int, seed: int) -> list[np.ndarray]:
     return np.split(np.random.default_rng(seed).permutation(count), cuts)
 
 
-def from_parts(
-    name: str, parts: Sequence[tuple[np.ndarray, np.ndarray]], target: Target | None = None
-) -> Dataset:
+def from_parts(name: str, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
     """Standardise training, validation and test points by the first; one part serves as all."""
     x, y = parts[0]
     mean, scale, target_mean, target_scale = x.mean(axis=0), x.std(axis=0), y.mean(), y.std()
@@ -170,4 +164,4 @@ def from_parts(
     train, validation, test = points if len(points) == 3 else points * 3
     split: Split = "held-out" if len(points) == 3 else "paper"
     scaling = mean, scale, float(target_mean), float(target_scale)
-    return Dataset(name, split, train, validation, test, *scaling, target)
+    return Dataset(name, split, train, validation, test, *scaling)

@@ -144,9 +144,10 @@ def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level
     kept = order[values[order] ** 2 > _ROUNDING * whole]
     logs = np.log(np.abs(values[kept])) - math.log(count) / 2
     shares, signs, basis = values[kept] ** 2 / whole, np.sign(values[kept]), _rule(d)[2]
+    functions = (vectors[:, i] for i in kept)  # as they lie: copies are summed in another order
     return [
-        Level(degree, math.exp(max(log, -700)), count, float(share), float(sign), basis @ vector)
-        for log, share, sign, vector in zip(logs, shares, signs, vectors.T[kept], strict=True)
+        Level(degree, math.exp(max(log, -700)), count, float(share), float(sign), basis @ function)
+        for log, share, sign, function in zip(logs, shares, signs, functions, strict=True)
     ]
 
 

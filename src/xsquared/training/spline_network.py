@@ -84,10 +84,8 @@ class FreeKnots:
         curve = target or smoothing_spline(data.train, data.name)
         made = self.fit_target(curve, unit, n_hidden, seed)
         if target is not None:
-            promised = None
-            if made.spline is not None:
-                missed = made.spline(data.train.x[:, 0]) - data.train.y
-                promised = float(np.sqrt(np.mean(missed**2)))
+            missed = None if made.spline is None else made.spline(data.train.x[:, 0]) - data.train.y
+            promised = None if missed is None else float(np.sqrt(np.mean(missed**2)))
             return Fit(made.network, made.status, made.iterations, promised)
         end = descend_on_points(made.network, data.train, self.max_iterations)
         closest = chosen = to_network(end, unit)
@@ -102,8 +100,7 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n_hidden <= _NARROW, len(record.factors) > 1
-        made: list[SplineNetwork] = []
-        bound = 0.0
+        made, bound = list[SplineNetwork](), 0.0
         if self.directions:
             optima = self._optima(target, shape, n_hidden + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n_hidden) ** (shape.degree + 1)
@@ -172,16 +169,13 @@ class FreeKnots:
             ]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
-            random = (
-                proportioned_knots(target, width * draw.exponential(size=n_cells))
-                for _ in range(_RANDOM)
-            )
+            drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
+            random = (proportioned_knots(target, widths) for widths in drawn)
             places += [(knots, 2) for knots in (*twins, *random)]
-        tries = [
-            (knots, directions)
-            for knots, count in places
-            for directions in best_directions(target, unit, knots, min(count, self.directions))
-        ]
+        tries = []
+        for knots, count in places:
+            best = best_directions(target, unit, knots, min(count, self.directions))
+            tries += [(knots, directions) for directions in best]
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
@@ -223,7 +217,7 @@ def _judged(
     try:
         network = spline_network(unit, spline, n_hidden)
     except ValueError:  # cells that have all but merged: rounding tears the pieces apart
-        network = None
+        return []
     if network is None:
         return []
     error = measured_rmse(network, target)
@@ -241,9 +235,7 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 
 def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
     """The same function as a network of a unit with one factor more, which is one everywhere."""
-    made = build(unit, 1, network.n_hidden)
-    weight, bias = unit.factors[-1]
-    values = {name: value.detach().numpy() for name, value in network.named_parameters()}
-    ones = {weight: np.zeros((network.n_hidden, 1)), bias: np.ones(network.n_hidden)}
-    set_parameters(made, **values, **ones)
+    n, (weight, bias) = network.n_hidden, unit.factors[-1]
+    made, values = build(unit, 1, n), network.state_dict()
+    set_parameters(made, **values, **{weight: np.zeros((n, 1)), bias: np.ones(n)})
     return made

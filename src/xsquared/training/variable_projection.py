@@ -96,15 +96,11 @@ class VariableProjection:
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train a unit with any gate."""
-        trains = gates == "trained"
+        trains, ridge, sharpest = gates == "trained", self.ridge, self.sharpest
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        draw = np.random.default_rng(seed)
-        ridge, sharpest = self.ridge, self.sharpest
         run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
-        first = min(_TRIAL, self.max_iterations)
-        count = self.starts if trains else 1
-        starts = []
-        for _ in range(count):
+        first, draw, starts = min(_TRIAL, self.max_iterations), np.random.default_rng(seed), []
+        for _ in range(self.starts if trains else 1):
             rows = rows_on_data(unit, data.train.x, n_hidden, draw)
             if sharpest is not None and unit.gate.degree is None:
                 lengths = torch.from_numpy(draw.uniform(1, sharpest, (n_hidden, 1)))
@@ -183,14 +179,10 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     n, size = gate.shape
     linear = fit.linear.numpy()
     network = build(unit, size - 1, n)
-    set_parameters(network, G=gate[:, :-1], g=gate[:, -1], d=linear[-1:])
-    if not unit.factors:
-        set_parameters(network, D=linear[None, :-1])
-        return network
-    set_parameters(network, D=np.ones((1, n)))
-    inner = linear[:-1].reshape(size, n).T
-    outer = [factor.numpy() for factor in fit.rows.factors]
-    for (weight, bias), rows in zip(unit.factors, (inner, *outer), strict=True):
+    factors = [linear[:-1].reshape(-1, n).T, *(factor.numpy() for factor in fit.rows.factors)]
+    outer = np.ones((1, n)) if unit.factors else linear[None, :-1]
+    set_parameters(network, G=gate[:, :-1], g=gate[:, -1], D=outer, d=linear[-1:])
+    for (weight, bias), rows in zip(unit.factors, factors, strict=False):
         set_parameters(network, **{weight: rows[:, :-1], bias: rows[:, -1]})
     return network
 
@@ -288,13 +280,11 @@ class _Model:
         if self.unit.factors:
             outer = block.points @ outer
         values = [block.points @ factor.T for factor in state.rows.factors]
-        derivatives = []
+        inner = block.gates * outer
+        moved = [reduce(mul, [*values[:j], *values[j + 1 :]], inner) for j in range(len(values))]
         if self.train_gates:
-            derivatives.append(self.slopes(state.rows, block) * reduce(mul, values, outer))
-        for j in range(len(values)):
-            others = [*values[:j], *values[j + 1 :]]
-            derivatives.append(reduce(mul, others, block.gates * outer))
-        return _products(derivatives, block.weighted)
+            moved.insert(0, self.slopes(state.rows, block) * reduce(mul, values, outer))
+        return _products(moved, block.weighted)
 
     def slopes(self, rows: Rows, block: _Block) -> Tensor:
         """Derivatives (k, n) of the gates by z = G x + g; those of relu are Boolean."""
