@@ -55,8 +55,7 @@ def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
 
 def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarray) -> GatedNetwork:
     """Build the GLU that interpolates at t and has the given second derivative on each cell."""
-    values = target(t)
-    c = curvature / 2
+    values, c = target(t), curvature / 2
     b = np.diff(values) / h - c * h
     return network_from_pieces("glu", t, np.stack([values[:-1], b, c], axis=1))
 
@@ -144,10 +143,8 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
     unit, along = networks[0].unit, np.asarray(directions)
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
     made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
-    values = {
-        "D": np.hstack([part["D"] for part in parts]),
-        "d": np.sum([part["d"] for part in parts], axis=0),
-    }
+    values = {"D": np.hstack([part["D"] for part in parts])}
+    values["d"] = np.sum([part["d"] for part in parts], axis=0)
     for weight, bias in (("G", "g"), *unit.factors):
         values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
         values[bias] = np.concatenate([part[bias] for part in parts])
@@ -177,14 +174,13 @@ class Construction:
 
 #: The four constructions by name.
 CONSTRUCTIONS = {
-    name: Construction(name, globals()[name], piece.unit, piece.order)
-    for name, piece in PIECES.items()
+    name: Construction(name, globals()[name], made.unit, made.order)
+    for name, made in PIECES.items()
 }
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
     """Predict the RMSE: constant * h^k * root mean square of f^(k), for a construction's name."""
-    made = CONSTRUCTIONS[name]
-    t, h = _cells(target, n_cells)
+    made, (t, h) = CONSTRUCTIONS[name], _cells(target, n_cells)
     mean_square_root = target.l2_norm(made.order) / math.sqrt(t[-1] - t[0])
     return made.constant() * h**made.order * mean_square_root

@@ -82,8 +82,6 @@ class GatedNetwork(nn.Module):
 
     G: nn.Parameter
     g: nn.Parameter
-    D: nn.Parameter
-    d: nn.Parameter
 
     def __init__(
         self, unit: Unit, n_in: int, n_hidden: int, n_out: int, generator: torch.Generator

@@ -76,14 +76,11 @@ def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
     """Draw untrained networks: entries uniform within 1/sqrt(fan in), as in ``torch.nn.Linear``."""
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
     shapes = [(d, (d, hidden)), (d, (1, hidden)), (hidden, (hidden, m)), (hidden, (1, m))]
-    per_seed = []
-    for seed in seeds:
-        rng = np.random.default_rng([0, seed])
-        per_seed.append([
-            torch.from_numpy(rng.uniform(-1, 1, shape) / math.sqrt(fan_in))
-            for fan_in, shape in 2 * shapes
-        ])  # fmt: skip
-    stacked = [torch.stack(entries).to(protocol.dtype) for entries in zip(*per_seed, strict=True)]
+    streams = [np.random.default_rng([0, seed]) for seed in seeds]
+    stacked = []
+    for fan_in, shape in 2 * shapes:
+        drawn = np.stack([rng.uniform(-1, 1, shape) / math.sqrt(fan_in) for rng in streams])
+        stacked.append(torch.from_numpy(drawn).to(protocol.dtype))
     return TwoNetworks(tuple(stacked[:4]), tuple(stacked[4:]))
 
 
@@ -150,8 +147,7 @@ def train(
     networks = initial_networks(protocol, seeds) if start is None else start
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]
     optimiser = torch.optim.Adam(parameters, lr=protocol.rate, fused=True)
-    losses = np.empty((steps, len(seeds)))
-    measured = {}
+    losses, measured = np.empty((steps, len(seeds))), {}
     for step, (W, x, y) in zip(range(1, steps + 1), _batches(protocol, seeds), strict=False):
         if protocol.decay:
             share = (1 + math.cos(math.pi * (step - 1) / steps)) / 2

@@ -263,9 +263,8 @@ def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int,
     last, value, before = np.zeros_like(t), first, 0.0
     for n in count_from(1):
         yield n - 1, value
-        after = math.sqrt(
-            1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
-        )
+        square = 1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
+        after = math.sqrt(square)
         last, value, before = value, (t * value - before * last) / after, after
 
 

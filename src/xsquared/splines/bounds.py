@@ -78,9 +78,8 @@ class SignIntervals:
         unit = np.eye(len(cells))
         moved = [cells - unit[i] + unit[j] for i, j in permutations(range(len(cells)), 2)]
         kept = [other for other in moved if other.min() > 0]
-        return sorted(kept, key=lambda other: self.predicted_squared_error(order, other, extra))[
-            :most
-        ]
+        kept.sort(key=lambda other: self.predicted_squared_error(order, other, extra))
+        return kept[:most]
 
 
 @lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
@@ -98,12 +97,11 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     change = seen[1:][np.diff(np.sign(values[seen])) != 0]
     cut = np.array([0, *change, _FINE])
     left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-    return SignIntervals(
-        edges[cut],
-        np.diff(mass[cut]),
-        (bool(left), bool(right)),
-        lambda shares: np.interp(shares * mass[-1], mass, edges),
-    )
+
+    def knots(shares: np.ndarray) -> np.ndarray:
+        return np.interp(shares * mass[-1], mass, edges)
+
+    return SignIntervals(edges[cut], np.diff(mass[cut]), (bool(left), bool(right)), knots)
 
 
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:

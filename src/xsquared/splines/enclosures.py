@@ -96,9 +96,7 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
     if not math.isfinite(total):
         raise ValueError(f"expected a target analytic on its interval, got {target.name}")
     nodes = ((np.arange(parts)[:, None] + xi) / parts).ravel()
-    degrees = 2 * np.arange(count) + 1
-    project = (np.tile(weights, parts) / parts)[:, None] * (
-        legendre.legvander(2 * nodes - 1, count - 1) * degrees
-    )
+    scaled = legendre.legvander(2 * nodes - 1, count - 1) * (2 * np.arange(count) + 1)
+    project = (np.tile(weights, parts) / parts)[:, None] * scaled
     at_nodes = project @ legendre.legvander(2 * xi - 1, count - 1).T
     return np.reshape(values, (len(grid) - 1, -1)) @ at_nodes, total

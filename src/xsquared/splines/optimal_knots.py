@@ -83,18 +83,15 @@ class _Cells:
     def __init__(self, target: Target, order: int, continuity: int, n_cells: int) -> None:
         self.nodes, self.form = _form(order, continuity, max(_NODES, -(-_ALL_NODES // n_cells)))
         self.f = [target.derivative(order + j) for j in range(3)]
-        self.order = order
-        self.shared = continuity + 1
+        self.order, self.shared = order, continuity + 1
 
     def _scaled(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return widths (n, 1) and y (n, nodes + 2 shared): h^k f^(k), the ends' h^j e^(j)."""
-        block = 1 + self.shared
+        block, powers = 1 + self.shared, np.tile(np.arange(self.shared), 2)
         h = local[:, block, None] - local[:, :1]
         ends = np.concatenate([local[:, 1:block], local[:, block + 1 :]], axis=1)
-        powers = np.tile(np.arange(self.shared), 2)
-        return h, np.concatenate(
-            [h**self.order * self.f[0](local[:, :1] + h * self.nodes), ends * h**powers], axis=1
-        )
+        values = h**self.order * self.f[0](local[:, :1] + h * self.nodes)
+        return h, np.concatenate([values, ends * h**powers], axis=1)
 
     def errors(self, local: np.ndarray) -> np.ndarray:
         """Return the (n,) squared errors."""
@@ -168,8 +165,7 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     unknowns[::block] = start
     free = np.ones(len(unknowns), dtype=bool)
     free[[0, -block]] = False
-    # With knots held the error is quadratic.
-    held = free.copy()
+    held = free.copy()  # with knots held the error is quadratic
     held[::block] = False
     if held.any():
         unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
@@ -179,10 +175,8 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
         if converged:
             break
         step = _step(*cells.derivatives(unknowns[columns]), free, damping)
-        trial = unknowns + step
-        width = np.diff(trial[::block])
-        lower = math.inf
-        if np.isfinite(step).all() and (width > 0).all():
+        trial, lower = unknowns + step, math.inf
+        if np.isfinite(step).all() and (np.diff(trial[::block]) > 0).all():
             lower = float(cells.errors(trial[columns]).sum())
         if not lower < loss:
             damping = max(4 * damping, 1e-12)
@@ -200,8 +194,7 @@ def _step(
     """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
     size, total = slopes.shape[1], len(free)
     banded, gradient = assemble_banded(curvature, slopes, size // 2)
-    knots = np.arange(0, total, size // 2)
-    banded[0, knots] += damping * np.abs(banded[0, knots])
+    banded[0, :: size // 2] += damping * np.abs(banded[0, :: size // 2])
     fixed = np.flatnonzero(~free)
     banded[:, fixed] = 0.0
     for distance in range(1, size):

@@ -11,6 +11,7 @@ import math
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from xsquared.training.least_squares import gram_matrix
 from xsquared.training.variable_projection import Rows, design, hidden, rows_on_data
@@ -29,8 +30,7 @@ def candidates(
     direction. A factor is drawn like its gate, is the gate's own row (one more continuous
     derivative), or constant (a factor less). Gates that are no powers have a width of their own.
     """
-    half = count // 2 if len(used) else 0
-    along = torch.nn.functional.normalize(used[:, :-1]).numpy()
+    half, along = count // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
     rows = rows_on_data(unit, x, count - half, draw)
     rows = rows.joined(rows_on_data(unit, x, half, draw, along))

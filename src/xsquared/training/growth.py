@@ -80,8 +80,7 @@ class Growth:
         fit = used = task.empty()
         least, total, held_out = math.inf, 0, data.split == "held-out"
         for width in widths:
-            before = fit
-            made, failed = list[ProjectedFit](), 0
+            before, made, failed = fit, list[ProjectedFit](), 0
             while (have := len(fit.rows.gate)) < width:
                 count = min(max(round(_SHARE * have), 1), width - have)
                 fit, _ = task.refine(task.insert(fit.rows, count), _ITERATIONS)

@@ -30,6 +30,7 @@ _HALVINGS = 30
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
 _ELEMENTS = 400_000
+_Layers = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,14 @@ class Newton:
         return newton(network, x, y, stages, self.max_iterations)
 
 
-def layers(network: GatedNetwork, train_gates: bool) -> tuple[tuple[str, ...], ...]:
+def layers(network: GatedNetwork, train_gates: bool) -> _Layers:
     """The trained layers in the order of a sweep, each a weight's and a bias's letter."""
     gates = (("G", "g"),) if train_gates else ()
     return (("D", "d"), *network.unit.factors, *gates)
 
 
 def newton(
-    network: GatedNetwork,
-    x: Tensor,
-    y: Tensor,
-    stages: Sequence[Sequence[tuple[str, ...]]],
-    max_iterations: int,
+    network: GatedNetwork, x: Tensor, y: Tensor, stages: Sequence[_Layers], max_iterations: int
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
@@ -126,9 +123,7 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     scaled = hessian[np.ix_(kept, kept)] * np.outer(scale, scale)
     values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
     sizes = np.abs(values)
-    inverse = np.zeros_like(sizes)
-    sound = sizes > _RCOND * sizes.max()
-    inverse[sound] = 1 / sizes[sound]
+    inverse = np.where(sizes > _RCOND * sizes.max(), 1 / np.maximum(sizes, 1e-300), 0.0)
     projected = vectors.T @ (scale * gradient[kept])
     direction[kept] = -scale * (vectors @ (inverse * projected))
     return direction

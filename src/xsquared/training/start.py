@@ -23,8 +23,7 @@ def paper_start(
     unit: str | Unit, n: int, domain: tuple[float, float], generator: torch.Generator
 ) -> GatedNetwork:
     """Draw the paper's start on a line (section 4.1): these gates, all other weights normal."""
-    network = build(unit, 1, n, generator=generator)
-    gates = alternating_gates(n, domain)
+    network, gates = build(unit, 1, n, generator=generator), alternating_gates(n, domain)
     set_parameters(network, G=gates[:, :1], g=gates[:, 1])
     return network
 
