@@ -9,15 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from xsquared.data.dataset import (
-    DEFAULT_POINTS,
-    Dataset,
-    Generator,
-    Split,
-    from_arrays,
-    from_generator,
-    from_target,
-)
+from xsquared.data import dataset
+from xsquared.data.dataset import Dataset, Generator, Split
 from xsquared.data.tables import read
 from xsquared.functions import Target, target
 
@@ -64,13 +57,13 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
     """
     problem = PROBLEMS[name]
     if problem.kind == "planar":
-        return from_target(problem.target, seed, split, points, name)
+        return dataset.from_target(problem.target, seed, split, points, name)
     if problem.kind == "friedman":
-        return from_generator(name, _friedman(name, problem.dim), seed, split, points)
+        return dataset.from_generator(name, _friedman(name, problem.dim), seed, split, points)
     if points is None and split == "paper":
-        points = DEFAULT_POINTS
+        points = dataset.DEFAULT_POINTS
     table = _housing() if name == "housing" else read(name)
-    return from_arrays(table[:, :-1], table[:, -1], seed, split, points, name)
+    return dataset.from_arrays(table[:, :-1], table[:, -1], seed, split, points, name)
 
 
 def _friedman(name: str, dim: int) -> Generator:

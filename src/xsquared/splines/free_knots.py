@@ -22,20 +22,8 @@ from scipy.linalg import LinAlgError
 from xsquared.functions import Target
 from xsquared.levenberg_marquardt import Damping, descend
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
-from xsquared.splines.spaces import (
-    EXTRA_NODES,
-    Space,
-    assemble_banded,
-    local_basis,
-    local_derivatives,
-    projection,
-    solve_conditioned,
-    spread_rows,
-    to_powers,
-    ungated_polynomial,
-    ungated_signs,
-    unknowns_of,
-)
+from xsquared.splines import spaces
+from xsquared.splines.spaces import Space
 
 #: Largest share of its width that a cell may lose in one step: knots never cross.
 _MAX_SHRINK = 0.5
@@ -108,14 +96,14 @@ def fit_free_knots(
 
     Directions (n - 1,) as in :class:`FreeKnotSpline`; with no iterations the knots stay.
     """
-    signs = None if directions is None else ungated_signs(directions)
+    signs = None if directions is None else spaces.ungated_signs(directions)
     model = Model(target, shape, signs)
     state = model.project(knots)
     if not np.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if len(knots) > 2 else 0
     *_, (state, iterations, status) = descend(state, model.linearise, limit, DAMPING)
-    pieces = to_powers(shape, np.diff(state.knots), state.local)
+    pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
     rmse = math.sqrt(state.loss)
     return FreeKnotSpline(state.knots, pieces, rmse, iterations, status, directions)
 
@@ -154,19 +142,19 @@ class Model:
     def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
         shape, width = self.shape, t[1:] - t[:-1]
-        basis = local_basis(shape.degree)
-        count = max(shape.degree + EXTRA_NODES, -(-LEAST_NODES // len(width)))
+        basis = spaces.local_basis(shape.degree)
+        count = max(shape.degree + spaces.EXTRA_NODES, -(-LEAST_NODES // len(width)))
         xi, weights, powers, weighted, ends = _rule(shape.degree, count)
         values = self.target(t[:-1, None] + xi * width[:, None])
-        banded, right, scale = projection(shape, width, values @ weighted)
+        banded, right, scale = spaces.projection(shape, width, values @ weighted)
         behind, condition = np.empty(0), None
         if self.signs is not None:
             cells = self.cells
-            behind = ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
+            behind = spaces.ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
             rows = behind @ (scale[cells, :, None] * basis.powers).mT
-            condition = spread_rows(rows, cells, shape.block - 1, len(width))
-        solution, multipliers = solve_conditioned(banded, right, condition)
-        local = solution[unknowns_of(len(width), shape.block - 1, shape.size - 2)]
+            condition = spaces.spread_rows(rows, cells, shape.block - 1, len(width))
+        solution, multipliers = spaces.solve_conditioned(banded, right, condition)
+        local = solution[spaces.unknowns_of(len(width), shape.block - 1, shape.size - 2)]
         pieces = (local * scale) @ basis.powers
         error = pieces @ powers - values
         loss = float(width @ (error**2 @ weights)) / (t[-1] - t[0])
@@ -184,7 +172,7 @@ class Model:
         """Return a function from a damping to the state after Newton's step, or to None."""
         shape, t = self.shape, state.knots
         width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
-        basis, derivatives, scale = local_derivatives(shape, width, state.local)
+        basis, derivatives, scale = spaces.local_derivatives(shape, width, state.local)
         root = (derivatives.reshape(-1, shape.degree + 1) @ basis.root).reshape(derivatives.shape)
         hessian = (width[:, None, None] * root) @ root.mT
         gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
@@ -207,8 +195,8 @@ class Model:
         if self.signs is not None:
             rows[cells == 0, :, 0] = 0.0
             rows[cells == n - 1, :, block] = 0.0
-            condition = spread_rows(rows, cells, block, n)
-        banded, total = assemble_banded(hessian, gradient, block)
+            condition = spaces.spread_rows(rows, cells, block, n)
+        banded, total = spaces.assemble_banded(hessian, gradient, block)
         places = np.arange(n + 1) * block
         inner = places[1:-1]
         # Scaled as for log widths, so that steps stay bounded where the loss hardly depends on one.
@@ -219,7 +207,7 @@ class Model:
             damped = banded.copy()
             damped[0, inner] += damping * size
             try:
-                step = solve_conditioned(damped, -total, condition)[0][places]
+                step = spaces.solve_conditioned(damped, -total, condition)[0][places]
                 moved = _limited(t, step)
                 narrow = float((moved[1:] - moved[:-1]).min()) < LEAST_WIDTH * (t[-1] - t[0])
                 return None if narrow else self.project(moved)

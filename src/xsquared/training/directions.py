@@ -12,15 +12,8 @@ from functools import cache
 import numpy as np
 
 from xsquared.functions import Target
+from xsquared.splines import spaces
 from xsquared.splines.free_knots import Model
-from xsquared.splines.spaces import (
-    jumps_at_knots,
-    local_basis,
-    projection,
-    solve_banded,
-    to_powers,
-    ungated_polynomial,
-)
 from xsquared.units import Unit, space
 
 #: Combinations of directions that are compared at most.
@@ -41,19 +34,19 @@ def best_directions(
     shape, n = space(unit), len(knots) - 1
     state = Model(target, shape, None).project(knots)
     width = np.diff(knots)
-    banded, _, scale = projection(shape, width, state.moments)
+    banded, _, scale = spaces.projection(shape, width, state.moments)
     cells = sign_patterns(n)[0][:, 0]
     m, q = len(cells), shape.degree
-    behind = (
-        ungated_polynomial(shape, knots, cells) @ (scale[cells, :, None] * local_basis(q).powers).mT
-    )
+    powers = scale[cells, :, None] * spaces.local_basis(q).powers
+    behind = spaces.ungated_polynomial(shape, knots, cells) @ powers.mT
     rows = np.zeros((m, q, banded.shape[1]))
     for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
         row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
     flat = rows.reshape(m * q, -1)
-    form = (flat @ solve_banded(banded, flat.T)).reshape(m, q, m, q).transpose(0, 2, 1, 3).copy()
+    form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(m, q, m, q)
+    form = form.transpose(0, 2, 1, 3).copy()
     value = np.einsum("kqj,kj->kq", behind, state.local[cells])
-    right, left = neuron_sizes(knots, to_powers(shape, np.diff(knots), state.local))
+    right, left = neuron_sizes(knots, spaces.to_powers(shape, np.diff(knots), state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
     for chosen in sign_patterns(n):
@@ -100,7 +93,7 @@ def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
 
 def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bound a neuron at each knot inside, (n - 1,), its gate open to the right and to the left."""
-    change = np.abs(jumps_at_knots(knots, pieces))
+    change = np.abs(spaces.jumps_at_knots(knots, pieces))
     powers = np.arange(pieces.shape[1])
     right, left = (
         np.sum(change * np.abs(end - knots[1:-1, None]) ** powers, axis=1)
