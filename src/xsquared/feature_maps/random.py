@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
 from xsquared.feature_maps.series import gelu, series_coefficients, taylor_gelu
@@ -57,7 +58,7 @@ class RandomMaclaurin:
 
 
 def draw_random_maclaurin(
-    d: int, n_features: int, moment: float | np.ndarray, seed: int, exact: int = 0
+    d: int, n_features: int, moment: ArrayLike, seed: int, exact: int = 0
 ) -> RandomMaclaurin:
     """Draw D = ``n_features`` random features; the maps have more, for what is exact.
 
@@ -79,9 +80,7 @@ def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
     return max(0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)))
 
 
-def draw_variance(
-    w: np.ndarray, x: np.ndarray, moment: float | np.ndarray, exact: int = 0
-) -> float:
+def draw_variance(w: np.ndarray, x: np.ndarray, moment: ArrayLike, exact: int = 0) -> float:
     """Return the variance of one draw; that of the mean of D draws is this over D.
 
     It is the sum of abs(a_k) v_k times that of abs(a_k) V^(2k+2) / v_k, over k >= exact and with V
@@ -105,7 +104,7 @@ def _log_taylor(k: np.ndarray) -> np.ndarray:
     return -k * math.log(2) - gammaln(k + 1) - np.log(2 * k + 1)
 
 
-def _log_root_mean(moment: float | np.ndarray, k: np.ndarray) -> np.ndarray:
+def _log_root_mean(moment: ArrayLike, k: np.ndarray) -> np.ndarray:
     """Return the logarithms of v_k, the root of the mean of V^(2k+2), for each k."""
     logs = np.log(np.atleast_1d(moment))
     return (logsumexp(np.multiply.outer(2 * k + 2, logs), axis=1) - math.log(len(logs))) / 2

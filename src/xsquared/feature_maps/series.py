@@ -1,11 +1,7 @@
 """GELU, its tanh form, and GELU's power series with a proved bound on what it leaves over.
 
-GELU(z) = z F(z) with F the standard normal distribution function. Its series (Eq. 2 of the
-GELU-linearization paper) has the terms z/2 and, for n = 0, 1, 2, ...,
-
-    (-1)^n z^(2n+2) / (sqrt(2 pi) 2^n n! (2n+1)),
-
-and converges everywhere. "N terms" means N of the even terms, beside z/2, as the paper counts.
+The series (Eq. 2 of the GELU-linearization paper) has the term z/2 and N even terms
+(-1)^n z^(2n+2) / (sqrt(2 pi) 2^n n! (2n+1)), n = 0, 1, ..., N - 1. It converges everywhere.
 """
 
 import math

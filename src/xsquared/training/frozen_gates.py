@@ -23,12 +23,10 @@ def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return points, target(points), weights / (b - a)
 
 
-def fit_frozen(
-    target: Target, unit: str | Unit, n_hidden: int, max_iterations: int
-) -> ProjectedFit:
+def fit_frozen(target: Target, unit: str | Unit, n: int, max_iterations: int) -> ProjectedFit:
     """Fit the best weights for the paper's frozen gates; iterations move further factors."""
     record = find_unit(unit)
-    gates = alternating_gates(n_hidden, target.domain[0])
+    gates = alternating_gates(n, target.domain[0])
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
     factors = []
     for others in range(len(record.factors) - 1, 0, -1):

@@ -9,7 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -129,12 +129,10 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     return direction
 
 
-def _step(
-    network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor
-) -> Literal["fell", "minimal", "stuck"]:
+def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -> str:
     """Take a Newton step in one layer, in place, halved until the loss falls as promised.
 
-    Where it does not fall, say whether the quadratic model promises no progress either.
+    Return "fell", else "minimal" or "stuck": whether the quadratic model promises no progress.
     """
     parameters = [getattr(network, letter) for letter in layer]
 

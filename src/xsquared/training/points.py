@@ -16,9 +16,6 @@ from xsquared.functions import Target
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import GatedNetwork
 
-#: Places for each coefficient of the curve, at least.
-_PLACES = 2
-
 
 @dataclass(frozen=True)
 class Curve(Target):
@@ -40,7 +37,7 @@ def smoothing_spline(points: Points, name: str) -> Curve:
     y = np.bincount(copies, points.y) / counts
     degree, cells, found = min(3, len(x) - 1), 1, list[tuple[float, int, BSpline]]()
     ends = [x[0]] * degree, [x[-1]] * degree
-    while not found or cells + degree <= len(x) / _PLACES:
+    while not found or cells + degree <= len(x) / 2:
         places = np.interp(np.linspace(0, len(x) - 1, cells + 1), np.arange(len(x)), x)
         spline = make_lsq_spline(x, y, np.r_[ends[0], places, ends[1]], degree, np.sqrt(counts))
         left = max(1 - (cells + degree) / len(points), 1e-3)

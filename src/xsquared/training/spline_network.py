@@ -141,14 +141,12 @@ class FreeKnots:
         """The best spline of the unit's space found."""
         return self._optima(target, space(unit), n_cells, seed)[0]
 
-    def _optima(
-        self, target: Target, shape: Space, n_cells: int, seed: int
-    ) -> list[FreeKnotSpline]:
+    def _optima(self, target: Target, shape: Space, n: int, seed: int) -> list[FreeKnotSpline]:
         """Where the density's start and jittered ones lead, the best first."""
-        plain = equidistributed_knots(target, shape, n_cells)
-        width, draw = np.diff(plain), np.random.default_rng((seed, n_cells))
+        plain = equidistributed_knots(target, shape, n)
+        width, draw = np.diff(plain), np.random.default_rng((seed, n))
         room = np.minimum(width[:-1], width[1:])
-        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n_cells - 1)) * room
+        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n - 1)) * room
         starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
         fits = [fit_free_knots(target, shape, knots, self.max_iterations) for knots in starts]
         return sorted(fits, key=_error)
@@ -187,8 +185,7 @@ class FreeKnots:
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        end = descend_on_target(target, unit, starts, self.max_iterations, reached)
-        if end is None:
+        if (end := descend_on_target(target, unit, starts, self.max_iterations, reached)) is None:
             return []
         network = to_network(end, unit)
         return [SplineNetwork(network, measured_rmse(network, target), end.iterations, end.status)]
@@ -210,12 +207,10 @@ def _holds(error: float, spline: FreeKnotSpline) -> bool:
     return error <= 1.01 * spline.rmse + 1e-15 * float(np.abs(spline.pieces[:, 0]).max())
 
 
-def _judged(
-    target: Target, unit: Unit, spline: FreeKnotSpline, n_hidden: int
-) -> list[SplineNetwork]:
+def _judged(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
-        network = spline_network(unit, spline, n_hidden)
+        network = spline_network(unit, spline, n)
     except ValueError:  # cells that have all but merged: rounding tears the pieces apart
         return []
     if network is None:
@@ -226,9 +221,9 @@ def _judged(
 
 def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
     """Of ascending fits one of each group with nearly the same error."""
-    made: list[FreeKnotSpline] = []
+    made = fits[:1]
     for one in fits:
-        if not made or one.rmse > made[-1].rmse * (1 + _SAME):
+        if one.rmse > made[-1].rmse * (1 + _SAME):
             made.append(one)
     return made
 
