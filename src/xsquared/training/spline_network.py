@@ -231,6 +231,7 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
     """The same function as a network of a unit with one factor more, which is one everywhere."""
     n, (weight, bias) = network.n_hidden, unit.factors[-1]
-    made, values = build(unit, 1, n), network.state_dict()
+    made = build(unit, 1, n)
+    values = {name: value.numpy() for name, value in network.state_dict().items()}
     set_parameters(made, **values, **{weight: np.zeros((n, 1)), bias: np.ones(n)})
     return made
