@@ -6,8 +6,8 @@ from scipy.interpolate import make_lsq_spline
 from scipy.optimize import least_squares
 
 from tests.data import unscaled
-from xsquared.data import Dataset, Points, Split, from_arrays, from_target
-from xsquared.functions import PAPER_TARGET, target
+from xsquared.data import Dataset, Points, Split, from_arrays
+from xsquared.functions import PAPER_TARGET
 from xsquared.training import FreeKnots, VariableProjection, fit
 from xsquared.training.points import smoothing_spline
 
@@ -60,8 +60,6 @@ def test_free_knots_train_one_input_by_default() -> None:
     assert isinstance(fit(data, "mlp", 1).solver, FreeKnots)
     assert isinstance(fit(data, "mlp", 1, gates="frozen").solver, VariableProjection)
     assert isinstance(fit(data, "geglu", 1).solver, VariableProjection)
-    several = from_target(target("x*y"), points=50)
-    assert isinstance(fit(several, "mlp", 1).solver, VariableProjection)
     same = unscaled(Points(np.ones((9, 1)), np.arange(9.0)))
     assert isinstance(fit(same, "mlp", 1).solver, VariableProjection)
 
