@@ -30,7 +30,7 @@ _HALVINGS = 30
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
 _ELEMENTS = 400_000
-_Layers = tuple[tuple[str, ...], ...]
+_Layers = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
