@@ -98,9 +98,6 @@ def root_mean_square(error: sp.Expr) -> sp.Expr:
 
 @cache
 def leading_constant(name: str) -> sp.Expr:
-    """The constant C in RMSE = C h^k rms(f^(k)) + o(h^k), from the integral of the leading term.
-
-    An exact sympy number: 1/sqrt(120), sqrt(2/945), 1/sqrt(30240) or 1/sqrt(9!).
-    """
+    """Derive the exact C of RMSE = C h^k rms(f^(k)) + o(h^k) from the leading term."""
     error, order = leading_term(name), PIECES[name].order
     return sp.simplify(root_mean_square(error / f[order]) / h**order)

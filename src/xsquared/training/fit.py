@@ -1,15 +1,9 @@
 """``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run.
 
-======================  ==========================================================================
-solver                  for
-======================  ==========================================================================
-``FreeKnots``           one input, ReLU gates: the integral of the squared error of a known
-                        target, or points, on whose mean square error a fit then ends
-``Growth``              least errors with several inputs, for all widths; data with noise
-``VariableProjection``  any dimension, every unit of the standard formula
-``Newton``              the gated-units paper's optimiser, every unit
-``AdamW``, ``LBFGS``    every unit; what most readers would train with
-======================  ==========================================================================
+- ``FreeKnots``: one input, ReLU gates; the integral over a known target, or points.
+- ``Growth``: least errors with several inputs, for all widths; data with noise.
+- ``VariableProjection``: any dimension, every unit of the standard formula.
+- ``Newton``: the gated-units paper's optimiser; ``AdamW``, ``LBFGS``: what most would train with.
 
 All but the first minimise the mean square error on the training points.
 """
