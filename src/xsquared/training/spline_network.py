@@ -120,7 +120,7 @@ class FreeKnots:
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
         best = min(made, key=_error, default=None)
-        kinked = best is None or (best.spline is not None and not _holds(best.rmse, best.spline))
+        kinked = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
         if several and not kinked:  # pieces of a degree less that merely meet come closer
             knots = equidistributed_knots(target, space(lesser), n_hidden + 1)
@@ -201,10 +201,13 @@ class SplineNetwork:
     status: str
     spline: FreeKnotSpline | None = None
 
-
-def _holds(error: float, spline: FreeKnotSpline) -> bool:
-    """Say whether a pass has the spline's error, up to one per cent and to rounding."""
-    return error <= 1.01 * spline.rmse + 1e-15 * float(np.abs(spline.pieces[:, 0]).max())
+    @property
+    def holds(self) -> bool:
+        """Whether the pass has the spline's error, up to one per cent and to rounding."""
+        if self.spline is None:
+            return True
+        rounding = 1e-15 * float(np.abs(self.spline.pieces[:, 0]).max())
+        return self.rmse <= 1.01 * self.spline.rmse + rounding
 
 
 def _judged(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
