@@ -7,7 +7,7 @@ lies between others of other angles, chords, speeds and layers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,39 +20,26 @@ from xsquared_studies.experiment import make_trial
 from xsquared_studies.scaling import run_scaling
 from xsquared_studies.sweep import Trial
 
-#: By the protocol's name: whether sweeps are held out, and whether the frequency is a logarithm.
-SPLITS: Mapping[str, tuple[bool, bool]] = {
-    "row": (False, False),
-    "row-log": (False, True),
-    "sweep": (True, False),
-    "sweep-log": (True, True),
-}
-_HELD_OUT = (
-    "a fifth of the {} held out, and a fifth of the rest for validation; grown as in table1; "
-    "test_rmse is that of the network chosen on validation rows"
-)
 #: What each protocol trains.
 AIRFOIL_PROTOCOLS = {
-    name: _HELD_OUT.format("sweeps" if by_sweep else "rows")
-    + "; the frequency as its logarithm" * logarithm
-    for name, (by_sweep, logarithm) in SPLITS.items()
-    if name != "row"
+    "row-log": "a fifth of the rows held out; the frequency as its logarithm",
+    "sweep": "a fifth of the sweeps held out",
+    "sweep-log": "a fifth of the sweeps held out; the frequency as its logarithm",
 }
 
 
 def sweeps() -> np.ndarray:
-    """(rows,) Number of each row's sweep."""
+    """Number each row's sweep, (rows,)."""
     fixed = read("airfoil")[:, 1:-1]
     return np.cumsum(np.r_[False, (fixed[1:] != fixed[:-1]).any(axis=1)])
 
 
 def airfoil(protocol: str, seed: int) -> Dataset:
-    """The airfoils as a protocol of :data:`SPLITS` has them."""
-    by_sweep, logarithm = SPLITS[protocol]
+    """Read and split the airfoils as a protocol of :data:`AIRFOIL_PROTOCOLS` or ``row`` does."""
     x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
-    if logarithm:
+    if protocol.endswith("log"):
         x[:, 0] = np.log(x[:, 0])
-    if not by_sweep:
+    if protocol.startswith("row"):
         return from_arrays(x, y, seed, name="airfoil")
     sweep = sweeps()
     test, validation, train = (
@@ -63,10 +50,7 @@ def airfoil(protocol: str, seed: int) -> Dataset:
 
 
 def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5) -> list[Trial]:
-    """MLPs, GLUs and GQUs of all widths, seed after seed.
-
-    Those held out by row with the frequency as it is stand in the study ``table1``.
-    """
+    """List MLPs, GLUs and GQUs of all widths, seed after seed; ``row`` is in ``table1``."""
     settings = {"widths": list(widths)}
     return [
         make_trial("airfoil", unit, max(widths), "growth", protocol, settings=settings, seed=seed)
@@ -77,7 +61,7 @@ def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5)
 
 
 def run_airfoil(trial: Trial) -> dict[str, Any]:
-    """One network for each width: :func:`~xsquared_studies.scaling.run_scaling`, other rows."""
+    """Train one network for each width, as :func:`~xsquared_studies.scaling.run_scaling` does."""
     return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
 
 

@@ -13,7 +13,6 @@ import os
 import platform
 import subprocess
 import tempfile
-import tomllib
 from collections.abc import Iterable
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -34,10 +33,8 @@ _NETWORK = ["key", "n", "seed"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 #: What a row that is run again must have as it was, as far as it has it.
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
-#: By how much an error may differ from the committed one, as a share of it. Training amplifies the
-#: last bits, in which processors differ: with the kernels of one without AVX2, errors of networks
-#: of four neurons differed by 3e-6 of themselves, at worst by 9e-4; of eight, two in sixty by more
-#: than this share, as they had ended in other minima.
+#: By how much an error may differ from the committed one, as a share of it: training amplifies the
+#: last bits, in which processors differ.
 TOLERANCE = 0.02
 #: The checkout that this package lies in, if it lies in one.
 _CHECKOUT = Path(__file__).parents[2]
@@ -46,19 +43,13 @@ _CHECKOUT = Path(__file__).parents[2]
 def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
     """Give rows of a study, one a network; ``results/README.md`` describes the columns.
 
-    Committed rows are read. What is missing of the trials is computed and kept: in a checkout below
+    All committed rows are read where ``trials`` is None; else those of the trials, in their order.
+    What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout below
     ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
-
-    Args:
-        name: of the study.
-        trials: whose rows to give, in their order; all committed ones where None.
-        jobs: missing trials to compute at a time, in processes of their own if more than one.
-
-    Raises:
-        ValueError: an unknown study, or rows whose checksum is wrong.
     """
     found = _read(name)
-    if len(found) and _told(name).get("sha256") != _sum(name):
+    told = _path(name, ".toml")
+    if len(found) and not (told.exists() and _sum(name) in told.read_text(encoding="utf-8")):
         raise ValueError(f"rows of {name} are damaged: restore its .csv and .toml, or run it")
     if trials is None:
         return found
@@ -73,11 +64,7 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
 
 
 def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str]]:
-    """Run or resume a study and write its rows.
-
-    Returns:
-        Them, and a line for each row that is not the one committed before.
-    """
+    """Run or resume a study and write its rows; also a line for each that is not as before."""
     study, before = find_study(name), _read(name)
     if line := study.missing():
         raise RuntimeError(f"{name}: {line}")
@@ -133,11 +120,6 @@ def _read(name: str) -> pd.DataFrame:
     return pd.read_csv(table, dtype={"key": str})
 
 
-def _told(name: str) -> dict[str, Any]:
-    told = _path(name, ".toml")
-    return tomllib.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
-
-
 def _write(path: Path, text: str) -> None:
     """Write a file; who reads it sees the old one or the new one, whole."""
     unfinished = path.with_name(f".{os.getpid()}.{path.name}")
@@ -169,16 +151,17 @@ def _sum(name: str) -> str:
 
 def _git(*arguments: str) -> str:
     """What git prints; nothing outside a repository."""
-    return subprocess.run(
-        ["git", *arguments], cwd=_CHECKOUT, capture_output=True, text=True, check=False
-    ).stdout.strip()
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=_CHECKOUT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def _path(name: str, suffix: str) -> Path:
     """Where a study's file lies: in a checkout, or where the package and the reader are."""
-    checked_out, stored = (_CHECKOUT / "_toc.yml").is_file(), suffix == ".sqlite"
-    folder = _CHECKOUT / ("_build/studies" if stored else "results")
-    if not checked_out:
+    stored, folder = suffix == ".sqlite", _CHECKOUT
+    if (folder / "_toc.yml").is_file():
+        folder /= "_build/studies" if stored else "results"
+    else:
         folder = Path.cwd() if stored else Path(__file__).parent / "results"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}{suffix}"

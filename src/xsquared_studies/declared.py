@@ -12,28 +12,16 @@ from importlib import import_module
 
 from xsquared_studies.sweep import Run, Trial
 
+_OWN = (
+    *("airfoil", "ridges", "learned_maps", "optimal_knots", "best_splines", "certified_splines"),
+    *("misses", "which_unit", "peers", "layer_features", "small_models"),
+)
 #: The module of every study, by the study's name.
 STUDIES = {
-    "line": "line",
-    "quality": "line",
-    "smooth_line": "line",
-    "table1": "scaling",
-    "as_drawn": "scaling",
-    "smooth_gates": "scaling",
-    "airfoil": "airfoil",
-    "ridges": "ridges",
-    "learned_maps": "learned_maps",
-    "optimal_knots": "optimal_knots",
-    "best_splines": "best_splines",
-    "certified_splines": "certified_splines",
-    "misses": "misses",
-    "which_unit": "which_unit",
-    "peers": "peers",
-    "gates_replaced": "gates_replaced",
-    "models_replaced": "gates_replaced",
-    "segments": "gates_replaced",
-    "layer_features": "layer_features",
-    "small_models": "small_models",
+    **dict.fromkeys(("line", "quality", "smooth_line"), "line"),
+    **dict.fromkeys(("table1", "as_drawn", "smooth_gates"), "scaling"),
+    **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
+    **{name: name for name in _OWN},
 }
 
 
@@ -41,13 +29,8 @@ STUDIES = {
 class Study:
     """Trials that belong together.
 
-    Attributes:
-        title: one line.
-        protocols: what each protocol of its trials trains, and where it is judged.
-        run: runs a trial.
-        trials: makes all of them.
-        sample: those that every test run repeats: narrow, quick, the same on every processor.
-        missing: a line that says what to install; empty where nothing is missing.
+    ``protocols`` say what each trains, ``sample`` gives trials that every test run repeats: narrow,
+    quick, the same on every processor; ``missing`` says what to install, if anything.
     """
 
     title: str

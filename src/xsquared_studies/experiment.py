@@ -32,8 +32,7 @@ def make_trial(
     """Describe a training run by the columns of its row.
 
     With a domain, an interval for each variable, the problem is a target as text, else a name. Gate
-    and number of training points are the unit's and the split's own where none are given; settings
-    are the solver's where they are not its defaults; a study gives its protocol a name.
+    and number of training points are the unit's and the split's own where none are given.
     """
     return {
         "problem": problem,
@@ -52,17 +51,17 @@ def make_trial(
 
 
 def unit_of(trial: Trial) -> Unit:
-    """The record of a trial's unit, with its gate."""
+    """Find a trial's unit, with its gate."""
     return find_unit(trial["unit"], trial["gate"])
 
 
 def target_of(trial: Trial) -> Target:
-    """The function that a trial with a domain learns."""
+    """Parse the function that a trial with a domain learns."""
     return target(trial["problem"], tuple(map(tuple, trial["domain"])))
 
 
 def dataset(trial: Trial) -> Dataset:
-    """What a trial trains on."""
+    """Make the points that a trial trains on."""
     seed, split, points = trial["seed"], trial["split"], trial.get("points")
     if "domain" not in trial:
         return load(trial["problem"], seed, split, points)
@@ -81,7 +80,7 @@ def run_trial(trial: Trial) -> dict[str, Any]:
 
 
 def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:
-    """What :func:`run_trial` returns, of a network that has been trained."""
+    """Measure a trained network of n neurons by name, as :func:`run_trial` returns it."""
     if done.status == "failed" and (not done.detail or "memory" in done.detail):
         raise MemoryError(done.detail)
     closest = done.training_minimiser
@@ -93,8 +92,7 @@ def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:
         "points": len(data.train.y),
         "iterations": done.iterations,
     }
-    function = data.target if data.dim == 1 and data.feature_scale[0] == 1 else None
-    if function and done.network and math.isfinite(done.train_rmse) and unit.gate.hinged:
-        # In the limit of infinitely many points.
-        values["integral_rmse"] = measured_rmse(done.network, function)
+    whole = data.dim == 1 and data.feature_scale[0] == 1 and math.isfinite(done.train_rmse)
+    if whole and data.target and done.network and unit.gate.hinged:
+        values["integral_rmse"] = measured_rmse(done.network, data.target)
     return values

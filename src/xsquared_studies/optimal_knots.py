@@ -27,14 +27,10 @@ TARGETS: dict[str, Target] = {
 WIDEST = 50
 #: Knots are kept in this share of the interval: an error moves by less than 1e-6 of itself.
 STEP = 1e-6
-#: Cells, those of largest error, that are parted in turn in the best spline of a cell fewer.
-_PARTED = 4
-#: By unit: neurons of the trial that every test run repeats.
-_SAMPLE = dict(zip(PAPER_UNITS, (3, 9, 17), strict=True))
 
 
 def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
-    """The best spline for knots inside at so many steps from the left end of the interval."""
+    """Fit the best spline for inner knots at so many steps from the interval's left end."""
     a, b = interval_of(made)
     knots = np.array([a, *(a + (b - a) * STEP * np.array(places)), b])
     return fit_free_knots(made, space(unit), knots, max_iterations=0)
@@ -42,7 +38,7 @@ def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
 
 @cache
 def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
-    """The best spline found: by the solver, from Newton's knots, from a cell fewer with one parted.
+    """Find the best spline: by the solver, from Newton's knots, from a cell fewer with one parted.
 
     Where errors are small, only Newton's knots, from the target's derivative, are free of rounding.
     """
@@ -53,14 +49,14 @@ def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
         fewer = best(made, unit, cells - 1)
         x, weights = on_cells(fewer.knots)
         errors = np.sum(weights * (fewer(x) - made(x)) ** 2, axis=1)
-        for worst in np.argsort(errors)[-_PARTED:]:
+        for worst in np.argsort(errors)[-4:]:
             parted = np.insert(fewer.knots, worst + 1, fewer.knots[worst : worst + 2].mean())
             found.append(fit_free_knots(made, shape, parted))
     return min(found, key=lambda one: one.rmse)
 
 
 def knot_trials() -> list[Trial]:
-    """A trial for every target, unit and number of cells."""
+    """List every target, unit and number of cells."""
     return [
         make_trial(text, unit, cells, "free_knots", "knots", domain=made.domain, split="paper")
         for made in TARGETS.values()
@@ -71,30 +67,21 @@ def knot_trials() -> list[Trial]:
 
 
 def run_knots(trial: Trial) -> dict[str, Any]:
-    """Find the best spline of n cells.
-
-    Returns:
-        The places of the knots inside, in steps, as text, and the RMSE with the knots there.
-    """
+    """Find the best spline of n cells: places of its inner knots, in steps, and its RMSE there."""
     made, unit, n = target_of(trial), trial["unit"], trial["n"]
     a, b = interval_of(made)
     places = np.rint((best(made, unit, n).knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
     error = spline(made, unit, places).rmse
-    return {
-        "parameters": parameter_count(unit, 1, n),
-        "train_rmse": error,
-        "test_rmse": error,
-        "knots": " ".join(map(str, places)),
-    }
+    both, parameters = {"train_rmse": error, "test_rmse": error}, parameter_count(unit, 1, n)
+    return {"parameters": parameters, **both, "knots": " ".join(map(str, places))}
 
 
 OPTIMAL_KNOTS = Study(
     "Knots of the best splines found, in millionths of the interval, and their RMSE",
-    {
-        "knots": "the best spline of n cells for the unit's order and continuity, n - 1 knots "
-        "inside, by the integral of the squared error"
-    },
+    {"knots": "the best spline of n cells for the unit's order and continuity"},
     run_knots,
     knot_trials,
-    lambda: [t for t in knot_trials() if t["n"] == _SAMPLE[t["unit"]]],
+    lambda: [
+        t for t in knot_trials() if (t["unit"], t["n"]) in (("mlp", 3), ("glu", 9), ("gqu", 17))
+    ],
 )

