@@ -5,8 +5,6 @@ the sound level measured there. A row held out lies between others of its sweep;
 lies between others of other angles, chords, speeds and layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,7 @@
 """Least errors of splines with free knots, by a search that shares nothing with the theory.
 
-The targets are those of the chapter on order and constants, ten drawn at random that satisfy its
-theorem's hypotheses, and three kinds that do not: zeros of the second derivative that merge, a zero
-near an end, and a jump.
+Targets are those of the chapter on order and constants, ten drawn at random that satisfy its
+theorem's hypotheses, and three kinds that do not.
 
 A cell's squared error is a quadratic form of what its two ends fix: the error and its first r
 derivatives there. The form follows from the target's Legendre coefficients on the cell. So the best
@@ -12,8 +11,6 @@ over a fine grid of places, and then over ever smaller moves of the knots. Where
 meet this is exact on the grid; else one chain, the one of least error, is kept for each place. It
 asks for no derivative, no zero of one, no start and no gradient.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -36,18 +33,11 @@ from xsquared_studies.sweep import Trial
 
 #: Whose second to fourth derivatives have between none and eight zeros, all of them simple.
 LAW_TARGETS = (
-    "exp(2*x)",
-    "sin(4*x)",
-    "tanh(4*x)",
-    "1/(1+9*x**2)",
-    "exp(-4*x**2)",
-    "sin(2*(x+1.6)**2)",
+    *("exp(2*x)", "sin(4*x)", "tanh(4*x)", "1/(1+9*x**2)", "exp(-4*x**2)", "sin(2*(x+1.6)**2)"),
     str(PAPER_TARGET.expression),
 )
 #: Numbers of cells at which the law is checked, and the one for random targets and beyond the law.
 CELLS, WIDE = (40, 80), 80
-#: At that number, cells at least between zeros of a derivative, and between a zero and an end.
-APART = 5.0
 #: How far the zeros of x^2 - s^2 are from the middle, and that of x + 1 - s from the end.
 DISTANCES = (0.02, 0.05, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5)
 #: By how much the second derivative jumps.
@@ -62,45 +52,25 @@ _FINE, _AWAY = 8, 3
 _HALVINGS, _SIDE, _ROUNDS = 10, 2, 1000
 
 
-def cells_apart(f: Target, order: int, n_cells: int) -> float:
-    """The least mass between neighbouring zeros of f^(k) and ends, in cells."""
-    masses = sign_intervals(f, order).masses
-    return float(n_cells * masses.min() / masses.sum())
-
-
 @cache
 def random_targets(count: int = 10) -> tuple[tuple[str, ...], int]:
-    """Sums of three sines with zeros that lie apart, and how many had to be drawn."""
+    """Draw sums of three sines whose derivatives' zeros lie five cells apart; also how many drawn."""
     draw, drawn = np.random.default_rng(0), 0
     found: list[str] = []
     while len(found) < count:
         drawn += 1
         terms = draw.uniform((0.5, 1.0, 0.0), (1.5, 6.0, 6.28), (3, 3))
         text = " + ".join(f"{a:.2f}*sin({w:.2f}*x + {p:.2f})" for a, w, p in terms)
-        if min(cells_apart(target(text), k, WIDE) for k in (2, 3, 4)) >= APART:
+        masses = [sign_intervals(target(text), k).masses for k in (2, 3, 4)]
+        if all(WIDE * part.min() / part.sum() >= 5 for part in masses):
             found.append(text)
     return tuple(found), drawn
-
-
-def merging(distance: float) -> str:
-    """A target whose second derivative is x^2 - s^2."""
-    return f"x**4/12 - {distance**2:.6g}*x**2/2"
-
-
-def near_an_end(distance: float) -> str:
-    """A target whose second derivative is x + 1 - s."""
-    return f"x**3/6 + {1 - distance:.6g}*x**2/2"
-
-
-def jumping(ratio: float) -> str:
-    """A target whose second derivative is 1 left of 0.1234 and the ratio right of it."""
-    return f"x**2/2 + {(ratio - 1) / 4:.6g}*((x - 0.1234)**2 + (x - 0.1234)*abs(x - 0.1234))"
 
 
 def best_trials(
     targets: Sequence[str], cells: Sequence[int], units: Sequence[str] = PAPER_UNITS
 ) -> list[Trial]:
-    """A trial for every target, unit and number of cells."""
+    """List every target, unit and number of cells."""
     same: Any = {"domain": ((-1, 1),), "split": "paper"}
     return [
         make_trial(text, unit, n, "search", "search", **same)
@@ -111,9 +81,13 @@ def best_trials(
 
 
 def beyond() -> tuple[str, ...]:
-    """The targets outside the theorem's hypotheses."""
-    near = [make(s) for make in (merging, near_an_end) for s in DISTANCES]
-    return (*near, *map(jumping, JUMPS))
+    """List targets outside the theorem: f'' is x^2 - s^2, x + 1 - s, or jumps from 1 to r."""
+    step = "((x - 0.1234)**2 + (x - 0.1234)*abs(x - 0.1234))"
+    return (
+        *(f"x**4/12 - {s**2:.6g}*x**2/2" for s in DISTANCES),
+        *(f"x**3/6 + {1 - s:.6g}*x**2/2" for s in DISTANCES),
+        *(f"x**2/2 + {(r - 1) / 4:.6g}*{step}" for r in JUMPS),
+    )
 
 
 def run_search(trial: Trial) -> dict[str, Any]:
@@ -206,7 +180,7 @@ def _best_chain(
 def global_search(
     target: Target, order: int, n_cells: int, continuity: int = -1
 ) -> tuple[np.ndarray, float]:
-    """The spline of least error with free knots, among all on a fine grid and then around it.
+    """Search for the spline of least error, among all on a fine grid and then around it.
 
     Args:
         target: a function of one variable.
@@ -244,10 +218,7 @@ def global_search(
 
 BEST_SPLINES = Study(
     "Least errors of splines with free knots, by dynamic programming",
-    {
-        "search": "the best spline of n cells for the unit's order and continuity, by dynamic "
-        "programming over places of the knots, from the target's values"
-    },
+    {"search": "the best spline of n cells for the unit's order and continuity"},
     run_search,
     lambda: [
         *best_trials(LAW_TARGETS[1:2], (4,)),

@@ -9,8 +9,6 @@ the price of the least that the pieces before it cost. The multipliers of the be
 good potentials. A bound holds whatever the potentials are.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import product
@@ -92,9 +90,8 @@ class _Pairs:
         self.sides = []
         for box in self.boxes:
             jets = _jets(order, left, width, self.middle[box])
-            basis = np.stack(
-                [_jets(order, left, width, points[box, i])[:, 0] for i in range(count)], axis=1
-            )
+            at = [_jets(order, left, width, points[box, i])[:, 0] for i in range(count)]
+            basis = np.stack(at, axis=1)
             rest = values[box] - np.einsum("pcq,pq->pc", basis, fitted)
             weighed = weights[box][..., None] * basis
             inside = (
@@ -123,11 +120,9 @@ def _best(
     rows = meets.reshape(free * (n - 1), -1)
     multipliers = np.linalg.lstsq(rows @ rows.T, rows @ fitted)[0]
     made = (fitted - rows.T @ multipliers).reshape(n, order)
-    jets = [np.einsum("cjq,cq->cj", ends[1][:-1], made[:-1]),
-            np.einsum("cjq,cq->cj", ends[0][1:], made[1:])]  # fmt: skip
-    return np.stack(jets, axis=1) - _own(target, order, knots[1:-1])[
-        :, None
-    ], -2 * multipliers.reshape(n - 1, free)
+    pieces = (ends[1][:-1], made[:-1]), (ends[0][1:], made[1:])
+    jets = np.stack([np.einsum("cjq,cq->cj", end, piece) for end, piece in pieces], axis=1)
+    return jets - _own(target, order, knots[1:-1])[:, None], -2 * multipliers.reshape(n - 1, free)
 
 
 def _costs(
@@ -209,9 +204,8 @@ def _shortest(costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: f
 
     def plus(before: np.ndarray, ends: tuple[bool, bool]) -> np.ndarray:
         there = possible & (before < np.inf)[:, None]
-        return np.add(
-            before[:, None], costs[ends], out=np.full((m + 1, m + 1), np.inf), where=there
-        )
+        nothing = np.full((m + 1, m + 1), np.inf)
+        return np.add(before[:, None], costs[ends], out=nothing, where=there)
 
     def extended(right: bool) -> np.ndarray:
         either = np.minimum(plus(linked, (True, right)), plus(cut, (False, right)))
@@ -238,19 +232,15 @@ def _shortest(costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: f
 def certified(
     target: Target, order: int, pieces: int, boxes: int | None = None
 ) -> tuple[float, float]:
-    """The least RMSE found for splines of so many pieces, and one that none of them is below.
+    """Find the least RMSE of splines of so many pieces, and one that none of them is below.
 
-    Args:
-        target: analytic on its interval.
-        order: 2, continuous lines; 3, continuous parabolas; 4, cubics with a continuous slope.
-        pieces: at least 2.
-        boxes: of the grid, for each piece.
+    Orders are 2, continuous lines, 3, continuous parabolas, and 4, cubics with a continuous slope;
+    ``boxes`` of the grid are for each of at least two pieces, the target is analytic.
     """
     continuity = _SPACES[order][0]
     knots, found = global_search(target, order, pieces, continuity)
-    pairs = _Pairs(
-        target, order, sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
-    )
+    grid = sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
+    pairs = _Pairs(target, order, grid)
     jets, multipliers = _best(target, order, continuity, knots)
     length = float(np.ptp(interval_of(target)))
     least = 0.0
@@ -265,7 +255,7 @@ def certified(
 def certified_trials(
     targets: Sequence[str] = CERTIFIED, neurons: Sequence[int] = NEURONS
 ) -> list[Trial]:
-    """A trial for every target, unit and number of neurons, which make one piece more."""
+    """List every target, unit and number of neurons, which make one piece more."""
     same: Any = {"domain": ((-1, 1),), "split": "paper"}
     return [
         make_trial(text, unit, n, "search", "certified", **same)
@@ -285,10 +275,7 @@ def run_certified(trial: Trial) -> dict[str, Any]:
 
 CERTIFIED_SPLINES = Study(
     "Least errors of splines that meet, from above and from below",
-    {
-        "certified": "the best spline found for the unit's order and continuity, of n + 1 pieces, "
-        "and a lower bound for all of them, wherever their knots are"
-    },
+    {"certified": "the best spline found of n + 1 pieces, and a lower bound for all of them"},
     run_certified,
     certified_trials,
     lambda: certified_trials(neurons=NEURONS[:1]),

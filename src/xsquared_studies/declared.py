@@ -4,8 +4,6 @@ Its module holds a :class:`Study` under the study's name in capitals, beside the
 and run its trials. It is imported when it is asked for: reading committed rows needs none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module

@@ -1,7 +1,5 @@
 """What a trial of one network says and does: make the data, train, return what was measured."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -14,8 +14,6 @@ functions of z: 1 and z (line), z^2 as well (parabola), z^3 as well (cubic), or 
 text for fitting in the model as it is, whether one layer is replaced or all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache

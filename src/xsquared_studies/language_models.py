@@ -5,8 +5,6 @@ weights come quantised, four bits a matrix with a scale and a least value for ea
 is computed here is the network of the rounded weights.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

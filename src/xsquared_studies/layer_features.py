@@ -15,8 +15,6 @@ alike in all directions and as long as the layer's, isotropic inputs have no mea
 square. Rows ``without`` leave out one of eight groups of two contexts, for the jackknife.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

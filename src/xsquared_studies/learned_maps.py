@@ -6,8 +6,6 @@ from 1e-3 to 0 along half a cosine. Hidden layers have as many units as there ar
 the paper's 64, so that the features and not the networks bound the rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ the protocols are reconstructions. Beside them ``quality`` has targets of every 
 ``smooth_line`` analytic ones for gates without hinges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -11,8 +11,6 @@ descent by variable projection from the best. A fit is beaten where the search's
 domain is lower by more than one per cent, both by forward passes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Knots of the best splines found: what a reader's own knots are compared with."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
@@ -81,7 +79,5 @@ OPTIMAL_KNOTS = Study(
     {"knots": "the best spline of n cells for the unit's order and continuity"},
     run_knots,
     knot_trials,
-    lambda: [
-        t for t in knot_trials() if (t["unit"], t["n"]) in (("mlp", 3), ("glu", 9), ("gqu", 17))
-    ],
+    lambda: [t for t in knot_trials() if t["n"] == {"mlp": 3, "glu": 9, "gqu": 17}[t["unit"]]],
 )

@@ -6,8 +6,6 @@ Predictions are confined to the widened range of the training values, as network
 linear fits came after all others, and their seconds are of another run.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ the best splines found on a line place them. Training from there tells what a se
 a unit cannot do.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

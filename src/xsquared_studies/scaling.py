@@ -5,8 +5,6 @@ or each for itself where gates stay as drawn. A held-out trial of a synthetic pr
 points of the paper's split; tables of real data are cut differently and need a trial for each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -16,8 +16,6 @@ the better end until the best rate has a worse one on both sides, or five were t
 is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on twice the text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from math import inf, isfinite, sqrt

@@ -6,8 +6,6 @@ problem linear as well. Errors are those of the torch modules' forward passes on
 points. Fits run side by side, each on one thread; torch releases the interpreter as it computes.
 """
 
-from __future__ import annotations
-
 import itertools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

@@ -18,8 +18,6 @@ of AdamW and L-BFGS, and all further seeds came after it; ten with several input
 the results of two were known.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
