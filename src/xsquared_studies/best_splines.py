@@ -54,7 +54,7 @@ _HALVINGS, _SIDE, _ROUNDS = 10, 2, 1000
 
 @cache
 def random_targets(count: int = 10) -> tuple[tuple[str, ...], int]:
-    """Draw sums of three sines whose derivatives' zeros lie five cells apart; also how many drawn."""
+    """Draw sums of three sines with zeros that lie five cells apart; and count all drawn."""
     draw, drawn = np.random.default_rng(0), 0
     found: list[str] = []
     while len(found) < count:

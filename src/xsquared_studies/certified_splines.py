@@ -252,14 +252,12 @@ def certified(
     return found, max((math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN), 0.0)
 
 
-def certified_trials(
-    targets: Sequence[str] = CERTIFIED, neurons: Sequence[int] = NEURONS
-) -> list[Trial]:
+def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
     """List every target, unit and number of neurons, which make one piece more."""
     same: Any = {"domain": ((-1, 1),), "split": "paper"}
     return [
         make_trial(text, unit, n, "search", "certified", **same)
-        for text in targets
+        for text in CERTIFIED
         for unit in PAPER_UNITS
         for n in neurons
     ]

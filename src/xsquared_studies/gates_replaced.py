@@ -14,8 +14,9 @@ functions of z: 1 and z (line), z^2 as well (parabola), z^3 as well (cubic), or 
 text for fitting in the model as it is, whether one layer is replaced or all.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -26,15 +27,7 @@ from torch.nn.functional import gelu, relu, silu
 
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
-from xsquared_studies.language_models import (
-    Feed,
-    FeedForward,
-    Gate,
-    Model,
-    missing,
-    model,
-    read_text,
-)
+from xsquared_studies.language_models import FeedForward, Gate, Model, missing, model, read_text
 from xsquared_studies.sweep import Trial
 
 #: By model: the layers looked into.
@@ -47,16 +40,14 @@ GATES = {
 #: What replaces a gate: the functions of z that each neuron combines, by their place in `_basis`.
 FITTED = {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
 REPLACED = ("relu", "other", *FITTED)
-DEGREES = (1, 2, 3, 4, 5, 6)
-CONTEXT, CONTEXTS = 512, 16
-#: Of the layers of both models.
-NEURONS = 1536
+_DEGREES = 6
+#: Tokens a context, contexts, and neurons of the layers of both models.
+CONTEXT, CONTEXTS, NEURONS = 512, 16, 1536
 _PLAYS = ("as_you_like_it", "macbeth", "julius_caesar", "othello")
 _TEXTS = {
     "train": [f"texts/{play}_gut.txt" for play in _PLAYS],
     "test": ["texts/hamlet_gut.txt", "ancillary/britannica-11th.txt"],
 }
-_ALL = "the gates of all layers replaced, {} a context's first token"
 
 
 def replaced_trials() -> list[Trial]:
@@ -87,7 +78,7 @@ def segment_trials() -> list[Trial]:
         for name in ("minilm", "smollm2")
         for layer in LAYERS[name]
         for gate in ("own", "relu")
-        for degree in DEGREES
+        for degree in range(1, _DEGREES + 1)
     ]
 
 
@@ -109,42 +100,42 @@ def contexts(name: str, part: str) -> Tensor:
     return torch.cat(found)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Activations:
     """What a pass of the model leaves behind: layers' inputs, and the stream behind the last one.
 
     Both are (16, 512, d); shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
     """
 
-    inputs: dict[tuple[str, int], Tensor] = field(default_factory=dict)
-    shares: dict[int, np.ndarray] = field(default_factory=dict)
-    last: dict[str, Tensor] = field(default_factory=dict)
+    inputs: dict[tuple[str, int], Tensor]
+    shares: dict[int, np.ndarray]
+    last: dict[str, Tensor]
 
 
 @cache
 def activations(name: str) -> Activations:
     """Pass both texts through the model."""
-    of, found = model(name), Activations()
-    inputs: dict[tuple[str, int], list[Tensor]] = {}
-    shares: dict[int, list[np.ndarray]] = {}
+    of: Model = model(name)
+    last: dict[str, Tensor] = {}
+    inputs: dict[tuple[str, int], list[Tensor]] = defaultdict(list)
+    shares: dict[int, list[np.ndarray]] = defaultdict(list)
     for part in ("train", "test"):
 
         def feed(k: int, x: Tensor, part: str = part) -> Tensor:
             if k in LAYERS[name]:
-                inputs.setdefault((part, k), []).append(x)
+                inputs[part, k].append(x)
             if part == "test":
                 z = of.feed[k].gates(x[:, 1:])
                 counted = [one.float().mean((1, 2)).numpy() for one in (z.abs() < 1, z < -3)]
-                shares.setdefault(k, []).append(np.array(counted))
+                shares[k].append(np.array(counted))
             return of.feed[k](x, of.gate)
 
-        found.last[part] = forward(of, contexts(name, part), feed)
-    found.inputs = {place: torch.cat(values) for place, values in inputs.items()}
-    found.shares = {k: np.concatenate(values, axis=1) for k, values in shares.items()}
-    return found
+        last[part] = forward(of, contexts(name, part), feed)
+    joined = {k: np.concatenate(values, axis=1) for k, values in shares.items()}
+    return Activations({place: torch.cat(values) for place, values in inputs.items()}, joined, last)
 
 
-def forward(of: Model, tokens: Tensor, feed: Feed) -> Tensor:
+def forward(of: Model, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
     """Compute the stream behind the last layer, two contexts at a time."""
     return torch.cat([of.stream(part, feed) for part in tokens.split(2)])
 
@@ -276,8 +267,8 @@ def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
     feed, act = of.feed[layer], of.gate if gate == "own" else relu
     whole = FeedForward(*(p.double() if isinstance(p, Tensor) else p for p in vars(feed).values()))
     t, weights = np.polynomial.legendre.leggauss(64)
-    norms = np.arange(DEGREES[-1] + 1) + 0.5  # one over the Legendre polynomials' squares
-    legendre = np.polynomial.legendre.legvander(t, DEGREES[-1])
+    norms = np.arange(_DEGREES + 1) + 0.5  # one over the Legendre polynomials' squares
+    legendre = np.polynomial.legendre.legvander(t, _DEGREES)
     onto = torch.from_numpy(legendre * weights[:, None] * np.sqrt(norms)).T
     place, weight = torch.from_numpy(t)[:, None], torch.from_numpy(weights)[:, None]
     left, turned = [], []
@@ -314,9 +305,9 @@ GATES_REPLACED = Study(
 MODELS_REPLACED = Study(
     "Two transformers with other gates in all layers",
     {
-        "all": _ALL.format("not those of"),
-        "everywhere": _ALL.format("also those of"),
-        "more": _ALL.format("not those of") + "; all held-out contexts",
+        "all": "the gates of all layers replaced, but at each context's first token",
+        "everywhere": "there, too",
+        "more": "as all, on all held-out contexts",
     },
     run_model,
     model_trials,

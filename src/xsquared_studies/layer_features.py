@@ -30,10 +30,7 @@ from xsquared_studies.language_models import missing, model
 from xsquared_studies.sweep import Trial
 
 #: By model: its gate.
-GATES: dict[str, Callable[[Any], np.ndarray]] = {
-    "smollm2": lambda z: np.asarray(z) * expit(z),
-    "minilm": gelu,
-}
+GATES: dict[str, Callable[[Any], np.ndarray]] = {"smollm2": lambda z: z * expit(z), "minilm": gelu}
 #: Numbers of features whose errors the rows hold.
 FEATURES = (1, 4, 16, 64, 256, 1024)
 _LAW = "law of normal inputs, as the text for fitting"

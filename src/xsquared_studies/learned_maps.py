@@ -6,7 +6,7 @@ from 1e-3 to 0 along half a cosine. Hidden layers have as many units as there ar
 the paper's 64, so that the features and not the networks bound the rank.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from xsquared_studies.sweep import Trial
 
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
-_PAIRS, _CHUNK = 4096, 256
 #: What the trials of each protocol do.
 PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
@@ -37,34 +36,28 @@ PROTOCOLS = {
 }
 
 
-def map_trials(
-    protocol: str = "drawn",
-    dimensions: Sequence[int] = DIMENSIONS,
-    features: Sequence[int] = FEATURES,
-) -> list[Trial]:
-    """List trials of a protocol, by features and dimension."""
-    same: Any = {"domain": ((-100, 100),)}
+def map_trials(protocol: str, sizes: Iterable[tuple[int, int]]) -> list[Trial]:
+    """List trials of a protocol for pairs of dimension and number of features."""
+    same: Any = {"solver": "two_networks", "protocol": protocol, "domain": ((-100, 100),)}
     return [
-        make_trial(_GELU, "mlp", max(64, m), "two_networks", protocol, settings=said, **same)
-        for m in features
-        for d in dimensions
-        for said in [{"d": d, "m": m}]
+        make_trial(_GELU, "mlp", max(64, m), settings={"d": d, "m": m}, **same) for d, m in sizes
     ]
 
 
-def corner_trials() -> list[Trial]:
-    """List trials at the two corners of the law, d + 1 and d + d (d + 1)/2 features."""
+def all_trials() -> list[Trial]:
+    """List a quick trial, the law, its two corners, and its trials from optimal last layers."""
+    law = [(d, m) for m in FEATURES for d in DIMENSIONS]
     corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
-    return [trial for d, m in corners for trial in map_trials("drawn", (d,), (m,))]
+    fitted = [(d, m) for d, m in law if m in (16, 64)]
+    drawn = map_trials("drawn", law + corners)
+    return [*map_trials("short", [(2, 8)]), *drawn, *map_trials("optimal", fitted)]
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
     """Train one pair of networks for ten seeds.
 
-    Returns:
-        By seed the mean squared error, ``mse``; the root of their median, ``test_rmse``, and of the
-        median loss of the last hundred steps, ``train_rmse``; the least error of so
-        many features, ``best_mse``; the number of parameters.
+    Errors are the mean squared one of each seed and the root of their median, ``test_rmse``;
+    ``train_rmse`` is the root of the median loss of the last hundred steps.
     """
     d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
     wide = Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
@@ -76,27 +69,26 @@ def run_map(trial: Trial) -> dict[str, Any]:
         "parameters": sum(p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers),
         "train_rmse": float(np.sqrt(np.median(run.losses[-100:].mean(axis=0)))),
         "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
-        "d": d,
-        "m": m,
+        **trial["settings"],
         "seed": list(seeds),
         "mse": errors,
         "best_mse": float(best_mse(d, m)),
     }
 
 
-def known_errors(d: int, m: int, draw: int = 3) -> Callable[[TwoNetworks], np.ndarray]:
+def known_errors(d: int, m: int) -> Callable[[TwoNetworks], np.ndarray]:
     """Make a function that measures networks of m features: mean squared errors, by seed.
 
     Each is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
-    exact error of that map. ``draw`` says which pairs; the study's is number 3.
+    exact error of that map.
     """
-    W, x, y = draw_pairs(d, _PAIRS, [[draw]])
+    W, x, y = draw_pairs(d, 4096, [[3]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))
     rows = optimal.phi(W[0].numpy())
     known = np.einsum("nim,nm->ni", rows, optimal.psi(x[0].numpy())) - y[0].numpy()
 
     def measured(networks: TwoNetworks) -> np.ndarray:
-        parts = zip(*(v.split(_CHUNK, dim=1) for v in (W, x, y)), strict=True)
+        parts = zip(*(v.split(256, dim=1) for v in (W, x, y)), strict=True)
         errors = torch.cat([pair_errors(networks, *part) for part in parts], dim=1)
         return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
 
@@ -107,11 +99,6 @@ LEARNED_MAPS = Study(
     "Two networks whose product is fitted to GELU(W x), wide enough for their features",
     PROTOCOLS,
     run_map,
-    lambda: [
-        *map_trials("short", (2,), (8,)),
-        *map_trials(),
-        *corner_trials(),
-        *map_trials("optimal", features=(16, 64)),
-    ],
-    lambda: map_trials("short", (2,), (8,)),
+    all_trials,
+    lambda: map_trials("short", [(2, 8)]),
 )

@@ -83,24 +83,19 @@ LINE = Study(
 )
 
 
-#: Analytic targets of one variable: the paper's, and Runge's function.
-SMOOTH_TARGETS = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
-
-
 def smooth_line_trials(
     widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> list[Trial]:
-    """List MLPs with smooth gates of bounded sharpness, trained and frozen."""
+    """List MLPs with smooth gates of bounded sharpness on the paper's target and Runge's."""
     bounded = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
     same: Any = {"domain": ((-1, 1),), "split": "paper", "points": 500}
-    ways = [("frozen", 1), ("trained", 300), ("trained", 600)]
     return [
         make_trial(text, "mlp", n, "varpro", "smooth", gate=gate, gates=gates, seed=seed,
                    settings={"max_iterations": budget, **bounded}, **same)
         for n in widths
-        for text in SMOOTH_TARGETS
+        for text in (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
         for gate in ("gelu", "silu")
-        for gates, budget in ways
+        for gates, budget in (("frozen", 1), ("trained", 300), ("trained", 600))
         for seed in range(seeds)
     ]  # fmt: skip
 
@@ -132,7 +127,7 @@ QUALITY_TARGETS: Sequence[tuple[str, tuple[float, float]]] = (
 
 
 def quality_trials() -> list[Trial]:
-    """Free knots for every target and unit, and variable projection on 400 points beside them."""
+    """List free knots for every target and unit, and variable projection on 400 points."""
     return [
         make_trial(text, unit, n, solver, protocol, domain=[interval], split="paper", points=400)
         for text, interval in QUALITY_TARGETS
@@ -145,10 +140,7 @@ def quality_trials() -> list[Trial]:
 
 QUALITY = Study(
     "MLP, GLU and GQU on targets of one variable of every kind",
-    {
-        "integral": "the integral of the squared error; integral_rmse is judged",
-        "equidistant": "400 equidistant points; integral_rmse is judged",
-    },
+    {"integral": "the integral of the squared error", "equidistant": "400 equidistant points"},
     run_trial,
     quality_trials,
     lambda: [t for t in quality_trials() if (t["n"], t["solver"]) == (5, "free_knots")][::12],

@@ -85,13 +85,12 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
                 weights = np.linalg.lstsq(basis(x, used), y)[0]
                 yield lambda at, used=used, weights=weights: basis(at, used) @ weights
         case ["Gaussian", _]:  # the likeliest of four starts on 300 points, then all points
-            starts = [(length, noise) for length in (0.3, 1.0) for noise in (1e-6, 1e-2)]
-            fits = [
-                GaussianProcessRegressor(
-                    1.0 * RBF(length * np.ones(d), (0.02, 50)) + WhiteKernel(noise, (1e-10, 1))
-                ).fit(x[:300], y[:300])
-                for length, noise in starts
+            starts = [
+                1.0 * RBF(length * np.ones(d), (0.02, 50)) + WhiteKernel(noise, (1e-10, 1))
+                for length in (0.3, 1.0)
+                for noise in (1e-6, 1e-2)
             ]
+            fits = [GaussianProcessRegressor(start).fit(x[:300], y[:300]) for start in starts]
             kernel = max(fits, key=lambda one: one.log_marginal_likelihood_value_).kernel_
             yield GaussianProcessRegressor(kernel, optimizer=None).fit(x, y).predict
         case ["boosting"]:

@@ -33,13 +33,10 @@ from xsquared_studies.language_models import folder, missing, read_text
 from xsquared_studies.sweep import Trial
 
 #: Units compared, with the gate of each as an expression.
+_RELU = "(x + abs(x))/2"
 LANGUAGE_UNITS = (
-    ("mlp", "(x + abs(x))/2"),
-    ("relu2_mlp", "((x + abs(x))/2)**2"),
-    ("glu", "(x + abs(x))/2"),
-    ("gqu", "(x + abs(x))/2"),
-    ("swiglu", "x/(1 + exp(-x))"),
-    ("bilinear", "x"),
+    *(("mlp", _RELU), ("relu2_mlp", f"({_RELU})**2"), ("glu", _RELU), ("gqu", _RELU)),
+    *(("swiglu", "x/(1 + exp(-x))"), ("bilinear", "x")),
 )
 #: Numbers a character, d, by size.
 SIZES = (32, 48, 64, 96)

@@ -38,9 +38,7 @@ Run = Callable[[Trial], Mapping[str, Any]]
 #: Of a process that computes: one thread, so that sums keep their order of addition everywhere, and
 #: freed memory stays, as asking glibc for it again takes a quarter of a training's time.
 ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
 }
@@ -67,7 +65,11 @@ def sweep(
     """
     wanted = {trial_key(trial): trial for trial in trials}
     sources = fingerprint(run)
-    with closing(_open(path)) as store:
+    # Each statement is one transaction, on the disk when it returns.
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
+        store.execute("pragma synchronous = extra")
+        columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
+        store.execute(f"create table if not exists rows ({columns})")
         known = _stored(store, sources)
         missing = [trial for key, trial in wanted.items() if key not in known]
         here = (attempt(run, trial) for trial in missing)
@@ -191,15 +193,6 @@ def _one_thread() -> Iterator[None]:
             yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _open(path: Path | str) -> sqlite3.Connection:
-    """Open a store; each statement is one transaction, on the disk when it returns."""
-    store = sqlite3.connect(path, timeout=60, isolation_level=None)
-    store.execute("pragma synchronous = extra")
-    columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
-    store.execute(f"create table if not exists rows ({columns})")
-    return store
 
 
 def _stored(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:

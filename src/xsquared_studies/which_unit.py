@@ -73,12 +73,6 @@ _FIRST_ORDER: Mapping[str, Sequence[Mapping[str, float]]] = {
 }
 
 
-def neurons(unit: str, inputs: int, size: int) -> int:
-    """Count the neurons, at least one, whose parameters come closest to the size."""
-    one = parameter_count(find_unit(*unit.split(":")), inputs, 1) - 1
-    return max(1, round((size - 1) / one))
-
-
 def which_trials(
     units: Sequence[str] = COMPARED,
     kinds: Sequence[str] = tuple(KINDS),
@@ -91,7 +85,8 @@ def which_trials(
 
     def describe(unit: str, size: int, seed: int, settings: Mapping[str, Any]) -> Trial:
         name, _, gate = unit.partition(":")
-        n, same = neurons(unit, settings["inputs"], size), {"domain": ((-3, 3),), "gate": gate}
+        one = parameter_count(find_unit(*unit.split(":")), settings["inputs"], 1) - 1
+        n, same = max(1, round((size - 1) / one)), {"domain": ((-3, 3),), "gate": gate}
         text, said = KINDS[settings["kind"]][0], {"size": size, **settings}
         return make_trial(text, name, n, solver, protocol, settings=said, seed=seed, **same)
 
@@ -174,9 +169,8 @@ def _narrow_trials() -> list[Trial]:
 
 def _all_trials() -> list[Trial]:
     kinds, few = ("smooth", "kinked"), 3
-    sizes: Mapping[int, Sequence[int]] = {1: (50, 85, 142)}
     trials = _narrow_trials() + which_trials()
-    trials += which_trials(SMOOTH_GATES, (*kinds, "jump"), sizes, few, "unbounded")
+    trials += which_trials(SMOOTH_GATES, (*kinds, "jump"), {1: (50, 85, 142)}, few, "unbounded")
     for protocol in _FIRST_ORDER:
         trials += which_trials(COMPARED, ("smooth",), {1: (106,), 2: (120,)}, few, protocol)
     return trials + which_trials(COMPARED, kinds, {2: (120,), 5: (172,)}, few, "longer")
