@@ -31,7 +31,8 @@ from xsquared_studies.language_models import FeedForward, Gate, Model, missing, 
 from xsquared_studies.sweep import Trial
 
 #: By model: the layers looked into.
-LAYERS = {"smollm2": (3, 15, 27), "minilm": (0, 2, 5)}
+LAYERS = {"minilm": (0, 2, 5), "smollm2": (3, 15, 27)}
+PLACES = [(name, layer) for name, layers in LAYERS.items() for layer in layers]
 #: By model: its gate as an expression, the unit's name, and the gate's where it is not the unit's.
 GATES = {
     "smollm2": ("x/(1 + exp(-x))", "swiglu", ""),
@@ -52,12 +53,7 @@ _TEXTS = {
 
 def replaced_trials() -> list[Trial]:
     """List every replacement in every layer that is looked into."""
-    return [
-        layer_trial(name, gate, "layer", layer=layer)
-        for name in ("minilm", "smollm2")
-        for layer in LAYERS[name]
-        for gate in REPLACED
-    ]
+    return [layer_trial(name, g, "layer", layer=k) for name, k in PLACES for g in REPLACED]
 
 
 def model_trials() -> list[Trial]:
@@ -75,8 +71,7 @@ def segment_trials() -> list[Trial]:
     """List every degree for the model's own gate and for ReLU in its place."""
     return [
         layer_trial(name, gate, "segments", layer=layer, degree=degree)
-        for name in ("minilm", "smollm2")
-        for layer in LAYERS[name]
+        for name, layer in PLACES
         for gate in ("own", "relu")
         for degree in range(1, _DEGREES + 1)
     ]

@@ -20,8 +20,6 @@ from torch.nn.functional import cross_entropy, gelu, silu
 
 #: Of a batch of inputs: a feed-forward layer's gate, at (tokens, neurons) values.
 Gate = Callable[[Tensor], Tensor]
-#: The output of a layer, by its place, for inputs (contexts, tokens, d).
-Feed = Callable[[int, Tensor], Tensor]
 
 
 def missing() -> str:
@@ -83,8 +81,8 @@ class Model:
     tokens: Callable[[str], list[int]]
     nats: Callable[[Tensor, Tensor], Tensor] | None = None
 
-    def stream(self, tokens: Tensor, feed: Feed) -> Tensor:
-        """Run the model with ``feed(layer, inputs)`` for its feed-forward layers."""
+    def stream(self, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
+        """Run the model with ``feed(layer, x)``, x (contexts, tokens, d), for its layers."""
         for k, module in enumerate(self.modules):
             module.forward = partial(feed, k)
         return self.run(tokens)

@@ -25,7 +25,7 @@ from scipy.special import expit
 
 from xsquared.feature_maps.series import gelu
 from xsquared_studies.declared import Study
-from xsquared_studies.gates_replaced import LAYERS, activations, layer_trial
+from xsquared_studies.gates_replaced import PLACES, activations, layer_trial
 from xsquared_studies.language_models import missing, model
 from xsquared_studies.sweep import Trial
 
@@ -54,8 +54,7 @@ def feature_trials() -> list[Trial]:
     asked += [(how, {"without": group}) for how in ("tokens", "law") for group in range(_GROUPS)]
     return [
         layer_trial(name, "svd", protocol, layer=layer, **own)
-        for name in ("minilm", "smollm2")
-        for layer in LAYERS[name]
+        for name, layer in PLACES
         for protocol, own in asked
     ]
 
@@ -109,12 +108,6 @@ def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndar
     return np.sum([(part.T @ part).astype(float) for part in parts], axis=0) / len(x)
 
 
-def _weights(name: str, layer: int) -> tuple[np.ndarray, np.ndarray]:
-    feed = model(name).feed[layer]
-    W = feed.W.double().numpy()
-    return W, np.broadcast_to(np.asarray(feed.b, dtype=float), len(W))
-
-
 @torch.no_grad()
 def run_features(trial: Trial) -> dict[str, Any]:
     """Measure the error by number of features, ``n``.
@@ -125,7 +118,9 @@ def run_features(trial: Trial) -> dict[str, Any]:
     asked = trial["settings"]
     name, layer, protocol = asked["model"], asked["layer"], trial["protocol"]
     kept = [group for group in range(_GROUPS) if group != asked.get("without")]
-    W, b = _weights(name, layer)
+    feed = model(name).feed[layer]
+    W = feed.W.double().numpy()
+    b = np.broadcast_to(np.asarray(feed.b, dtype=float), len(W))
     draw = np.random.default_rng(layer)
     if protocol.endswith("random-rows"):
         drawn = draw.normal(size=W.shape)

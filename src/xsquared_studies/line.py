@@ -29,8 +29,6 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
     "varpro": ({"solver": "varpro", "points": 1000}, 1,
         "all weights, by variable projection on 1,000 points from random gates"),
 }  # fmt: skip
-#: Settings that say how long a solver searches.
-_BUDGET = ("max_iterations", "starts", "directions")
 
 
 def line_trials(
@@ -50,7 +48,8 @@ def line_trials(
     own = {name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings}
     if budget > 1:
         known = vars(solver_from(own["solver"], settings))
-        settings |= {name: budget * known[name] for name in _BUDGET if name in known}
+        longer = ("max_iterations", "starts", "directions")
+        settings |= {name: budget * known[name] for name in longer if name in known}
     own |= {"protocol": protocol, "domain": target.domain, "split": "paper", "settings": settings}
     return [
         make_trial(str(target.expression), unit, n, seed=seed, **own)

@@ -39,8 +39,6 @@ NAMED = (
 )
 #: Neurons, candidates a neuron, and steps of the descent from the best candidate.
 NEURONS, CANDIDATES, STEPS = (3, 8), 1000, 200
-#: Cells of the rule on which candidates are compared; eight nodes each.
-_CELLS = 30
 
 
 def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
@@ -90,7 +88,7 @@ def run_misses(trial: Trial) -> dict[str, Any]:
 def searched(f: Target, unit: Unit, n: int) -> float:
     """Search by differential evolution and one descent for the least RMSE over the domain."""
     a, b = interval_of(f)
-    x, weights = (part.ravel() for part in on_cells(np.linspace(a, b, _CELLS + 1)))
+    x, weights = (part.ravel() for part in on_cells(np.linspace(a, b, 31)))
     root, y = np.sqrt(weights / (b - a)), f(x)
     zeros = max(len(unit.factors) - 1, 0)
 

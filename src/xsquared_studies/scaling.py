@@ -43,8 +43,6 @@ SCALING_PROTOCOLS: Mapping[str, tuple[str, str, str, Mapping[str, Any], str]] = 
     "author": ("newton", "frozen", "paper", {"max_iterations": 1}, "the author's gates, as drawn"),
     "as-drawn": ("varpro", "frozen", "paper", {}, "gates as drawn, the rest by least squares"),
 }
-#: Points a side of the author's test points of a planar target.
-_GRID = 44
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +131,8 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
             parameters = part.groupby("n")["parameters"].first().to_numpy(int)
             errors = table.to_numpy(float)
             slope = fit_slope_over_seeds(parameters, errors)
-            found[problem, unit, word] = Scaling(
-                table.columns.to_numpy(), parameters, errors, slope
-            )
+            widths = table.columns.to_numpy()
+            found[problem, unit, word] = Scaling(widths, parameters, errors, slope)
     return found
 
 
@@ -161,7 +158,7 @@ def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, 
 def _on_the_grid(data: Dataset, made: Fit) -> float:
     assert data.target is not None
     assert made.training_minimiser is not None
-    ends = [np.linspace(*interval, _GRID) for interval in data.target.domain]
+    ends = [np.linspace(*interval, 44) for interval in data.target.domain]
     x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
     y = (data.target(*x.T) - data.target_mean) / data.target_scale
     return rmse(made.training_minimiser, (x - data.feature_mean) / data.feature_scale, y)

@@ -42,8 +42,6 @@ ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
 }
-#: The last columns of a frame: how a trial went.
-_HOW = ["status", "message", "seconds", "key"]
 
 
 def sweep(
@@ -53,12 +51,7 @@ def sweep(
 
     A trial that raises has a row that says so, and is not run again by the same sources. One that
     is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
-
-    Args:
-        trials: what to run; one that occurs twice is run once.
-        run: runs one.
-        path: of the store, a sqlite file.
-        client: of a Dask cluster, whose workers have one thread each; in this process where None.
+    ``run`` runs one, in this process or on a Dask cluster's workers, of one thread each.
 
     Returns:
         A row a network in the order of the trials: what was run, what came of it, how it went.
@@ -136,7 +129,7 @@ def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
         networks += [{**row, **part} for part in parts or [{}]]
     frame = pd.DataFrame(networks)
-    how = [name for name in _HOW if name in frame]
+    how = [name for name in ("status", "message", "seconds", "key") if name in frame]
     return frame[[name for name in frame if name not in how] + how]
 
 
@@ -148,13 +141,9 @@ def local_client(jobs: int | None = None) -> Iterator[Client]:
 
     # Dask's own setting has workers give back all memory that they free.
     with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
-        cluster = LocalCluster(
-            n_workers=jobs or os.cpu_count(),
-            threads_per_worker=1,
-            memory_limit=0,
-            dashboard_address=None,
-            scheduler_kwargs={"allowed_failures": 1},
-        )
+        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+        blamed = {"allowed_failures": 1}
+        cluster = LocalCluster(n_workers=jobs or os.cpu_count(), scheduler_kwargs=blamed, **limits)
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
