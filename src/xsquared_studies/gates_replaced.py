@@ -200,8 +200,8 @@ def run_replaced(trial: Trial) -> dict[str, Any]:
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]
     own = of.feed[layer](x, of.gate)
     missed = _errors(other(fitted), of.feed[layer](fitted, of.gate), own)
-    measured = {"test_rmse": _errors(other(x), own, own), **_state(there, [layer], own)}
-    return _row(of, [layer], missed, measured)
+    state = _state(there.shares[layer], own)
+    return _row(of, [layer], missed, test_rmse=_errors(other(x), own, own), **state)
 
 
 @torch.no_grad()
@@ -218,12 +218,12 @@ def run_model(trial: Trial) -> dict[str, Any]:
     made = forward(of, tokens, lambda k, x: changed[k](x))
     fitted = forward(of, contexts(name, "train")[:2], lambda k, x: changed[k](x))
     missed = _errors(fitted, there.last["train"][:2], own)
-    measured = {"test_rmse": _errors(made, own, own), **_state(there, layers, own, chosen)}
+    state = _state(np.mean([there.shares[k] for k in layers], axis=0)[:, chosen], own)
     if of.nats:
         both = zip(made, tokens, strict=True)
         nats = [float(of.nats(h[None], t[None])[:, 1:].mean()) for h, t in both]
-        measured["nats"] = np.array(nats)
-    return _row(of, layers, missed, measured)
+        state["nats"] = np.array(nats)
+    return _row(of, layers, missed, test_rmse=_errors(made, own, own), **state)
 
 
 def _errors(made: Tensor, true: Tensor, held_out: Tensor) -> np.ndarray:
@@ -234,18 +234,13 @@ def _errors(made: Tensor, true: Tensor, held_out: Tensor) -> np.ndarray:
     return (missed / deviation).sqrt().numpy()
 
 
-def _state(
-    there: Activations, layers: Sequence[int], own: Tensor, chosen: Sequence[int] = range(CONTEXTS)
-) -> dict[str, np.ndarray]:
-    shares = np.mean([there.shares[k] for k in layers], axis=0)[:, list(chosen)]
+def _state(shares: np.ndarray, own: Tensor) -> dict[str, np.ndarray]:
     squares = own.double().square().sum(-1)
     first = (squares[:, 0] / squares.sum(1)).numpy()
     return {"bent": shares[0], "flat": shares[1], "first": first}
 
 
-def _row(
-    of: Model, layers: Sequence[int], missed: np.ndarray, measured: dict[str, np.ndarray]
-) -> dict[str, Any]:
+def _row(of: Model, layers: Sequence[int], missed: np.ndarray, **measured: Any) -> dict[str, Any]:
     weights = [p for k in layers for p in vars(of.feed[k]).values() if isinstance(p, Tensor)]
     return {
         "parameters": sum(p.numel() for p in weights),
@@ -285,8 +280,7 @@ def run_segments(trial: Trial) -> dict[str, Any]:
     asked = trial["settings"]
     left, turned = _along(asked["model"], asked["layer"], trial["solver"])
     errors = np.sqrt(np.maximum(left[:, asked["degree"]], 0) / left[:, 0].mean())
-    measured = {"test_rmse": errors, "turned": turned}
-    return _row(model(asked["model"]), [asked["layer"]], errors, measured)
+    return _row(model(asked["model"]), [asked["layer"]], errors, test_rmse=errors, turned=turned)
 
 
 GATES_REPLACED = Study(

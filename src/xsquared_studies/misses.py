@@ -115,9 +115,8 @@ def searched(f: Target, unit: Unit, n: int) -> float:
     signs = np.where(best[1] < 0, -1.0, 1.0)
     gate = np.column_stack([signs, -signs * best[0]])
     factors = [np.column_stack([np.ones(n), -zero]) for zero in best[2:]]
-    rows = Rows(torch.from_numpy(gate), tuple(torch.from_numpy(factor) for factor in factors))
-    points, values = torch.from_numpy(x[:, None]), torch.from_numpy(y)
-    rule = torch.from_numpy(weights / length)
+    rows = Rows(torch.from_numpy(gate), tuple(map(torch.from_numpy, factors)))
+    points, values, rule = map(torch.from_numpy, (x[:, None], y, weights / length))
     end = last(iterates(unit, points, values, rows, weights=rule, max_iterations=STEPS))
     return measured_rmse(to_network(end, unit), f)
 

@@ -107,7 +107,8 @@ def which_trials(
 def told(made: pd.DataFrame) -> pd.DataFrame:
     """Add to rows a column for each setting, the unit's ``name`` and whether it is ``settled``.
 
-    So is a network whose optimiser stopped or ``moved`` it by less than 2 per cent.
+    So it is where its optimiser stopped by itself, or half of the iterations ``moved`` the error by
+    less than 2 per cent.
     """
     settings = pd.json_normalize(made["settings"].map(json.loads).tolist())
     pairs = zip(made["unit"], made["gate"], strict=True)
