@@ -70,7 +70,7 @@ def dataset(trial: Trial) -> Dataset:
 
 
 def run_trial(trial: Trial) -> dict[str, Any]:
-    """Train one network; what was measured by name, and how training ended."""
+    """Train one network; give what was measured by name, and how training ended."""
     data, solver = dataset(trial), solver_from(trial["solver"], trial["settings"])
     unit, gates = unit_of(trial), trial["gates"]
     done = fit(data, unit, trial["n"], solver=solver, gates=gates, seed=trial["seed"])

@@ -98,10 +98,6 @@ def _inputs(name: str, layer: int, part: str) -> np.ndarray:
     return x.reshape(_GROUPS, -1, x.shape[-1])
 
 
-def _normal(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return x.mean(0), np.cov(x.T)
-
-
 def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Average (n, n) products of the gates on inputs, in single precision but for the sums."""
     parts = (GATES[name](part @ W.T + b).astype(np.float32) for part in np.array_split(x, 8))
@@ -128,9 +124,8 @@ def run_features(trial: Trial) -> dict[str, Any]:
     train, test = (
         _inputs(name, layer, part)[kept].reshape(-1, W.shape[1]) for part in ("train", "test")
     )
-    mean, covariance = _normal(train if protocol.startswith("law") else test)
-    if protocol == "law-held-out":
-        mean, covariance = _normal(test)
+    given = train if protocol.startswith("law") and protocol != "law-held-out" else test
+    mean, covariance = given.mean(0), np.cov(given.T)
     if protocol.startswith("law-isotropic"):
         square = (np.trace(covariance) + mean @ mean) / len(mean)
         mean, covariance = np.zeros_like(mean), square * np.eye(len(mean))

@@ -32,7 +32,7 @@ METHODS = (
 
 
 def peer_trials() -> list[Trial]:
-    """Every peer and four units on sums of ridges: the largest size, seed 0."""
+    """List every peer and four units on sums of ridges: the largest size, seed 0."""
     largest = {d: sizes[-1:] for d, sizes in SIZES.items()}
     return [
         {**trial, "solver": solver, "protocol": "peers"}

@@ -56,7 +56,7 @@ class Scaling:
 
     @property
     def median(self) -> np.ndarray:
-        """(m,) median error over seeds."""
+        """Take the median error over seeds, (m,)."""
         return np.median(self.errors, axis=0)
 
 
@@ -186,7 +186,7 @@ def table1_trials(
 
 
 def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
-    """MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
+    """List MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
     parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
     widths, units = (1, 2, 4, 8, 16, 32), PAPER_UNITS[:2]
     return [
@@ -231,7 +231,7 @@ DRAWN_WIDTHS = {
 
 
 def drawn_trials(seeds: int = SEEDS) -> list[Trial]:
-    """Gates as drawn for every cell of Table 1; California Housing by all rows and by the first."""
+    """List gates as drawn for every cell of Table 1; California Housing by all and by few rows."""
     return [
         trial
         for (problem, unit), widths in DRAWN_WIDTHS.items()
