@@ -45,7 +45,9 @@ def line_trials(
     """
     fields, own_seeds, _ = LINE_PROTOCOLS[protocol]
     settings = dict(fields)
-    own = {name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings}
+    own: dict[str, Any] = {
+        name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings
+    }
     if budget > 1:
         known = vars(solver_from(own["solver"], settings))
         longer = ("max_iterations", "starts", "directions")

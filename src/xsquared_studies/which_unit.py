@@ -86,9 +86,11 @@ def which_trials(
     def describe(unit: str, size: int, seed: int, settings: Mapping[str, Any]) -> Trial:
         name, _, gate = unit.partition(":")
         one = parameter_count(find_unit(*unit.split(":")), settings["inputs"], 1) - 1
-        n, same = max(1, round((size - 1) / one)), {"domain": ((-3, 3),), "gate": gate}
-        text, said = KINDS[settings["kind"]][0], {"size": size, **settings}
-        return make_trial(text, name, n, solver, protocol, settings=said, seed=seed, **same)
+        n, said = max(1, round((size - 1) / one)), {"size": size, **settings}
+        text, box = KINDS[settings["kind"]][0], ((-3, 3),)
+        return make_trial(
+            text, name, n, solver, protocol, domain=box, gate=gate, settings=said, seed=seed
+        )
 
     trials = [
         describe(unit, size, seed, {"inputs": inputs, "kind": kind, "shape": shape, **own})

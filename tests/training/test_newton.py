@@ -1,6 +1,7 @@
 """Newton's method: exact derivatives, descent, and minima known from linear least squares."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -18,7 +19,10 @@ X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
 Y = torch.sin(3 * X[:, 0])
 
 
-def sweeps(network: GatedNetwork, y: Tensor, stage: tuple[tuple[str, ...], ...], limit: int) -> Fit:
+Layers = Sequence[tuple[str, ...]]
+
+
+def sweeps(network: GatedNetwork, y: Tensor, stage: Layers, limit: int) -> Fit:
     return newton(network, X, y, [stage], limit)
 
 

@@ -26,7 +26,8 @@ INTEGRAL = [trial for trial in TRIALS if trial["solver"] == "free_knots"]
 
 def excess(trial: Trial, reached: float, other: float) -> float:
     """The share by which a network's error exceeds another, above rounding."""
-    size = float(np.abs(target_of(trial)(np.linspace(*tuple(trial["domain"][0]), 501))).max())
+    a, b = trial["domain"][0]
+    size = float(np.abs(target_of(trial)(np.linspace(a, b, 501))).max())
     return (reached - ROUNDING * size) / other - 1 if other else np.inf * (reached > 0)
 
 

@@ -78,7 +78,7 @@ class FreeKnots:
                 "free_knots fits points of one input, with frozen gates a known target"
             )
         space(unit)
-        if gates == "frozen":
+        if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Fit(to_network(frozen, unit), frozen.status, frozen.iterations)
         curve = target or smoothing_spline(data.train, data.name)
@@ -125,7 +125,7 @@ class FreeKnots:
         if several and not kinked:  # pieces of a degree less that merely meet come closer
             knots = equidistributed_knots(target, space(lesser), n_hidden + 1)
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
-            kinked = other.rmse < best.rmse
+            kinked = best is None or other.rmse < best.rmse
         if record.factors and kinked:
             inner = self.fit_target(target, lesser, n_hidden, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
@@ -170,7 +170,7 @@ class FreeKnots:
             drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
             random = (proportioned_knots(target, widths) for widths in drawn)
             places += [(knots, 2) for knots in (*twins, *random)]
-        tries = []
+        tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
             best = best_directions(target, unit, knots, min(count, self.directions))
             tries += [(knots, directions) for directions in best]
