@@ -22,8 +22,6 @@ def test_curves_are_positive_ascending_and_drawn_against_parameters() -> None:
     assert (widths[0], widths[-1]) == (1, 899)
     assert (np.diff(widths) > 0).all()
     assert (errors > 0).all()
-    with pytest.raises(ValueError, match="unknown unit 'gqu'; known are glu, mlp"):
-        paper_points("6", "sine", "gqu")
     _, ax = plt.subplots()
     draw_paper_points({"sine": ax}, "6", {"sine": 0.5})
     for line, unit in zip(ax.lines, ("mlp", "glu"), strict=True):
