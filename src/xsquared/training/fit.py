@@ -51,7 +51,7 @@ def fit(
 ) -> Fit:
     """Train one network of one output; a run that diverges or fails returns a result as well.
 
-    A target of one variable is :func:`~xsquared.data.sampled`. The solver, where None, is
+    A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver, where None, is
     ``FreeKnots()`` for trained ReLU gates of one input and at most two factors, ``Growth()`` for
     trained gates of several inputs, else ``VariableProjection()``. Frozen gates stay where they
     start.

@@ -52,7 +52,7 @@ def insertions(
 
     With C the columns of a candidate orthogonalised against those in use, and r the residual, the
     candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. Points are (N, d + 1),
-    homogeneous; the ridge is as in :class:`~xsquared.training.VariableProjection`.
+    homogeneous; the ridge is that of variable projection.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
