@@ -1,22 +1,24 @@
-// On a narrow page a displayed formula is set smaller, down to two thirds, before it has to scroll.
-const fit = () => {
-  for (const box of document.querySelectorAll("div.math > mjx-container")) {
-    box.style.fontSize = "";
-    const share = box.parentElement.clientWidth / box.scrollWidth;
-    if (share < 1) box.style.fontSize = `${100 * Math.max(share, 0.66)}%`;
-  }
-};
-// What scrolls in its own box is a tab stop, so that keys scroll it.
-const stops = () => {
-  for (const box of document.querySelectorAll("div.math, pre, .cell_output, .pst-scrollable-table-container")) {
-    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
-    else box.removeAttribute("tabindex");
-  }
-};
-addEventListener("load", async () => {
-  await window.MathJax?.startup?.promise;
-  await document.fonts.ready;
-  fit();
-  stops();
-  addEventListener("resize", () => { fit(); stops(); });
-});
+{
+  // On a narrow page a displayed formula is set smaller, down to about half, before it has to scroll.
+  const fit = () => {
+    for (const box of document.querySelectorAll("div.math mjx-container")) {
+      box.style.fontSize = "";
+      const share = box.parentElement.clientWidth / box.scrollWidth;
+      if (share < 1) box.style.fontSize = `${100 * Math.max(share, 0.55)}%`;
+    }
+  };
+  // What scrolls in its own box is a tab stop, so that keys scroll it.
+  const stops = () => {
+    for (const box of document.querySelectorAll("div.math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container")) {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("load", async () => {
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    fit();
+    stops();
+    addEventListener("resize", () => { fit(); stops(); });
+  });
+}
