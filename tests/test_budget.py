@@ -10,11 +10,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
-    "src/xsquared": (5289, ()),
+    "src/xsquared": (5292, ()),
     "src/xsquared_studies": (3136, ()),
     "src/xsquared_book": (1849, ()),
-    "tests": (5529, ("tests/book", "tests/papers")),
-    "tests/book": (762, ()),
+    "tests": (5537, ("tests/book", "tests/papers")),
+    "tests/book": (756, ()),
     "tests/papers": (384, ()),
 }
 

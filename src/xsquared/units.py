@@ -209,5 +209,8 @@ def as_points(x: ArrayLike) -> Tensor:
 
 def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape."""
-    given = {letter: torch.tensor(np.array(value, np.float64)) for letter, value in values.items()}
+    given = {
+        letter: torch.tensor(np.asarray(value, np.float64).copy())
+        for letter, value in values.items()
+    }
     network.load_state_dict({**network.state_dict(), **given})
