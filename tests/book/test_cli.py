@@ -52,6 +52,6 @@ def test_a_speedrun_prints_three_slopes(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["speedrun", "--out", str(tmp_path / "a.png")]) == 0
     lines = capsys.readouterr().out.splitlines()
     slopes = {line.split()[0]: float(line.split()[2]) for line in lines if "slope" in line}
-    assert slopes["MLP"] == pytest.approx(-2, abs=0.15)
-    assert slopes["GLU"] == pytest.approx(-3, abs=0.15)
+    assert slopes["MLP"] == pytest.approx(-2, abs=0.3)
+    assert slopes["GLU"] == pytest.approx(-3, abs=0.3)
     assert (tmp_path / "a.png").stat().st_size > 10_000
