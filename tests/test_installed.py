@@ -21,10 +21,6 @@ CASES: dict[str, dict[str, Any]] = {
     "03_constructions": {
         "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
-    "05_scaling_1d": {
-        "expression": "exp(2*x)", "domain": (0, 1.5), "widths": [10, 11], "checked": [10],
-        "sizes": [60], "jobs": 1,
-    },
     "10_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "degree": 6, "radii": [2.0], "draws": 500,
         "random_dimension": 3, "feature_counts": [64, 128], "seeds": 2,
