@@ -27,7 +27,7 @@ def as_svg(fig: Figure) -> str:
     lengths = r' (?:d|x|y|width|height|viewBox)="[^"]*"|translate\([^)]*\)'
 
     def rounded(found: re.Match[str]) -> str:
-        return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), 2):g}", found[0])
+        return re.sub(r"-?\d+\.\d+", lambda number: f"{round(float(number[0]), 2) + 0.0:g}", found[0])
 
     return " ".join(re.sub(r">\s+<", "><", re.sub(lengths, rounded, text)).split())
 

@@ -17,6 +17,7 @@ from xsquared_book.pictures import show_in_notebook
 
 if TYPE_CHECKING:
     # Not at run time: who only draws need not wait for torch, or for a speedrun's progress bar.
+    from xsquared.slopes import Slope
     from xsquared.units import GatedNetwork
     from xsquared_studies.speedrun import UnitRun
 
@@ -70,8 +71,6 @@ def error_plot(
     x: str = "parameters",
     y: str = "train_rmse",
     by: str = "unit",
-    facet: str = "problem",
-    slopes: Mapping[str, float] | None = None,
     *,
     axes: Mapping[str, Axes] | None = None,
     names: Mapping[str, str] | None = None,
@@ -86,7 +85,7 @@ def error_plot(
     A curve is the median over the rows of one size, which are its seeds; a band is their range.
     A second call on the panels of a first one lays other networks over it::
 
-        panels = error_plot(rows, slopes={"mlp": -2, "glu": -3})
+        panels = error_plot(rows)
         error_plot(rows, y="test_rmse", axes=panels, note="held out", linestyle="--")
 
     Args:
@@ -94,8 +93,6 @@ def error_plot(
         x: column of sizes.
         y: column of errors; rows without one are left out.
         by: column of the curves, in order of appearance; units have the looks of :data:`LOOK`.
-        facet: column of the panels, in order of appearance; one panel where empty.
-        slopes: by curve, a reference slope; a dashed line below the curve's wider half.
         axes: panels to draw on, as returned; new ones where None. Other panels are left out.
         names: of the curves, for the legend.
         titles: of the panels.
@@ -105,9 +102,9 @@ def error_plot(
         **style: of every curve, before its look.
 
     Returns:
-        The panels by the facet's values; ``""`` is the one of no facet.
+        The panels by problem.
     """
-    parts = dict(iter(frame.groupby(facet, sort=False))) if facet else {"": frame}
+    parts = dict(iter(frame.groupby("problem", sort=False)))
     panels = dict(axes) if axes else _panels(list(parts), columns)
     cycle = {name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())}
     for place, ax in panels.items():
@@ -123,8 +120,6 @@ def error_plot(
                 band: dict[str, Any] = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
                 band["label"] = f"_{name}, range of the seeds"
                 ax.fill_between(errors.index, errors["min"], errors["max"], **band)
-            if slopes and key in slopes:
-                _reference(ax, errors["median"], slopes[key])
         if axes is None:
             ax.set_title((titles or {}).get(place, str(place)))
             for axis in (ax.xaxis, ax.yaxis):
@@ -145,17 +140,6 @@ def _panels(places: list[str], columns: int) -> dict[str, Axes]:
     for ax in grid.flat[len(places) :]:
         fig.delaxes(ax)
     return dict(zip(places, grid.flat, strict=False))
-
-
-def _reference(ax: Axes, errors: pd.Series, slope: float) -> None:
-    """A dashed line of this slope below the wider half of a curve of errors (sizes,)."""
-    sizes = errors.index.to_numpy(dtype=float)
-    late = sizes[len(sizes) // 2 :]
-    line = 0.6 * errors.iloc[-1] * (late / late[-1]) ** slope
-    ax.loglog(late, line, "--", color="0.4", linewidth=1, label=f"_slope {slope:g}")
-    place = (float(late[0]), float(line[0]))
-    ax.annotate(f"slope {slope:g}", place, (-2, -2), textcoords="offset points", color="0.3",
-                ha="right", va="center", fontsize="small")  # fmt: skip
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
@@ -179,6 +163,27 @@ def draw_hinges(
     ax.set_aspect("equal")
 
 
+def draw_fitted(
+    ax: Axes,
+    sizes: np.ndarray,
+    errors: np.ndarray,
+    slope: Slope,
+    over: tuple[float, float] = (0, np.inf),
+    power: int = 1,
+    **look: Any,
+) -> None:
+    """Draw errors (m,) against sizes (m,) and the fitted line over some of them.
+
+    The axis has the errors to a power, 2 for mean squares; the slope that the legend says is
+    always the errors' own.
+    """
+    look["label"] = f"{look['label']}, slope {slope.value:.2f}"
+    ax.loglog(sizes, errors**power, **{"linestyle": "none"} | look)
+    ends = sizes[(sizes >= over[0]) & (sizes <= over[1])][[0, -1]].astype(float)
+    line = (slope.coefficient * ends**slope.value) ** power
+    ax.loglog(ends, line, color=look.get("color"), linewidth=1, label=f"_{look['label']}")
+
+
 def speedrun_figure(runs: list[UnitRun]) -> Figure:
     """Errors of a speedrun against width, with the fitted lines."""
     use_style()
@@ -187,11 +192,9 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
     fig, ax = plt.subplots(figsize=(7, 4), layout="none")
     fig.subplots_adjust(left=0.12, right=0.98, bottom=0.13, top=0.97)
     for run in runs:
-        fitted = run.widths[-run.slope.used :]
-        label = f"{run.unit.upper()}, slope {run.slope.value:.2f}"
-        ax.loglog(run.widths, run.errors, linestyle="none", label=label, **LOOK[run.unit])
-        line = run.slope.coefficient * fitted**run.slope.value
-        ax.loglog(fitted, line, color=LOOK[run.unit]["color"], linewidth=1, label=f"_{label}")
+        over = (run.widths[-run.slope.used], np.inf)
+        look = {"label": run.unit.upper()} | LOOK[run.unit]
+        draw_fitted(ax, run.widths, run.errors, run.slope, over, **look)
     for axis, label, form in ((ax.xaxis, "neurons", "{x:g}"), (ax.yaxis, "RMSE", "{x:.0e}")):
         axis.set_label_text(label)
         axis.set_major_formatter(form)

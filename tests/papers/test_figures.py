@@ -8,26 +8,26 @@ import numpy as np
 import pytest
 
 from xsquared.slopes import fit_slope
-from xsquared.units import parameter_count
-from xsquared_book.papers.figures import draw_paper_points, paper_points
+from xsquared_book.papers.figures import paper_points
 from xsquared_book.papers.ledger import ledger
-from xsquared_book.papers.table1 import as_drawn, table1_slopes
+from xsquared_book.papers.table1 import as_drawn, draw_cells, table1_slopes
 from xsquared_studies import rows
 
 CELLS = [tuple(key.split("-")[2:]) for key in ledger() if re.match(r"gu-table1-\w+-(mlp|glu)", key)]
 
 
-def test_curves_are_positive_ascending_and_drawn_against_parameters() -> None:
-    widths, errors = paper_points("6", "friedman1", "mlp")
-    assert (widths[0], widths[-1]) == (1, 899)
-    assert (np.diff(widths) > 0).all()
-    assert (errors > 0).all()
+def test_a_panel_has_the_paper_s_points_and_the_slope_that_it_prints() -> None:
     _, ax = plt.subplots()
-    draw_paper_points({"sine": ax}, "6", {"sine": 0.5})
-    for line, unit in zip(ax.lines, ("mlp", "glu"), strict=True):
-        n, errors = paper_points("6", "sine", unit)
-        assert np.asarray(line.get_xdata())[0] == parameter_count(unit, 2, int(n[0]))
-        np.testing.assert_array_equal(line.get_ydata(), 2 * errors)
+    draw_cells(ax, rows("as_drawn"), "friedman3")
+    for unit, (points, line) in zip(("mlp", "glu"), (ax.lines[:2], ax.lines[4:6]), strict=True):
+        widths, errors = paper_points("6", "friedman3", unit)
+        assert (np.diff(widths) > 0).all()
+        np.testing.assert_array_equal(points.get_xydata(), np.column_stack([widths, errors]))
+        slope = np.diff(np.log(line.get_ydata())) / np.diff(np.log(line.get_xdata()))
+        assert points.get_label() == f"the paper's, slope {slope.item():.2f}"
+        printed = ledger()[f"gu-table1-friedman3-{unit}"].value
+        assert slope.item() == pytest.approx(printed, abs=0.014)
+        assert np.asarray(line.get_xdata())[0] == 10
     plt.close()
 
 

@@ -9,16 +9,14 @@ Beyond about 128 points a curve of Figs. 6 and 7 was thinned by the program that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from xsquared.data import PROBLEMS
-from xsquared.units import parameter_count
+#: Look of the paper's points beside those of a unit.
+PAPER_LOOK = {"color": "0.55", "linewidth": 1, "markersize": 3, "zorder": 1}
 
 
 @cache
@@ -45,22 +43,3 @@ def paper_points(figure: str, problem: str, unit: str) -> tuple[np.ndarray, np.n
         table = table[table[column] == name]
     means = table.groupby("n_hidden")["rmse"].mean()
     return means.index.to_numpy(), means.to_numpy()
-
-
-def draw_paper_points(
-    panels: Mapping[str, Axes], figure: str, scales: Mapping[str, float] | None = None
-) -> None:
-    """What a figure plots against parameters, in grey: dots for the MLP, crosses for the GLU.
-
-    Args:
-        panels: by problem, as :func:`xsquared_book.plotting.error_plot` returns them.
-        figure: ``"6"`` or ``"7"``.
-        scales: by problem, what its errors are divided by; 1 where left out.
-    """
-    for problem, ax in panels.items():
-        for unit, marker in {"mlp": ".", "glu": "x"}.items():
-            n, errors = paper_points(figure, problem, unit)
-            sizes = [parameter_count(unit, PROBLEMS[problem].dim, int(k)) for k in n]
-            scaled = errors / (scales or {}).get(problem, 1.0)
-            label = f"_{unit.upper()}, the paper's points"
-            ax.loglog(sizes, scaled, marker, color="0.6", ms=2, mew=0.5, zorder=1, label=label)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 
-from xsquared.data import load
+from xsquared.data import PROBLEMS, load
 from xsquared.slopes import Slope, fit_slope, fit_slope_over_seeds
-from xsquared_book.papers.figures import paper_points
+from xsquared_book.papers.figures import PAPER_LOOK, paper_points
 from xsquared_book.papers.ledger import ledger
+from xsquared_book.plotting import LOOK, draw_fitted
 from xsquared_studies.scaling import Scaling
 
 #: The slopes of the table's first row, its target of one input.
@@ -27,14 +29,14 @@ class AsDrawn:
     Errors are in units of the target's deviation.
 
     Attributes:
-        figure: of the paper, ``"6"`` or ``"7"``.
-        grid: (m,) widths that the paper plots, those that go into the slope it prints.
+        points: (all,) widths that the paper plots, and (all,) its errors there.
+        grid: (m,) of these widths those that go into the slope it prints.
         paper: (m,) its errors there.
         widths: (t,) some of them, where networks with gates as drawn were fitted.
         errors: (draws, t) their errors.
     """
 
-    figure: str
+    points: tuple[np.ndarray, np.ndarray]
     grid: np.ndarray
     paper: np.ndarray
     widths: np.ndarray
@@ -72,9 +74,21 @@ def as_drawn(drawn: pd.DataFrame, problem: str, unit: str) -> AsDrawn:
     ours = drawn[(drawn["problem"] == problem) & (drawn["unit"] == unit)]
     ours = ours[ours["points"] == ours["points"].max()]
     ours = ours.pivot(index="seed", columns="n", values="author_rmse")
-    return AsDrawn(
-        figure, grid[kept], errors[kept] / scale, ours.columns.to_numpy(), ours.to_numpy()
-    )
+    points, widths = (grid, errors / scale), ours.columns.to_numpy()
+    return AsDrawn(points, points[0][kept], points[1][kept], widths, ours.to_numpy())
+
+
+def draw_cells(ax: Axes, drawn: pd.DataFrame, problem: str) -> None:
+    """Draw a panel of the paper's Fig. 6 or 7: its points, and gates as drawn, with their lines."""
+    for unit in ("mlp", "glu"):
+        cell = as_drawn(drawn, problem, unit)
+        over = (cell.grid[0], cell.grid[-1])
+        theirs = LOOK[unit] | PAPER_LOOK | {"label": "the paper's", "markersize": 2}
+        draw_fitted(ax, *cell.points, fit_slope(cell.grid, cell.paper), over, **theirs)
+        ours = LOOK[unit] | {"label": unit.upper(), "markersize": 4}
+        draw_fitted(ax, cell.widths, np.median(cell.errors, axis=0), cell.slope, **ours)
+    ax.set(title=f"{PROBLEMS[problem].title}, d = {PROBLEMS[problem].dim}", xlabel="neurons $n$")
+    ax.legend(loc="lower left")
 
 
 def table1_slopes(
@@ -97,7 +111,7 @@ def table1_slopes(
         "as-drawn": pair.slope.value,
         "paper-points": fit_slope(pair.grid, pair.paper).value,
         "paper-table": ledger()[f"gu-table1-{problem}-{unit}"].value,
-        "all-points": fit_slope(*paper_points(pair.figure, problem, unit)).value,
+        "all-points": fit_slope(*pair.points).value,
     }
     for way, errors, first in (("grown", "paper", 1), ("author-code", "author", 10)):
         slopes[way] = None
