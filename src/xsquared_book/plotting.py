@@ -174,8 +174,7 @@ def draw_fitted(
 ) -> None:
     """Draw errors (m,) against sizes (m,) and the fitted line over some of them.
 
-    The axis has the errors to a power, 2 for mean squares; the slope that the legend says is
-    always the errors' own.
+    The axis has errors to a power, 2 for mean squares; the slope in the legend is the errors' own.
     """
     look["label"] = f"{look['label']}, slope {slope.value:.2f}"
     ax.loglog(sizes, errors**power, **{"linestyle": "none"} | look)
