@@ -7,13 +7,10 @@ import pytest
 from hypothesis import settings
 
 import xsquared.units
-from tests.small_project import small_project
 
 # The same examples on every machine, and no time limit: speed lives in benchmarks.
 settings.register_profile("xsquared", derandomize=True, deadline=None)
 settings.load_profile("xsquared")
-
-__all__ = ["small_project"]  # the fixture, for every test
 
 
 @pytest.fixture(autouse=True)

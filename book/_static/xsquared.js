@@ -7,6 +7,10 @@
       if (share < 1) box.style.fontSize = `${100 * Math.max(share, 0.55)}%`;
     }
   };
+  // A figure shrinks as far as its letters can be read, then scrolls.
+  const shrink = () => {
+    for (const image of document.querySelectorAll(".cell_output img")) image.style.minWidth = `${Math.min(0.72 * image.naturalWidth, 544)}px`;
+  };
   // What scrolls in its own box is a tab stop, so that keys scroll it.
   const stops = () => {
     for (const box of document.querySelectorAll("div.math mjx-container, span.math, pre, .cell_output, .pst-scrollable-table-container")) {
@@ -17,6 +21,7 @@
   addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
+    shrink();
     fit();
     stops();
     addEventListener("resize", () => { fit(); stops(); });

@@ -1,5 +1,6 @@
-"""What the tests of the site share: one build, one server, one browser."""
+"""What the tests of the book share: a small project, and one build, one server, one browser."""
 
 from tests.site_in_browser import address, browser, reader, site
+from tests.small_project import small_project
 
-__all__ = ["address", "browser", "reader", "site"]
+__all__ = ["address", "browser", "reader", "site", "small_project"]

@@ -1,6 +1,10 @@
 """The committed book: every chapter executed, every picture described, every page in its place."""
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -106,3 +110,17 @@ def test_committed_files_name_no_path_of_one_machine() -> None:
     pages = (PROJECT.root / "book").glob("*.md")
     for path in [*SOURCES, *PROJECT.chapters.glob("*.ipynb"), *pages]:
         assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/\w", path.read_text()), path
+
+
+@pytest.mark.slow
+def test_a_save_in_jupyterlab_leaves_every_source_as_it_is(tmp_path: Path) -> None:
+    """Whose extension writes text from the notebook that is open, as jupytext does here."""
+    shutil.copytree(PROJECT.notebooks, tmp_path / "notebooks")
+    shutil.copy(PROJECT.root / "jupytext.toml", tmp_path)
+    texts = {path: path.read_bytes() for path in (tmp_path / "notebooks").iterdir()}
+    sync = [str(Path(sys.executable).with_name("jupytext")), "--sync", *map(str, texts)]
+    subprocess.run(sync, cwd=tmp_path, check=True, capture_output=True)
+    for opened in (tmp_path / "_build/lab").glob("*.ipynb"):
+        os.utime(opened, (2e9, 2e9))  # saved after the text
+    subprocess.run(sync, cwd=tmp_path, check=True, capture_output=True)
+    assert [path.name for path, text in texts.items() if path.read_bytes() != text] == []

@@ -1,5 +1,10 @@
 """What is refused before Sphinx sees it."""
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import nbformat
 import pytest
 from nbformat.v4 import new_output
@@ -35,3 +40,17 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
     source.write_text(source.read_text().replace("n + 1", "n + 2"))
     with pytest.raises(BookError, match=r"01_good\.ipynb is not what 01_good\.md says now"):
         check_chapters(small_project)
+
+
+@pytest.mark.slow
+def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -> None:
+    """Of what git keeps, and nothing that our own command makes."""
+    root, tool = Path(__file__).parents[2], Path(sys.executable).with_name("jupyter-book")
+    listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True)
+    for name in listed.stdout.splitlines():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, tmp_path / name)
+    command = [str(tool), "build", ".", "-W", "-n", "-q"]
+    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-3000:]
+    assert (tmp_path / "_build/html/book/chapters/14_transformer.html").is_file()
