@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import Damping, descend
+from xsquared.levenberg_marquardt import descend
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines import spaces
 from xsquared.splines.spaces import Space
@@ -29,8 +29,8 @@ from xsquared.splines.spaces import Space
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump cells would shrink for ever.
 LEAST_WIDTH = 1e-10
-#: Damping of a fit: its start, what lowers it, where a fit has stalled, its least, its rounding.
-DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13)
+#: How a fit descends.
+_DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
 
 @cache
@@ -102,7 +102,7 @@ def fit_free_knots(
     if not np.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if len(knots) > 2 else 0
-    *_, (state, iterations, status) = descend(state, model.linearise, limit, DAMPING)
+    *_, (state, iterations, status) = descend(state, model.linearise, limit, **_DAMPING)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
     rmse = math.sqrt(state.loss)
     return FreeKnotSpline(state.knots, pieces, rmse, iterations, status, directions)

@@ -56,7 +56,7 @@ def insertions(
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
-    neurons = hidden(unit, points, pool)
+    _, neurons = hidden(unit, points, pool)
     grams = (neurons.square().T @ _blocks(right, right)).unflatten(1, (k, k))
     sizes = grams.diagonal(dim1=1, dim2=2)
     sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))

@@ -38,15 +38,15 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     return torch.from_numpy(rows.T @ rows)
 
 
-def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
+def solve(blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float = 0.0) -> Solution:
     """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
 
-    Blocks are rows (k, m) of A, entries (k,) of b, and whatever follows, each time anew. Of several
-    solutions the one is returned that is shortest once columns have unit length. Entries that are
-    not finite are a FloatingPointError.
+    ``blocks`` lists rows (k, m) of A, entries (k,) of b, and whatever follows. Of several solutions
+    the one is returned that is shortest once columns have unit length. Entries that are not finite
+    are a FloatingPointError.
     """
     gram, moment = torch.zeros(()), torch.zeros(())
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         gram, moment = gram + gram_matrix(matrix), moment + matrix.T @ right
     gram.diagonal()[:-1].add_(ridge)
     squares = gram.diagonal().clone()
@@ -66,7 +66,7 @@ def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
 
     coefficients = solved(moment)
     left = torch.zeros_like(moment)
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
     left[:-1] -= ridge * coefficients[:-1]
 
@@ -76,11 +76,13 @@ def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
     return Solution(coefficients + solved(left), whiten)
 
 
-def _by_rotations(blocks: Iterable[tuple[Tensor, ...]], ridge: float, scale: Tensor) -> Solution:
+def _by_rotations(
+    blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float, scale: Tensor
+) -> Solution:
     """Solve by the triangle R of a QR factorisation, by its singular values where in doubt."""
     m = len(scale)
     triangle = torch.eye(m + 1, dtype=scale.dtype)[: m - 1 if ridge else 0] * ridge**0.5
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         rows = torch.cat([matrix, right[:, None]], dim=1)
         triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
     q, r = torch.linalg.qr(triangle[:, :-1] * scale)
