@@ -28,7 +28,7 @@ class Curve(Target):
         return self.spline(*points)
 
 
-def smoothing_spline(points: Points, name: str) -> Curve:
+def smoothing_spline(points: Points) -> Curve:
     """The cubic spline of 1, 2, 4, ... cells with the least cross-validated error.
 
     Its cells hold equally many places. Points that share a place count as often as they occur.
@@ -44,8 +44,8 @@ def smoothing_spline(points: Points, name: str) -> Curve:
         error = np.linalg.norm(spline(points.x[:, 0]) - points.y) / left
         found.append((float(error), cells, spline))
         cells *= 2
-    x_name = sp.Symbol("x", real=True)
-    return Curve(x_name, ((float(x[0]), float(x[-1])),), name, min(found)[2])
+    domain = ((float(x[0]), float(x[-1])),)
+    return Curve(sp.Symbol("x", real=True), domain, "a curve through points", min(found)[2])
 
 
 def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
