@@ -12,12 +12,13 @@ from xsquared.training.directions import directions_of, neuron_sizes, sign_patte
 from xsquared.units import GatedNetwork, Unit
 
 
-def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
-    """Build the network of n neurons that is a spline; None where no directions will do.
+def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork:
+    """Build the network of n neurons that is a spline.
 
     A spline of n_hidden + 1 cells has its directions. With n_hidden cells all gates open away from
     one cell, that for which the neurons' largest values have the least sum. A unit of two factors
-    needs real roots there, so combinations of cells are tried; one cell fewer always does.
+    needs real roots there, so combinations of cells are tried; one cell fewer always does. Where
+    none will, and where rounding tears pieces of all but merged cells apart, it is a ValueError.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
@@ -35,7 +36,7 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
             factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
             if factors is not None or not merged:
                 return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
-    return None
+    raise ValueError("no directions of the gates will do")
 
 
 def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:

@@ -9,10 +9,12 @@ Numer. Anal. 15, 1978).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
+import torch
 
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
@@ -22,11 +24,11 @@ from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.splines.spaces import Space
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
-from xsquared.training.frozen_gates import fit_frozen
-from xsquared.training.narrow import descend_on_target, greedy_rows
+from xsquared.training.frozen_gates import fit_frozen, quadrature
+from xsquared.training.greedy import greedy_rows
 from xsquared.training.points import descend_on_points, rows_of, smoothing_spline
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import Rows, to_network
+from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
@@ -35,6 +37,9 @@ _JITTER = 0.4
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
 _SCREENED, _KEPT = (8, 25), (5, 1)
+#: Steps of variable projection from each start before the best goes on, cells of its rule, and the
+#: factor within which that has to come of the error reached elsewhere.
+_FIRST, _CELLS, _NEAR = 12, 60, 1.5
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
 _error = attrgetter("rmse")
@@ -42,22 +47,21 @@ _error = attrgetter("rmse")
 
 @dataclass(frozen=True)
 class FreeKnots:
-    """Minimise the integral of the squared error of a target f of one variable, or that on points.
+    """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
     Over knots t and splines s of the unit's space, with the constraints of its neurons::
 
         min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
     Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
-    take damped Newton steps. At the best optimum directions of gates are chosen, and the fit goes
-    on with each; up to eight neurons at all optima and at random knots. The best spline becomes a
-    network by formula. Its forward pass is what is judged, against gates that open away from an
-    anchor, against a unit with a factor less where cells merge, and up to eight neurons against
-    variable projection from neurons inserted greedily.
+    take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
+    directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
+    by formula, whose forward pass is judged against gates that open away from an anchor, a unit
+    with a factor less where cells merge, and up to eight neurons variable projection from neurons
+    inserted greedily.
 
-    Data without a target are fitted by way of a smooth curve through the points; from there
-    variable projection descends on them. Of a held-out split validation points choose before or
-    after that.
+    Data without a target are fitted by a smooth curve through the points, from which variable
+    projection descends on them; validation points of a held-out split choose before or after that.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
@@ -74,14 +78,12 @@ class FreeKnots:
         scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
         target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
-            raise ValueError(
-                "free_knots fits points of one input, with frozen gates a known target"
-            )
+            raise ValueError("free_knots fits one input, and with frozen gates a known target")
         space(unit)
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Fit(to_network(frozen, unit), frozen.status, frozen.iterations)
-        curve = target or smoothing_spline(data.train, data.name)
+        curve = target or smoothing_spline(data.train)
         made = self.fit_target(curve, unit, n_hidden, seed)
         if target is not None:
             missed = None if made.spline is None else made.spline(data.train.x[:, 0]) - data.train.y
@@ -177,16 +179,25 @@ class FreeKnots:
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            fits = _distinct(sorted(fits, key=_error))[:kept]
-            tries = [(one.knots, one.directions) for one in fits]
-        return fits
+            distinct = [min(fits, key=_error)]
+            for one in sorted(fits, key=_error):
+                if one.rmse > distinct[-1].rmse * (1 + _SAME):
+                    distinct.append(one)
+            tries = [(one.knots, one.directions) for one in distinct[:kept]]
+        return distinct[:kept]
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        if (end := descend_on_target(target, unit, starts, self.max_iterations, reached)) is None:
+        cells = np.linspace(*target.domain[0], _CELLS + 1)
+        x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
+        run = partial(iterates, unit, x[:, None], y, weights=weights)
+        first = min(_FIRST, self.max_iterations)
+        best = min((last(run(rows, max_iterations=first)) for rows in starts), key=_error)
+        if best.rmse > _NEAR * reached:
             return []
+        end = last(run(best.rows, max_iterations=self.max_iterations))
         network = to_network(end, unit)
         return [SplineNetwork(network, measured_rmse(network, target), end.iterations, end.status)]
 
@@ -214,27 +225,15 @@ def _judged(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
-    except ValueError:  # cells that have all but merged: rounding tears the pieces apart
-        return []
-    if network is None:
+    except ValueError:
         return []
     error = measured_rmse(network, target)
     return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
 
 
-def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
-    """Of ascending fits one of each group with nearly the same error."""
-    made = fits[:1]
-    for one in fits:
-        if one.rmse > made[-1].rmse * (1 + _SAME):
-            made.append(one)
-    return made
-
-
 def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
     """The same function as a network of a unit with one factor more, which is one everywhere."""
     n, (weight, bias) = network.n_hidden, unit.factors[-1]
-    made = build(unit, 1, n)
-    values = {name: value.numpy() for name, value in network.state_dict().items()}
-    set_parameters(made, **values, **{weight: np.zeros((n, 1)), bias: np.ones(n)})
+    made, one = build(unit, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
+    set_parameters(made, **network.state_dict(), **one)
     return made
