@@ -29,7 +29,7 @@ from xsquared.splines.spaces import Space
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump cells would shrink for ever.
 LEAST_WIDTH = 1e-10
-#: How a fit descends.
+#: How a fit descends: :func:`xsquared.levenberg_marquardt.descend`.
 _DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
 

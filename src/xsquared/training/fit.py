@@ -53,11 +53,10 @@ def fit(
 
     A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver, where None, is
     ``FreeKnots()`` for trained ReLU gates of one input and at most two factors, ``Growth()`` for
-    trained gates of several inputs, else ``VariableProjection()``. Frozen gates stay where they
-    start.
+    trained gates of several inputs, else ``VariableProjection()``.
     """
     points, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    used = _default(points, record, gates) if solver is None else solver
+    used = solver or _default(points, record, gates)
     (made,) = _run(points, lambda: [used.train(points, record, n_hidden, gates, seed)], used, seed)
     return made
 
@@ -73,19 +72,17 @@ def grow(
 ) -> list[Fit]:
     """Train a network for each of several ascending widths, each grown from the one before.
 
-    Arguments are those of :func:`fit`; seconds and iterations are counted from the start. A run
-    that fails ends with what :func:`fit` would return, and has no later widths.
+    Seconds and iterations are counted from the start. A run that fails ends with what :func:`fit`
+    would return, and has no later widths.
     """
-    used, record = Growth() if solver is None else solver, find_unit(unit)
+    used, record = solver or Growth(), find_unit(unit)
     return _run(data, lambda: used.grow(data, record, widths, gates, seed), used, seed)
 
 
 def _default(data: Dataset, unit: Unit, gates: Gates) -> Solver:
-    if gates == "frozen":
-        return VariableProjection()
-    if data.dim > 1:
+    if data.dim > 1 and gates == "trained":
         return Growth()
-    splines = unit.gate.name == "relu" and len(unit.factors) <= 2
+    splines = gates == "trained" and unit.gate.name == "relu" and len(unit.factors) <= 2
     return FreeKnots() if splines and np.ptp(data.train.x) > 0 else VariableProjection()
 
 
@@ -103,11 +100,10 @@ def _run(data: Dataset, train: Callable[[], Iterable[Fit]], solver: Solver, seed
         with np.errstate(over="ignore", invalid="ignore"):
             for result in train():
                 note(result)
-    except FloatingPointError as error:
-        note(Fit(None, "diverged", detail=str(error)))
-    # torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
-    except (np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
-        note(Fit(None, "failed", detail=str(error)))
+    # RuntimeError is also torch's where memory runs out, and its LinAlgError.
+    except (FloatingPointError, np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
+        status = "diverged" if isinstance(error, FloatingPointError) else "failed"
+        note(Fit(None, status, detail=str(error)))
     return [_judged(data, result) for result in made]
 
 

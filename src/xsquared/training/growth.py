@@ -1,8 +1,8 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-A width starts from the network before, whose error it keeps where all else fails. For points not
-seen, each fit on the way is solved again under a row of ridges; the best of all on the validation
-points is the one to use, filled up by neurons without weight.
+A width starts from the network before, whose error it keeps where all else fails. Of a held-out
+split each fit is solved again under a row of ridges; the best of all on the validation points is
+the one to use, filled up by neurons without weight.
 """
 
 import math
@@ -48,11 +48,10 @@ _error = attrgetter("rmse")
 class Growth:
     """Minimise the mean square error by greedy insertions and joint refinements.
 
-    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all gates and
-    factors move together, by steps of variable projection. At a width, neurons are exchanged for
-    new ones as long as that lowers the error; then half as many again are inserted, and those that
-    matter least taken out: the better network stays. Steps go on until twice as many lower the
-    error by less than 2 per cent ("converged").
+    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all move together,
+    by steps of variable projection. At a width, neurons are exchanged for new ones as long as that
+    lowers the error; then half as many again are inserted, and those that matter least taken out.
+    Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
         exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that
@@ -148,8 +147,8 @@ class _Task:
     def empty(self) -> ProjectedFit:
         """The mean of the values, without neurons."""
         rows = rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
-        mean = self.y.mean(dim=0, keepdim=True)
-        return ProjectedFit(rows, mean, float(self.y.std(correction=0)), 0, "converged")
+        error = float(self.y.std(correction=0))
+        return ProjectedFit(rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged")
 
     def pad(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
         """The same function with as many neurons as the rows, the last of which fill it up."""
