@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xsquared.functions import Target, interval_of
+from xsquared.errors import rmse
+from xsquared.functions import Interval, Target, interval_of
 from xsquared.units import GatedNetwork, predict
 
 #: How points are split into training, validation and test.
@@ -67,22 +68,17 @@ class Dataset:
 
     def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
         """Predict values (m,) at features (m, dim), both in the units of the data."""
-        y = self._confined(predict(network, self.standardise(x)))
+        y = np.clip(predict(network, self.standardise(x)), *self._range())
         return y * self.target_scale + self.target_mean
 
     def error(self, network: GatedNetwork, points: Points) -> float:
         """Compute the RMSE of the predictions at points; infinite where it is not a number."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of a network that diverged
-            squares = (self._confined(predict(network, points.x)) - points.y) ** 2
-        error = float(np.sqrt(np.mean(squares)))
-        return error if np.isfinite(error) else np.inf
+        return rmse(network, points.x, points.y, self._range())
 
-    def _confined(self, y: np.ndarray) -> np.ndarray:
-        if self.split == "paper":
-            return y
+    def _range(self) -> Interval:
         low, high = self.train.y.min(), self.train.y.max()
-        room = MARGIN * (high - low)
-        return np.clip(y, low - room, high + room)
+        room = np.inf if self.split == "paper" else MARGIN * (high - low)
+        return low - room, high + room
 
 
 def sampled(target: Target, n_points: int = 10_000) -> Dataset:

@@ -88,13 +88,11 @@ def second_moment(d: int, scale: float = 1.0) -> float:
 
 
 @cache
-def spectrum(
-    d: int, scale: float = 1.0, features: int = 0, tail_tolerance: float = 1e-9
-) -> Spectrum:
+def spectrum(d: int, scale: float = 1.0, features: int = 0, tolerance: float = 1e-9) -> Spectrum:
     """List levels in d >= 2 dimensions, a degree at a time, until they hold so many features.
 
     They end where no larger degree can displace one of these, and the share of the levels beyond is
-    known to 1e-7 of itself; with no features where the others carry less than ``tail_tolerance``;
+    known to 1e-7 of itself; with no features where the others carry less than ``tolerance``;
     in any case at degree 4000 or where a degree is rounding.
     """
     length, roots, basis = _rule(d)
@@ -114,7 +112,7 @@ def spectrum(
         tail, tail_error = _tail(carried)
         larger = [level for level in found if features and own and level.rank >= own[0].rank]
         found += own
-        if carried[-1] < _ROUNDING or (not features and tail < tail_tolerance):
+        if carried[-1] < _ROUNDING or (not features and tail < tolerance):
             break
         enough = 0 < features <= sum(level.multiplicity for level in larger)
         if enough and tail_error < _PRECISION * listed().left(features):
@@ -178,7 +176,7 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
     An error that 4000 degrees do not reach is a ValueError.
     """
     missing, count = 1 - error**2, 0
-    for level in spectrum(d, scale, tail_tolerance=error**2 / 10).levels:
+    for level in spectrum(d, scale, tolerance=error**2 / 10).levels:
         if level.share >= missing:
             # Numbers beyond float64, so in integers.
             part = math.ceil(missing / level.share * 2**50)

@@ -161,22 +161,20 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
     return np.array(found), [way[m] for way in ways]
 
 
-def bounds_with_breaks(
-    target: Target, order: int, most: int
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree ``order`` - 1.
+def bounds_with_breaks(target: Target, k: int, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree k - 1.
 
     The larger one of two grids counts: a coarse one, with the longest pieces projected as well, up
     to 20 pieces, and one of twelve cells a piece. Return also, for every n, (n + 1,) ends of pieces
     with breaks in the cells left out. A target that is not analytic is a ValueError.
     """
-    cut, length = sign_intervals(target, order), float(np.ptp(interval_of(target)))
+    cut, length = sign_intervals(target, k), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
-        values, away = enclosed(target, grid, order + _MORE_DEGREES)
+        values, away = enclosed(target, grid, k + _MORE_DEGREES)
         size = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1)  # exact, so that no square overflows
-        bounds = least_errors(values / size, order, grid, longest)
+        bounds = least_errors(values / size, k, grid, longest)
         squares, skipped = certified_lower_bounds(bounds, last)
         sure = (size * np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
         for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):

@@ -13,7 +13,7 @@ Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable proje
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -109,8 +109,8 @@ class State:
     """A projected point: knots, best coefficients (n, m) in the local bases, and mean square error.
 
     Moments (n, d + 1) are integrals of the error times powers of xi; jumps (n - 1,) the error times
-    that of the slope, a part of Newton's matrix; multipliers (d,) those of the condition;
-    ``behind`` (cells, d, d + 1) leads from a cell's coefficients to its part of it.
+    that of the slope; multipliers (d,) those of the condition; ``behind`` (cells, d, d + 1) leads
+    from a cell's coefficients to its part of it.
     """
 
     knots: np.ndarray
@@ -130,11 +130,6 @@ class Model:
     shape: Space
     signs: np.ndarray | None
 
-    @cached_property
-    def cells(self) -> np.ndarray:
-        """Those of which the condition is made; none without one."""
-        return np.flatnonzero([] if self.signs is None else self.signs)
-
     def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
         shape, width = self.shape, t[1:] - t[:-1]
@@ -145,7 +140,7 @@ class Model:
         banded, right, scale = spaces.projection(shape, width, values @ weighted)
         behind, condition = np.empty(0), None
         if self.signs is not None:
-            cells = self.cells
+            cells = np.flatnonzero(self.signs)
             behind = spaces.ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
             rows = behind @ (scale[cells, :, None] * basis.powers).mT
             condition = spaces.spread_rows(rows, cells, shape.block - 1, len(width))
@@ -172,7 +167,7 @@ class Model:
         gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
         functional, condition = state.moments, None
         if self.signs is not None:
-            cells = self.cells
+            cells = np.flatnonzero(self.signs)
             rows = state.behind @ derivatives[cells].mT
             # In these cells the condition, times its multipliers, adds to the loss.
             functional = state.moments.copy()

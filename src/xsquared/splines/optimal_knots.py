@@ -183,12 +183,10 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     return OptimalKnots(unknowns[::block], math.sqrt(loss / (start[-1] - start[0])), converged)
 
 
-def _step(
-    slopes: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
-) -> np.ndarray:
+def _step(slope: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float) -> np.ndarray:
     """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
-    size, total = slopes.shape[1], len(free)
-    banded, gradient = assemble_banded(curvature, slopes, size // 2)
+    size, total = slope.shape[1], len(free)
+    banded, gradient = assemble_banded(curvature, slope, size // 2)
     banded[0, :: size // 2] += damping * np.abs(banded[0, :: size // 2])
     fixed = np.flatnonzero(~free)
     banded[:, fixed] = 0.0

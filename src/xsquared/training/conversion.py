@@ -51,15 +51,12 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
         # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
         b1 = c2 + c3 * root
         b0 = c1 + b1 * root
-        discriminant = b1**2 - 4 * b0 * c3
-        if discriminant < 0:
-            continue
-        # The root of larger size first: no cancellation.
-        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
-        sign = 1.0 if root <= 0 else -1.0
-        if q == 0:
-            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
-        else:
-            rest = [[c3, -q], [1.0, -b0 / q]]
-        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
+        if (discriminant := b1**2 - 4 * b0 * c3) >= 0:
+            # The root of larger size first: no cancellation.
+            q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+            rest = [[c3, -q], [1.0, -b0 / q]] if q else [[c3, 0.0], [1.0, 0.0]]
+            if q == c3 == 0:
+                rest = [[0.0, b0], [0.0, 1.0]]
+            sign = 1.0 if root <= 0 else -1.0
+            return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
     return None

@@ -90,18 +90,13 @@ def trained(
 ) -> Fit:
     """Train the parameters of some letters of a network in place, on x (N, d) and y (N,)."""
 
-    def loss() -> Tensor:
-        return mean_square(network, x, y)
-
+    loss = partial(mean_square, network, x, y)
     begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, float(loss().detach().sqrt()))]
     for steps in solver.descend(loss, [getattr(network, letter) for letter in letters]):  # noqa: B007
         history.append((time.perf_counter() - begun, float(loss().detach().sqrt())))
         (_, before), (_, now) = history[-2:]
-        if not np.isfinite(now):
-            status = "diverged"
-            break
-        if before**2 - now**2 < solver.stall * before**2:
-            status = "converged"
+        if not np.isfinite(now) or before**2 - now**2 < solver.stall * before**2:
+            status = "converged" if np.isfinite(now) else "diverged"
             break
     return Fit(network, status, steps, history=np.array(history))

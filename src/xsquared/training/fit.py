@@ -25,7 +25,7 @@ from xsquared.training.newton import Newton
 from xsquared.training.result import Fit, Gates, Solver
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import ROWS, VariableProjection
-from xsquared.units import GatedNetwork, Unit, find_unit
+from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -113,11 +113,15 @@ def _judged(data: Dataset, made: Fit) -> Fit:
         return made
     closest, (x, y) = made.training_minimiser or made.network, (data.train.x, data.train.y)
     error, status = rmse(closest, x, y), made.status
-    slack = _DOUBT * error + _ROUNDING * float(np.abs(y).max())
-    missed = 0.0 if made.promised is None else error - made.promised
+    # What rounding does to values, RMS: roundoff times a pass of absolute values.
+    magnitudes = {name: value.detach().abs() for name, value in closest.named_parameters()}
+    parts = torch.tensor(x).abs().split(ROWS)
+    values = torch.cat([torch.func.functional_call(closest, magnitudes, part) for part in parts])
+    rounding = float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
+    missed = max(rounding, 0.0 if made.promised is None else error - made.promised)
     if not np.isfinite(error):
         status = "diverged"
-    elif not max(missed, _rounding(closest, x)) <= slack:
+    elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):
         status = "inexact"
     return replace(
         made,
@@ -126,11 +130,3 @@ def _judged(data: Dataset, made: Fit) -> Fit:
         train_rmse=error if closest is made.network else rmse(made.network, x, y),
         test_rmse=data.error(made.network, data.test),
     )
-
-
-def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
-    """Bound what rounding does to values, RMS: roundoff times a pass of absolute values."""
-    magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
-    parts = torch.tensor(x).abs().split(ROWS)
-    values = torch.cat([torch.func.functional_call(network, magnitudes, part) for part in parts])
-    return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from xsquared.functions import Target
+from xsquared.functions import Interval, Target
 from xsquared.training.least_squares import gram_matrix
 from xsquared.training.variable_projection import Rows, design, hidden, iterates, last, rows_on_data
 from xsquared.units import Unit
@@ -27,27 +27,25 @@ _ROUNDING = 1e-12
 _CANDIDATES, _POINTS, _STEPS = 200, 400, 8
 
 
-def candidates(
-    unit: Unit, x: np.ndarray, count: int, used: Tensor, draw: np.random.Generator
-) -> Rows:
-    """Draw neurons whose gates and factors cut the data x (N, d).
+def candidates(unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator) -> Rows:
+    """Draw n neurons whose gates and factors cut the data x (N, d).
 
-    Half are parallel to gates in use (n, d + 1): a ridge function needs many hinges in one
+    Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in one
     direction. A factor is drawn like its gate, is the gate's own row (one more continuous
     derivative), or constant (a factor less). Gates that are no powers have a width of their own.
     """
-    half, along = count // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
+    half, along = n // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
-    rows = rows_on_data(unit, x, count - half, draw)
+    rows = rows_on_data(unit, x, n - half, draw)
     rows = rows.joined(rows_on_data(unit, x, half, draw, along))
     gate, constant = rows.gate, torch.zeros_like(rows.gate)
     constant[:, -1] = 1.0
     factors = []
     for factor in rows.factors:
-        kind = torch.from_numpy(draw.integers(3, size=(count, 1)))
+        kind = torch.from_numpy(draw.integers(3, size=(n, 1)))
         factors.append(torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant)))
     if unit.gate.degree is None:
-        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (count, 1)))
+        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
     return Rows(gate, tuple(factors))
 
 
@@ -134,9 +132,7 @@ def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -
     return rows
 
 
-def _on_interval(
-    unit: Unit, domain: tuple[float, float], count: int, draw: np.random.Generator
-) -> Rows:
+def _on_interval(unit: Unit, domain: Interval, count: int, draw: np.random.Generator) -> Rows:
     """Draw neurons with hinges inside, a fifth before the domain, and roots up to a length outside.
 
     A third of the roots is infinite: the neurons are those of a unit with a factor less.

@@ -8,25 +8,18 @@ the one to use, filled up by neurons without weight.
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from xsquared.data.dataset import Dataset
+from xsquared.training import variable_projection as projection
 from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import (
-    ProjectedFit,
-    Rows,
-    iterates,
-    last,
-    rows_on_data,
-    to_network,
-)
+from xsquared.training.variable_projection import ProjectedFit, Rows
 from xsquared.units import Unit
 
 #: Neurons drawn for each group of insertions, of which the best are inserted.
@@ -100,12 +93,13 @@ class Growth:
             fit = min(task.pad(before, end.rows), fit, end, key=_error)
             for ridge in (*_RIDGES, self.ridge) if held_out else ():
                 for one in made:
-                    again = last(task.descend(one.rows, ridge, 0))
-                    error = data.error(to_network(again, unit), data.validation)
+                    again = next(task.descend(one.rows, ridge, 0))
+                    error = data.error(projection.to_network(again, unit), data.validation)
                     if error < least:
                         least, used = error, again
-            closest = to_network(fit, unit)
-            chosen = to_network(task.pad(used, fit.rows), unit) if held_out else closest
+            chosen = closest = projection.to_network(fit, unit)
+            if held_out:
+                chosen = projection.to_network(task.pad(used, fit.rows), unit)
             status = "converged" if converged else "iterations"
             yield Fit(chosen, status, total, fit.rmse, training_minimiser=closest)
 
@@ -131,8 +125,8 @@ class _Task:
 
     def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
         """Fits from some rows on."""
-        run = partial(iterates, self.unit, self.points[:, :-1], self.y, train_gates=self.trains)
-        return run(rows, max_iterations=limit, ridge=ridge)
+        settings: Any = {"train_gates": self.trains, "max_iterations": limit, "ridge": ridge}
+        return projection.iterates(self.unit, self.points[:, :-1], self.y, rows, **settings)
 
     def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""
@@ -146,7 +140,7 @@ class _Task:
 
     def empty(self) -> ProjectedFit:
         """The mean of the values, without neurons."""
-        rows = rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
+        rows = projection.rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
         error = float(self.y.std(correction=0))
         return ProjectedFit(rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged")
 

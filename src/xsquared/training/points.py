@@ -29,10 +29,7 @@ class Curve(Target):
 
 
 def smoothing_spline(points: Points) -> Curve:
-    """The cubic spline of 1, 2, 4, ... cells with the least cross-validated error.
-
-    Its cells hold equally many places. Points that share a place count as often as they occur.
-    """
+    """Fit the cubic spline of 1, 2, 4, ... equally filled cells of least cross-validated error."""
     x, copies, counts = np.unique(points.x[:, 0], return_inverse=True, return_counts=True)
     y = np.bincount(copies, points.y) / counts
     degree, cells, found = min(3, len(x) - 1), 1, list[tuple[float, int, BSpline]]()
@@ -56,7 +53,6 @@ def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int
 
 def rows_of(network: GatedNetwork) -> Rows:
     """The nonlinear parameters of a network of one output."""
-    values = {name: value.detach() for name, value in network.named_parameters()}
-    pairs = [("G", "g"), *network.unit.factors[1:]]
+    values, pairs = network.state_dict(), [("G", "g"), *network.unit.factors[1:]]
     gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
     return Rows(gate, tuple(factors))

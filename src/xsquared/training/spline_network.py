@@ -1,9 +1,8 @@
 """Free knots: networks of n neurons from the best splines of one variable (ours).
 
 All hinges of n neurons may lie inside: n + 1 cells, with a constant polynomial behind the gates
-(:mod:`xsquared.training.directions`), or n cells, with one gate open everywhere
-(:mod:`xsquared.training.conversion`). Merged knots stall, so starts are several (Jupp, SIAM J.
-Numer. Anal. 15, 1978).
+(``directions.py``), or n cells, with one gate open everywhere (``conversion.py``). Merged knots
+stall, so starts are several (Jupp, SIAM J. Numer. Anal. 15, 1978).
 """
 
 from __future__ import annotations
@@ -96,28 +95,25 @@ class FreeKnots:
         iterations = made.iterations + end.iterations
         return Fit(chosen, end.status, iterations, end.rmse, training_minimiser=closest)
 
-    def fit_target(
-        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
-    ) -> SplineNetwork:
+    def fit_target(self, target: Target, unit: str | Unit, n: int, seed: int = 0) -> SplineNetwork:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
-        shape, narrow, several = space(record), n_hidden <= _NARROW, len(record.factors) > 1
+        shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
         made, bound = list[SplineNetwork](), 0.0
         if self.directions:
-            optima = self._optima(target, shape, n_hidden + 1, seed)
-            bound = optima[0].rmse * (1 + 1 / n_hidden) ** (shape.degree + 1)
+            optima = self._optima(target, shape, n + 1, seed)
+            bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
             for spline in self._with_directions(target, record, optima, seed):
-                made += _judged(target, record, spline, n_hidden)
+                made += _judged(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
-            for cells in (n_hidden, max(n_hidden - 1, 1)):
-                spline = self.spline(target, record, cells, seed)
-                if anchored := _judged(target, record, spline, n_hidden):
-                    break
-            made += anchored
+            counts = (n, max(n - 1, 1))
+            splines = (self.spline(target, record, cells, seed) for cells in counts)
+            anchored = (_judged(target, record, spline, n) for spline in splines)
+            made += next(filter(None, anchored), [])
         if narrow:
-            draw = np.random.default_rng((seed, n_hidden))
-            count = -(-_INSERTED // n_hidden) if several else 1
-            starts = [greedy_rows(target, record, n_hidden, draw) for _ in range(count)]
+            draw = np.random.default_rng((seed, n))
+            count = -(-_INSERTED // n) if several else 1
+            starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
             # Roots that leave the hinges of a spline lower its error.
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
@@ -125,11 +121,11 @@ class FreeKnots:
         kinked = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
         if several and not kinked:  # pieces of a degree less that merely meet come closer
-            knots = equidistributed_knots(target, space(lesser), n_hidden + 1)
+            knots = equidistributed_knots(target, space(lesser), n + 1)
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
             kinked = best is None or other.rmse < best.rmse
         if record.factors and kinked:
-            inner = self.fit_target(target, lesser, n_hidden, seed)
+            inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
                 made += self._descent(target, record, [rows_of(made[-1].network)])
@@ -162,11 +158,9 @@ class FreeKnots:
         places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
         if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
-            between = np.diff(fewer)
+            beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
-            twins = [
-                np.insert(fewer, k + 1, fewer[k] + 0.05 * between[k]) for k in range(1, n_cells - 1)
-            ]
+            twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
             drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
