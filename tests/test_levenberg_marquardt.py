@@ -98,9 +98,8 @@ def test_a_step_that_raises_the_loss_by_rounding_alone_ends_the_descent() -> Non
 
     for rounding, attempts in ((1e-13, 2), (0.0, 20)):
         tried.clear()
-        descent = descend(line(3.0, 0.25), lambda _: attempt, 9, rounding=rounding)
-        *_, (_, iterations, word) = descent
-        assert (iterations, word, len(tried)) == (1, "converged", attempts)
+        *_, (_, count, word) = descend(line(3.0, 0.25), lambda _: attempt, 9, rounding=rounding)
+        assert (count, word, len(tried)) == (1, "converged", attempts)
 
 
 def test_three_steps_in_a_row_that_hardly_lower_the_loss_end_the_descent() -> None:

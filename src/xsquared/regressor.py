@@ -25,14 +25,12 @@ from xsquared.units import Unit, find_unit, predict
 #: Share of the training values' range by which a prediction may leave it, and deviations from its
 #: mean to which a network sees a feature: gated units grow like squares beyond the points seen.
 _MARGIN, _FARTHEST = 0.1, 5.0
-#: Penalties where none is given, each from where the one before ended, the steps that they share,
-#: and the greatest slope of a smooth gate.
+#: Penalties where none is given, in turn, the steps they share, and a smooth gate's greatest slope.
 _RIDGES, _STEPS, _SHARPEST = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8], 70, 8.0
 #: A larger model has to lower the mean of the squares that are left of rows held out by so many
 #: standard errors; networks that leave more than this multiple of the least are not averaged.
 _SURE, _WORSE = 1.5, 1.5
-#: Of more columns than these, networks are also tried on those on which y depends, linearly or by
-#: a square, at this level of significance.
+#: Of more columns than these, those on which y or its square depends at this level are tried too.
 _MANY, _LEVEL = 20, 0.01
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # features (m, d), values (m,), weights (m,)

@@ -200,5 +200,5 @@ def as_points(x: ArrayLike) -> Tensor:
 
 def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape."""
-    given = {name: torch.tensor(np.array(value, np.float64)) for name, value in values.items()}
+    given = {name: torch.tensor(np.asarray(v, np.float64).copy()) for name, v in values.items()}
     network.load_state_dict({**network.state_dict(), **given})

@@ -14,9 +14,5 @@ def unscaled(train: Points, *others: Points) -> Dataset:
 def raw(data: Dataset, part: str) -> tuple[np.ndarray, np.ndarray]:
     """A part in the data's own units."""
     points = getattr(data, part)
-    return points.x * data.feature_scale + data.feature_mean, inverse(data, points.y)
-
-
-def inverse(data: Dataset, y: np.ndarray) -> np.ndarray:
-    """Values in the data's own units."""
-    return y * data.target_scale + data.target_mean
+    values = points.y * data.target_scale + data.target_mean
+    return points.x * data.feature_scale + data.feature_mean, values

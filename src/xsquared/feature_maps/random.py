@@ -25,8 +25,7 @@ from xsquared.feature_maps.tensor import TensorMap
 class RandomMaclaurin:
     """Hold one draw of the feature maps, made by :func:`draw_random_maclaurin`.
 
-    The D random features have orders k and scales a_k / p_k; feature j uses the first 2 k_j + 2 of
-    its signs (D, 2 max(k) + 2, d).
+    Feature j of D has an order k, a scale a_k / p_k and uses 2 k + 2 of its signs (D, most, d).
     """
 
     orders: np.ndarray

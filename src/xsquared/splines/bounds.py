@@ -29,8 +29,7 @@ _ROUNDOFF, _SLACK = 2.0**-53, 1e-12
 class SignIntervals:
     """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
 
-    Between edges (s + 1,), ends and simple zeros, lie masses (s,), the integrals of that law.
-    ``knots`` maps shares of the whole mass to places.
+    Between edges (s + 1,) lie masses (s,); ``knots`` maps shares of the whole mass to places.
     """
 
     edges: np.ndarray

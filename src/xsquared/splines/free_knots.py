@@ -108,9 +108,8 @@ def fit_free_knots(
 class State:
     """A projected point: knots, best coefficients (n, m) in the local bases, and mean square error.
 
-    Moments (n, d + 1) are integrals of the error times powers of xi; jumps (n - 1,) the error times
-    that of the slope; multipliers (d,) those of the condition; ``behind`` (cells, d, d + 1) leads
-    from a cell's coefficients to its part of it.
+    Moments (n, d + 1) are integrals of the error times powers of xi, jumps (n - 1,) the error times
+    the slope's jump, multipliers (d,) the condition's; ``behind`` (cells, d, d + 1) makes its rows.
     """
 
     knots: np.ndarray

@@ -146,8 +146,7 @@ def optimal_knots(
     It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal density, with the
     zeros of f^(k) in the middles of cells. No step changes the number of cells between two zeros:
     the best allocation is tried and its nearest neighbours. The target has k + 2 derivatives, bar
-    isolated points; r = ``continuity`` of them, at most 1 and -1 for none, are continuous in the
-    spline, with 2 (r + 1) <= k.
+    isolated points, the spline r = ``continuity`` (1, 0 or -1 for none), with 2 (r + 1) <= k.
     """
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]

@@ -185,8 +185,7 @@ def ungated_signs(directions: np.ndarray) -> np.ndarray:
 
     It is the first cell's polynomial and what the knots of gates that open to the left (-1) add.
     """
-    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
-    return -np.diff(left)
+    return -np.diff(np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int))
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:

@@ -62,8 +62,7 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
 def sign_patterns(n: int) -> tuple[np.ndarray, ...]:
     """List cells, of n, whose polynomials, with signs + - + ..., may stand behind all gates.
 
-    Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many; of many
-    cells a share at equal distances is taken.
+    Indices (m, size) for sizes 1, 3, 5, ... until they are too many; of many cells some, evenly.
     """
     compared, cells, made = 0, np.arange(n), []
     for size in range(1, n + 1, 2):

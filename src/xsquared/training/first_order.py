@@ -19,10 +19,8 @@ from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
-#: How often AdamW's loss is recorded on the way.
-_RECORDS = 200
-#: Quasi-Newton pairs that L-BFGS keeps, and its iterations between two records of the loss.
-_PAIRS, _INNER = 50, 20
+#: Records of AdamW's loss; quasi-Newton pairs of L-BFGS, and its iterations between two records.
+_RECORDS, _PAIRS, _INNER = 200, 50, 20
 
 
 def _train(

@@ -119,13 +119,12 @@ def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
 
 def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -> Rows:
     """Insert n neurons for a target of one variable, each the best of many, refined in between."""
-    a, b = target.domain[0]
-    x = torch.from_numpy(np.linspace(a, b, 2 * _POINTS + 1)[1::2])
+    x = torch.from_numpy(np.linspace(*target.domain[0], 2 * _POINTS + 1)[1::2])
     points, y = torch.stack([x, torch.ones_like(x)], dim=1), torch.from_numpy(target(x.numpy()))
     y = y / (float(y.abs().max()) or 1.0)
-    rows = _on_interval(unit, (a, b), 0, draw)
+    rows = _on_interval(unit, target.domain[0], 0, draw)
     for _ in range(n):
-        pool = _on_interval(unit, (a, b), _CANDIDATES, draw)
+        pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
         best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
         rows = rows.joined(pool.taken(best))
         rows = last(iterates(unit, x[:, None], y, rows, max_iterations=_STEPS)).rows

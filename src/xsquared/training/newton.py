@@ -22,10 +22,8 @@ from xsquared.units import GatedNetwork, Unit, set_parameters
 
 #: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as zero.
 _RCOND = 1e-13
-#: Share of the promised decrease that a backtracking step must bring, Nocedal and Wright's value.
-_ARMIJO = 1e-4
-#: Lengths of a step that are tried.
-_HALVINGS = 30
+#: Share of the promised decrease that a step must bring (Nocedal and Wright), and lengths tried.
+_ARMIJO, _HALVINGS = 1e-4, 30
 #: A sweep that lowers the loss by less than the share is idle; so many in a row end a stage.
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
@@ -72,8 +70,7 @@ def newton(
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    The status is ``"stalled"`` where no line search found the descent that a layer's quadratic
-    model promised. The history has a record a sweep.
+    "stalled" is where no line search found the descent that a quadratic model promised.
     """
     begun, losses = time.perf_counter(), [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"

@@ -1,8 +1,7 @@
 """Variable projection for gated units in any dimension (ours).
 
-A neuron's nonlinear parameters, p in all, are the rows of its gate and of all factors but one, at
-unit length where that is free. With m linear ones, points come in blocks of k, whose largest arrays
-are (k, m) and (k, p).
+Nonlinear parameters, p in all, are the rows of gates and of all factors but one, at unit length
+where that is free, m are linear. Points come in blocks of k: arrays are (k, m) and (k, p) at most.
 
 References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
@@ -84,8 +83,8 @@ class VariableProjection:
     Attributes:
         starts: random starts that compete; with frozen gates there is one.
         ridge: as above; a very small one keeps wide networks from weights that cancel.
-        sharpest: length, 1 or more, that the rows of gates that are no power cannot exceed; they
-            start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
+        sharpest: greatest length, 1 or more, of the rows of gates that are no power, which start
+            between 1 and it. None: they start at 1, and nothing bounds them.
     """
 
     name: ClassVar[str] = "varpro"
@@ -157,8 +156,7 @@ def iterates(
 
     Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None for equal
     ones. With frozen gates and at most one factor a single least-squares problem is left. A loss
-    that is not finite at the start is a FloatingPointError. Yields as
-    :func:`~xsquared.levenberg_marquardt.descend`.
+    not finite at the start is a FloatingPointError. Yields as ``levenberg_marquardt.descend``.
     """
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points, most = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), sharpest or math.inf
