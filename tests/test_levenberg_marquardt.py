@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from xsquared.levenberg_marquardt import DAMPING, Damping, descend
+from xsquared.levenberg_marquardt import descend
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def on_the_valley(at: At) -> Callable[[float], At]:
 
 
 def test_a_curved_valley_is_followed_to_its_minimum() -> None:
-    points = list(descend(rosenbrock(np.array([-1.2, 1.0])), on_the_valley, 200, DAMPING))
+    points = list(descend(rosenbrock(np.array([-1.2, 1.0])), on_the_valley, 200))
     np.testing.assert_allclose(points[-1][0].x, [1, 1], atol=1e-9)
     assert points[-1][2] == "converged"
     assert (np.diff([at.loss for at, *_ in points]) <= 0).all()
@@ -61,7 +61,7 @@ def test_the_damping_falls_after_every_step_that_lowers_the_loss() -> None:
 
         return attempt
 
-    found = list(descend(line(13.0, 1.0), linearise, 4, Damping(start=1.0, lowered=10.0)))
+    found = list(descend(line(13.0, 1.0), linearise, 4, damping=1.0, lowered=10.0))
     assert used == pytest.approx([1.0, 0.1, 0.01, 0.001])
     distance = list(itertools.accumulate([10.0, *used], lambda d, m: d * m / (1 + m)))
     assert [at.x[0] - 3 for at, *_ in found] == pytest.approx(distance)
@@ -77,14 +77,14 @@ def test_a_step_that_raises_the_loss_or_cannot_be_taken_is_damped() -> None:
             return None
         return line(9.0) if damping < 1 else line(3.5)
 
-    found = list(descend(line(4.0), lambda _: attempt, 1, Damping(start=0.02)))
+    found = list(descend(line(4.0), lambda _: attempt, 1, damping=0.02))
     assert used == pytest.approx([0.02, 0.08, 0.32, 1.28])
     assert [(at.x[0], count) for at, count, _ in found] == [(4.0, 0), (3.5, 1)]
 
 
 def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     start = line(13.0)
-    found = list(descend(start, lambda _: lambda _: line(-7.0), 9, DAMPING))
+    found = list(descend(start, lambda _: lambda _: line(-7.0), 9))
     assert found == [(start, 0, "iterations"), (start, 1, "converged")]
 
 
@@ -98,9 +98,8 @@ def test_a_step_that_raises_the_loss_by_rounding_alone_ends_the_descent() -> Non
 
     for rounding, attempts in ((1e-13, 2), (0.0, 20)):
         tried.clear()
-        damping = replace(DAMPING, rounding=rounding)
-        *_, (_, iterations, word) = descend(line(3.0, 0.25), lambda _: attempt, 9, damping)
-        assert (iterations, word, len(tried)) == (1, "converged", attempts)
+        *_, (_, count, word) = descend(line(3.0, 0.25), lambda _: attempt, 9, rounding=rounding)
+        assert (count, word, len(tried)) == (1, "converged", attempts)
 
 
 def test_three_steps_in_a_row_that_hardly_lower_the_loss_end_the_descent() -> None:
@@ -110,11 +109,11 @@ def test_three_steps_in_a_row_that_hardly_lower_the_loss_end_the_descent() -> No
         lower = at.loss * (1 - next(falls))
         return lambda _: At(at.x, np.array([lower**0.5]))
 
-    found = list(descend(line(13.0), linearise, 7, Damping(stall=1e-2)))
+    found = list(descend(line(13.0), linearise, 7, stall=1e-2))
     assert found[-1][1:] == (6, "converged")
 
 
 def test_a_loss_below_the_floor_needs_no_step() -> None:
-    done = list(descend(line(13.0), newton_on_the_line, 99, Damping(floor=1e-6)))
+    done = list(descend(line(13.0), newton_on_the_line, 99, floor=1e-6))
     assert done[-1][0].loss <= 1e-6 < done[-2][0].loss
     assert done[-1][2] == "converged"

@@ -47,6 +47,6 @@ def test_pieces_meet_the_target_at_both_ends(name: str) -> None:
 
 
 def test_hermite_piece_meets_the_slopes() -> None:
-    slope = sp.diff(hermite_piece() - target(x), x)
+    slope = sp.diff(hermite_piece() - target(0, x), x)
     assert sp.expand(slope.subs(x, 0)) == 0
     assert sp.expand(slope.subs(x, h)) == 0

@@ -26,17 +26,7 @@ from xsquared.training import (
 )
 from xsquared.units import Gate, Unit, build, predict, register
 
-__all__ = [
-    "Gate",
-    "GatedRegressor",
-    "Unit",
-    "build",
-    "knots",
-    "load",
-    "predict",
-    "register",
-    "rmse",
-    "target",
-]
+__all__ = ["Gate", "GatedRegressor", "Unit", "build", "predict", "register"]
+__all__ += ["knots", "load", "rmse", "target"]
 __all__ += ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection", "fit", "grow"]
 __version__ = version("xsquared")

@@ -43,19 +43,18 @@ def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
 
 def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """Take the curvature at each cell's left end: the paper's GLU construction (Eqs. 10-12)."""
-    t, h = _cells(target, n_cells)
-    return _quadratic_glu(target, t, h, target.derivative(2)(t[:-1]))
+    return _quadratic_glu(target, n_cells, 0.0)
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
     """Take each cell's curvature at its midpoint instead, which is eight times more accurate."""
+    return _quadratic_glu(target, n_cells, 0.5)
+
+
+def _quadratic_glu(target: Target, n_cells: int, theta: float) -> GatedNetwork:
+    """Build the GLU that interpolates at both ends and has the target's curvature at theta h."""
     t, h = _cells(target, n_cells)
-    return _quadratic_glu(target, t, h, target.derivative(2)(t[:-1] + h / 2))
-
-
-def _quadratic_glu(target: Target, t: np.ndarray, h: float, curvature: np.ndarray) -> GatedNetwork:
-    """Build the GLU that interpolates at t and has the given second derivative on each cell."""
-    values, c = target(t), curvature / 2
+    values, c = target(t), target.derivative(2)(t[:-1] + theta * h) / 2
     b = np.diff(values) / h - c * h
     return network_from_pieces("glu", t, np.stack([values[:-1], b, c], axis=1))
 
@@ -84,18 +83,17 @@ def network_from_pieces(
     """Write a given spline as a network, for a unit with a ReLU gate and p affine factors.
 
     A gate at each knot inside adds what the piece beyond it has more than the one before continued:
-    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. The polynomial behind all
-    gates is carried by gates that are open on the whole interval; a gate that opens to the left
-    adds to it. Its powers of s below p take p - 1 neurons more, unless it is given as one product.
+    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. Gates open on the whole
+    interval carry the polynomial behind all gates, to which gates that open to the left add. Its
+    powers of s below p take p - 1 neurons more, unless it is given as one product.
 
     Args:
         pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n + 1,), the
             constant first, with p - 1 continuous derivatives; a ValueError where they do not meet.
-        directions: (n - 1,) in which the gates at the knots inside open, 1 to the right and -1 to
-            the left; all to the right where None.
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right (all where None), -1
+            to the left.
         factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
-            first, whose product is the polynomial behind the gates but for its constant; (0, 2)
-            where that is all of it.
+            first, with the polynomial behind all gates but for its constant as product; or (0, 2).
     """
     record = find_unit(unit)
     p = len(record.factors)

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from xsquared.functions import Target, interval_of
+from xsquared.functions import Interval, Target, interval_of
 from xsquared.geometry import knots
 from xsquared.quadrature import LEAST_NODES, NODES, on_cells, pieces
 from xsquared.units import GatedNetwork, predict
@@ -19,8 +19,8 @@ _RESOLVED, _ROUNDING = 0.2, 1e-12
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
     """Compute the RMSE of the forward pass in the limit of infinitely many points (Eq. 4).
 
-    The integral is taken by Gauss-Legendre quadrature on the pieces between knots. A RuntimeWarning
-    says where a coarser rule tells another error; what is narrower than its nodes is not seen.
+    Gauss-Legendre quadrature on the pieces between knots does not see what is narrower than its
+    nodes. A RuntimeWarning says where a coarser rule tells another error.
     """
     a, b = interval_of(target)
     ends = pieces((a, b), knots(network))
@@ -47,8 +47,10 @@ def sampled_rmse(network: GatedNetwork, target: Target) -> float:
     return rmse(network, points, target(points))
 
 
-def rmse(network: GatedNetwork, x: np.ndarray, y: np.ndarray) -> float:
-    """Compute the RMSE of a network's forward pass at points; infinite where it is not a number."""
+def rmse(
+    network: GatedNetwork, x: np.ndarray, y: np.ndarray, within: Interval = (-math.inf, math.inf)
+) -> float:
+    """Compute the RMSE at points, of values confined to a range; infinite where not a number."""
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt(np.mean((predict(network, x) - y) ** 2)))
+        error = float(np.sqrt(np.mean((np.clip(predict(network, x), *within) - y) ** 2)))
     return error if np.isfinite(error) else math.inf

@@ -33,8 +33,7 @@ ArrayFunction = Callable[..., np.ndarray]
 def parse(text: str) -> sp.Expr:
     """Read an expression such as ``"1/(1 + 9*x**2)"`` from its syntax tree; decimals are exact.
 
-    Nothing in it is run as code: a ValueError for all but arithmetic of numbers, ``x, y, z, pi, e``
-    and :data:`FUNCTIONS`.
+    Nothing in it runs; a ValueError for all but arithmetic of numbers, x, y, z, pi, e, FUNCTIONS.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -109,7 +108,7 @@ def target(
     for a, b in box:
         if not (a < b and math.isfinite(b - a)):
             raise ValueError(f"expected an interval with finite a < b, got ({a}, {b})")
-    return Target(made, tuple((a, b) for a, b in box), str(made) if name is None else name)
+    return Target(made, tuple((a, b) for a, b in box), name or str(made))
 
 
 def interval_of(target: Target) -> Interval:

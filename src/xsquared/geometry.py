@@ -28,8 +28,7 @@ def knots(network: GatedNetwork) -> np.ndarray:
     if not network.gate.hinged:
         raise ValueError(f"only hinged gates have knots, this one is {network.gate.name}")
     slope, bias = network.G.detach().numpy()[:, 0], network.g.detach().numpy()
-    hinged = slope != 0
-    return np.sort(-bias[hinged] / slope[hinged])
+    return np.sort(-bias[slope != 0] / slope[slope != 0])
 
 
 @dataclass(frozen=True)
@@ -63,15 +62,12 @@ def count_cells(network: GatedNetwork, box: Box) -> int:
 
     Counted for lines in general position: no three through one point, none coinciding.
     """
-    hinges = hinge_segments(network, box)
-    lines = np.column_stack([network.G.detach().numpy(), network.g.detach().numpy()])
-    crossings = 0
-    for one, other in itertools.combinations(hinges, 2):
-        *place, scale = np.cross(lines[one.neuron], lines[other.neuron])  # homogeneous
-        if scale != 0:
-            low, high = np.transpose(box)
-            crossings += bool(np.all((low < place / scale) & (place / scale < high)))
-    return 1 + len(hinges) + crossings
+    neurons = [hinge.neuron for hinge in hinge_segments(network, box)]
+    lines = np.column_stack([network.G.detach().numpy(), network.g.detach().numpy()])[neurons]
+    pairs = [np.cross(*pair) for pair in itertools.combinations(lines, 2)]  # homogeneous
+    places = np.array([place[:2] / place[2] for place in pairs if place[2]]).reshape(-1, 2)
+    low, high = np.transpose(box)
+    return 1 + len(lines) + int(np.sum(np.all((low < places) & (places < high), axis=1)))
 
 
 def spline_gates(
@@ -82,7 +78,5 @@ def spline_gates(
     One-way gates open to the right (G = 1); alternating ones to the right and the left in turn, so
     that every point has an open gate once n > 2. Return G (n, 1) of entries +1 and -1, and g (n,).
     """
-    signs = np.ones(n)
-    if orientation == "alternating":
-        signs[1::2] = -1.0
+    signs = np.resize([1.0, -1.0 if orientation == "alternating" else 1.0], n)
     return signs[:, None], -signs * np.linspace(*domain, n)

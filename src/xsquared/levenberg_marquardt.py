@@ -5,7 +5,6 @@ step is tried again. Reference: Nocedal and Wright, Numerical Optimization, sect
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
@@ -18,55 +17,42 @@ _LEAST, _MOST = 1e-12, 1e10
 _PATIENCE = 3
 
 
-@dataclass(frozen=True)
-class Damping:
-    """How the damping moves, and when the descent ends: at a loss below ``floor``.
-
-    It is divided by ``lowered`` after a step that lowered the loss. A step that lowers it by less
-    than the share ``stall`` hardly does; one that raises it by less than ``rounding`` ends the
-    descent.
-    """
-
-    start: float = 1e-2
-    lowered: float = 4.0
-    stall: float = 1e-8
-    floor: float = 1e-30
-    rounding: float = 0.0
-
-
-#: As every solver has it where nothing else is asked for.
-DAMPING = Damping()
-
-
 def descend(
     point: P,
     linearise: Callable[[P], Callable[[float], P | None]],
     max_iterations: int,
-    damping: Damping,
+    damping: float = 1e-2,
+    lowered: float = 4.0,
+    stall: float = 1e-8,
+    floor: float = 1e-30,
+    rounding: float = 0.0,
 ) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
-    """Lower a loss step by step; stop taking to stop early.
+    """Lower a loss step by step, down to ``floor``; stop taking to stop early.
 
     ``linearise`` takes a point and returns a function from a damping to the point after that step,
     or to None where the arithmetic does not allow it. Yields the point at the start, then after
     each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
+
+    The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
+    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
     """
-    factor, stalled, iterations = damping.start, 0, 0
-    while iterations < max_iterations and stalled < _PATIENCE and point.loss > damping.floor:
+    stalled, iterations = 0, 0
+    while iterations < max_iterations and stalled < _PATIENCE and point.loss > floor:
         yield point, iterations, "iterations"
         iterations += 1
         attempt, lower = linearise(point), None
-        while lower is None and factor < _MOST:
-            trial = attempt(factor)
+        while lower is None and damping < _MOST:
+            trial = attempt(damping)
             if trial is not None and trial.loss < point.loss:
                 lower = trial
-            elif trial is not None and trial.loss < (1 + damping.rounding) * point.loss:
-                factor = _MOST
+            elif trial is not None and trial.loss < (1 + rounding) * point.loss:
+                damping = _MOST
             else:
-                factor *= _RAISED
+                damping *= _RAISED
         if lower is None:
             stalled = _PATIENCE
             break
-        stalled = stalled + 1 if point.loss - lower.loss < damping.stall * point.loss else 0
-        point, factor = lower, max(factor / damping.lowered, _LEAST)
-    ended = stalled >= _PATIENCE or point.loss <= damping.floor or not max_iterations
+        stalled = stalled + 1 if point.loss - lower.loss < stall * point.loss else 0
+        point, damping = lower, max(damping / lowered, _LEAST)
+    ended = stalled >= _PATIENCE or point.loss <= floor or not max_iterations
     yield point, iterations, "converged" if ended else "iterations"

@@ -25,14 +25,12 @@ from xsquared.units import Unit, find_unit, predict
 #: Share of the training values' range by which a prediction may leave it, and deviations from its
 #: mean to which a network sees a feature: gated units grow like squares beyond the points seen.
 _MARGIN, _FARTHEST = 0.1, 5.0
-#: Penalties where none is given, each from where the one before ended, the steps that they share,
-#: and the greatest slope of a smooth gate.
+#: Penalties where none is given, in turn, the steps they share, and a smooth gate's greatest slope.
 _RIDGES, _STEPS, _SHARPEST = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8], 70, 8.0
 #: A larger model has to lower the mean of the squares that are left of rows held out by so many
 #: standard errors; networks that leave more than this multiple of the least are not averaged.
 _SURE, _WORSE = 1.5, 1.5
-#: Of more columns than these, networks are also tried on those on which y depends, linearly or by
-#: a square, at this level of significance.
+#: Of more columns than these, those on which y or its square depends at this level are tried too.
 _MANY, _LEVEL = 20, 0.01
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # features (m, d), values (m,), weights (m,)
@@ -44,13 +42,13 @@ class _Recipe(NamedTuple):
     n: int
     columns: np.ndarray
     stop: tuple[int, int] = (0, _STEPS)
-    squares: np.ndarray = np.array(np.nan)  # (m,) left on the rows held out
+    left: np.ndarray = np.array(np.nan)  # squares (m,) on the rows held out
 
     def values(self, model: Any, x: np.ndarray) -> np.ndarray:
         """Compute a model's values (m,) at standardised features (m, d)."""
         return predict(model, self.seen(x)) if self.n else model.predict(x)
 
-    def squares_of(self, model: Any, x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
+    def squares(self, model: Any, x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
         """Compute squared errors (m,) of rows, times weights of mean 1."""
         return w / w.mean() * (self.values(model, x) - y) ** 2
 
@@ -62,20 +60,17 @@ class _Recipe(NamedTuple):
 class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Regress one output on a table by a layer of gated units, or by a line where that is enough.
 
-    A fifth of the rows chooses the neurons, the penalty and when training stops, ridge regression
-    among the candidates. Some networks are then trained so on all rows, and averaged. They see
-    features within five deviations of their mean; predictions stay in the range of the training
-    values, widened by a tenth at either end.
+    A fifth of the rows chooses the neurons (none is ridge regression), the penalty and when
+    training stops. Some networks are then trained so on all rows, and averaged. They see features
+    within five deviations of their mean; predictions leave the values' range by at most a tenth.
 
     Args:
         unit: name or record of the unit.
-        n_hidden: number of neurons, 0 for ridge regression; ``"auto"`` chooses from 0, 1, 2, 4, ...
-            32, as far as there are rows enough.
+        n_hidden: number of neurons; ``"auto"``: of 0, 1, 2, 4, ... 32, as far as rows are enough.
         ridge: penalty on the squares of linear weights beside the mean squared error, all in
-            standardised units; ``"auto"`` goes from 1 down to 1e-8 and chooses.
+            standardised units; ``"auto"``: from 1 down to 1e-8.
         n_networks: starts, of which those that ended in no worse a minimum are averaged.
         random_state: of the fifth and of the starts.
-        verbose: whether each candidate prints a line.
 
     Attributes:
         n_hidden_, ridge_: what was chosen.
@@ -92,10 +87,9 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ridge: float | Literal["auto"] = "auto",
         n_networks: int = 4,
         random_state: Any = 0,
-        verbose: bool = False,
     ) -> None:
         self.unit, self.n_hidden, self.ridge = unit, n_hidden, ridge
-        self.n_networks, self.random_state, self.verbose = n_networks, random_state, verbose
+        self.n_networks, self.random_state = n_networks, random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose and train on features X (m, d), values y (m,) and weights (m,) of the rows."""
@@ -108,18 +102,18 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         margin = _MARGIN * np.ptp(y)
         self.low_, self.high_ = y.min() - margin, y.max() + margin
         draw = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        self._ridges = _RIDGES if self.ridge == "auto" else [self.ridge]
         if "auto" in (self.n_hidden, self.ridge):
             recipe = self._choose(rows, draw)
         else:
             recipe = _Recipe(int(self.n_hidden), np.arange(X.shape[1]))
-        self._recipe = recipe
-        self.n_hidden_, self.columns_, (place, _), squares = recipe
-        self.validation_error_ = float(np.sqrt(squares.mean()))
-        self.ridge_, trained = self._ridges()[place], []
+        self._recipe, (self.n_hidden_, self.columns_, (place, _), squares) = recipe, recipe
+        self.validation_error_, self.ridge_ = float(np.sqrt(squares.mean())), self._ridges[place]
+        trained = []
         for _ in range(self.n_networks if recipe.n else 1):
             path = self._path(recipe, rows, draw)
             *_, (_, model) = takewhile(lambda reached: reached[0] <= recipe.stop, path)
-            trained.append((recipe.squares_of(model, *rows).mean(), model))
+            trained.append((recipe.squares(model, *rows).mean(), model))
         least = min(squares for squares, _ in trained)
         self.models_ = [model for squares, model in trained if squares <= _WORSE * least]
         return self
@@ -132,35 +126,30 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y = np.mean([self._recipe.values(model, x) for model in self.models_], axis=0)
         return np.clip(y * self.y_scale_ + self.y_mean_, self.low_, self.high_)
 
-    def _ridges(self) -> list[float]:
-        return _RIDGES if self.ridge == "auto" else [self.ridge]
-
     def _path(
         self, recipe: _Recipe, rows: Rows, draw: np.random.Generator
     ) -> Iterator[tuple[tuple[int, int], Any]]:
         """Yield models from the largest penalty on, each with the place and step reached."""
         x, y, w = rows
         if not recipe.n:
-            for place, ridge in enumerate(self._ridges()):
+            for place, ridge in enumerate(self._ridges):
                 yield (place, 0), Ridge(ridge * w.sum()).fit(x, y, w)
             return
-        x, unit, ridges = recipe.seen(x), find_unit(self.unit), self._ridges()
+        x, unit, steps = recipe.seen(x), find_unit(self.unit), _STEPS // len(self._ridges)
         points, values, weights = (torch.tensor(part) for part in (x, y, w / w.sum()))
+        run = partial(iterates, unit, points, values, weights=weights, sharpest=_SHARPEST)
         gates = rows_on_data(unit, x, recipe.n, draw)
-        run = partial(iterates, weights=weights, sharpest=_SHARPEST)
-        for place, ridge in enumerate(ridges):
-            steps = _STEPS // len(ridges)
-            for fit in run(unit, points, values, gates, ridge=ridge, max_iterations=steps):
+        for place, ridge in enumerate(self._ridges):
+            for fit in run(gates, ridge=ridge, max_iterations=steps):
                 yield (place, fit.iterations), to_network(fit, unit)
             gates = fit.rows
 
     def _choose(self, rows: Rows, draw: np.random.Generator) -> _Recipe:
         """Choose by the error on a fifth; wider networks are tried while they lower it."""
         parts = train_test_split(*rows, test_size=0.2, random_state=int(draw.integers(2**31)))
-        (x, y, w), (x_held, y_held, w_held) = parts[::2], parts[1::2]
-        every, nothing = np.arange(x.shape[1]), np.full(len(y_held), 1e9)
-        best = _Recipe(0, every, squares=nothing)
-        tried = [every]
+        (x, y, w), held = parts[::2], parts[1::2]
+        every, nothing = np.arange(x.shape[1]), np.full(len(held[1]), 1e9)
+        best, tried = _Recipe(0, every, left=nothing), [every]
         if len(every) > _MANY:
             level = np.minimum(*(f_regression(part, y)[1] for part in (x, x**2)))
             tried.append(np.flatnonzero(level <= max(_LEVEL, level.min())))
@@ -172,13 +161,11 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 for stop, model in self._path(found, (x, y, w), draw):
                     if stop[0] > found.stop[0] + 1:  # one penalty lowered nothing
                         break
-                    squares = found.squares_of(model, x_held, y_held, w_held)
-                    if squares.mean() < 0.998 * found.squares.mean():
-                        found = found._replace(stop=stop, squares=squares)
-                if self.verbose:
-                    said = f"{n} neurons, {len(columns)} columns: validation error"
-                    print(f"{said} {found.squares.mean() ** 0.5:.4f}", flush=True)  # noqa: T201
-                if _surely_less(found.squares, best.squares):
+                    left = found.squares(model, *held)
+                    if left.mean() < 0.998 * found.left.mean():
+                        found = found._replace(stop=stop, left=left)
+                gain = best.left - found.left
+                if gain.mean() > _SURE * gain.std() / len(gain) ** 0.5:  # its standard error
                     best, useful = found, n
                 elif n > max(2 * useful, 2):
                     break
@@ -190,9 +177,3 @@ def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
     mean = np.average(values, axis=0, weights=weights)
     scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weights))
     return mean, np.where(scale > 0, scale, 1.0)
-
-
-def _surely_less(squares: np.ndarray, others: np.ndarray) -> bool:
-    """Compare means (m,) of the same rows with the standard error of their difference."""
-    gain = others - squares
-    return bool(gain.mean() > _SURE * gain.std() / len(gain) ** 0.5)

@@ -15,39 +15,31 @@ x, h = sp.symbols("x h", positive=True)
 #: Derivatives of the target at the cell's left end, f0 to f5.
 f = sp.symbols("f0:6", real=True)
 
-_epsilon = sp.Symbol("epsilon", positive=True)
 
-
-def target(at: sp.Expr) -> sp.Expr:
-    """The target's Taylor polynomial of degree 5 about the cell's left end, at one place."""
-    return sum((f[j] * at**j / sp.factorial(j) for j in range(len(f))), sp.Integer(0))
-
-
-def target_derivative(order: int, at: sp.Expr) -> sp.Expr:
-    """The derivative of :func:`target` of that order, 0 to 5, at one place."""
-    return sp.diff(target(x), x, order).subs(x, at)
+def target(order: int, at: sp.Expr) -> sp.Expr:
+    """Derive the target's Taylor polynomial of degree 5 so often, and evaluate it at one place."""
+    taylor = sum((f[j] * x**j / sp.factorial(j) for j in range(len(f))), sp.Integer(0))
+    return sp.diff(taylor, x, order).subs(x, at)
 
 
 def linear_piece() -> sp.Expr:
     """The line through both end values: the MLP construction on its first cell."""
-    slope = (target(h) - target(sp.Integer(0))) / h
-    return target(sp.Integer(0)) + slope * x
+    return f[0] + (target(0, h) - f[0]) / h * x
 
 
 def quadratic_piece(theta: sp.Expr) -> sp.Expr:
     """Both end values, and the target's curvature at ``theta h``: the GLU construction."""
-    half_curvature = target_derivative(2, theta * h) / 2
-    slope = (target(h) - target(sp.Integer(0))) / h - half_curvature * h
-    return target(sp.Integer(0)) + slope * x + half_curvature * x**2
+    half_curvature = target(2, theta * h) / 2
+    slope = (target(0, h) - f[0]) / h - half_curvature * h
+    return f[0] + slope * x + half_curvature * x**2
 
 
 def hermite_piece() -> sp.Expr:
     """Both end values and both end slopes: the GQU construction."""
     c2, c3 = sp.symbols("c2 c3")
-    start = target(sp.Integer(0)) + target_derivative(1, sp.Integer(0)) * x
-    cubic = start + c2 * x**2 + c3 * x**3
-    slope = sp.diff(cubic, x).subs(x, h) - target_derivative(1, h)
-    (solution,) = sp.solve([cubic.subs(x, h) - target(h), slope], [c2, c3], dict=True)
+    cubic = f[0] + f[1] * x + c2 * x**2 + c3 * x**3
+    slope = sp.diff(cubic, x).subs(x, h) - target(1, h)
+    (solution,) = sp.solve([cubic.subs(x, h) - target(0, h), slope], [c2, c3], dict=True)
     return sp.expand(cubic.subs(solution))
 
 
@@ -71,19 +63,14 @@ PIECES: dict[str, Piece] = {
 @cache
 def truncation_error(name: str) -> sp.Expr:
     """tau = y - f on the cell [0, h], in x, h and f0, f1, ..., for a key of :data:`PIECES`."""
-    return sp.expand(PIECES[name].polynomial() - target(x))
+    return sp.expand(PIECES[name].polynomial() - target(0, x))
 
 
 def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
     """The part of an error whose total degree in x and h is ``degree``."""
-    places = {x: _epsilon * x, h: _epsilon * h}
-    scaled = sp.expand(expression.subs(places, simultaneous=True))
-    return sp.expand(scaled.coeff(_epsilon, degree))
-
-
-def terms_up_to(expression: sp.Expr, degree: int) -> sp.Expr:
-    """The part of an error whose total degree in x and h is at most ``degree``."""
-    return sum((terms_of_degree(expression, k) for k in range(degree + 1)), sp.Integer(0))
+    epsilon = sp.Symbol("epsilon", positive=True)
+    scaled = expression.subs({x: epsilon * x, h: epsilon * h}, simultaneous=True)
+    return sp.expand(sp.expand(scaled).coeff(epsilon, degree))
 
 
 def leading_term(name: str) -> sp.Expr:
@@ -91,13 +78,9 @@ def leading_term(name: str) -> sp.Expr:
     return terms_of_degree(truncation_error(name), PIECES[name].order)
 
 
-def root_mean_square(error: sp.Expr) -> sp.Expr:
-    """Root mean square of an error over the cell [0, h] (the representative cell of Eq. 8)."""
-    return sp.sqrt(sp.factor(sp.integrate(sp.expand(error**2), (x, 0, h)) / h))
-
-
 @cache
 def leading_constant(name: str) -> sp.Expr:
-    """Derive the exact C of RMSE = C h^k rms(f^(k)) + o(h^k) from the leading term."""
-    error, order = leading_term(name), PIECES[name].order
-    return sp.simplify(root_mean_square(error / f[order]) / h**order)
+    """Derive the exact C of RMSE = C h^k rms(f^(k)) + o(h^k) on a cell [0, h] (of Eq. 8)."""
+    order = PIECES[name].order
+    square = sp.expand((leading_term(name) / f[order]) ** 2)
+    return sp.simplify(sp.sqrt(sp.factor(sp.integrate(square, (x, 0, h)) / h)) / h**order)

@@ -4,8 +4,7 @@ Every unit is a gate times any number of affine factors, then a linear readout,
 
     y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
 
-so a ReLU gate and p factors make each neuron a one-sided polynomial of degree p + 1. Parameters
-keep the letters of the gated-units paper (Eqs. 1 and 15). One's own are registered::
+in the letters of the gated-units paper (Eqs. 1 and 15). One's own are registered::
 
     register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
@@ -65,10 +64,8 @@ class Unit:
 
     @property
     def continuity(self) -> int:
-        """Continuous derivatives at the knots of the splines that the unit contains in full.
-
-        A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t.
-        """
+        """Continuous derivatives at the knots of the splines that the unit contains in full."""
+        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t.
         return self.degree - (2 if self.factors else 1)
 
     @property
@@ -124,11 +121,8 @@ PAPER_UNITS = ("mlp", "glu", "gqu")
 
 def register(*records: Unit | Gate) -> None:
     """Make units and gates known by their names, in place of earlier ones."""
-    for record in records:
-        if isinstance(record, Gate):
-            GATES[record.name] = record
-        else:
-            UNITS[record.name] = record
+    GATES.update({record.name: record for record in records if isinstance(record, Gate)})
+    UNITS.update({record.name: record for record in records if isinstance(record, Unit)})
 
 
 _LINEAR, _QUADRATIC = ("U", "u"), ("Q", "q")
@@ -188,10 +182,7 @@ def build(
 
 
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
-    """Count the parameters P by the paper's formulas (section 3).
-
-    P = (dim_x + dim_y + 1) n + dim_y for the MLP; each factor adds (dim_x + 1) n.
-    """
+    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by factor."""
     return ((1 + len(find_unit(unit).factors)) * (n_in + 1) + n_out) * n_hidden + n_out
 
 
@@ -209,8 +200,5 @@ def as_points(x: ArrayLike) -> Tensor:
 
 def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape."""
-    given = {
-        letter: torch.tensor(np.asarray(value, np.float64).copy())
-        for letter, value in values.items()
-    }
+    given = {name: torch.tensor(np.asarray(v, np.float64).copy()) for name, v in values.items()}
     network.load_state_dict({**network.state_dict(), **given})

@@ -38,13 +38,13 @@ def airfoil(protocol: str, seed: int) -> Dataset:
     if protocol.endswith("log"):
         x[:, 0] = np.log(x[:, 0])
     if protocol.startswith("row"):
-        return from_arrays(x, y, seed, name="airfoil")
+        return from_arrays(x, y, seed)
     sweep = sweeps()
     test, validation, train = (
         np.concatenate([np.flatnonzero(sweep == one) for one in part])
         for part in held_out(sweep[-1] + 1, seed)
     )
-    return from_parts("airfoil", [(x[rows], y[rows]) for rows in (train, validation, test)])
+    return from_parts([(x[rows], y[rows]) for rows in (train, validation, test)])
 
 
 def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5) -> list[Trial]:

@@ -134,7 +134,7 @@ def points(trial: Trial) -> Dataset:
         along = np.linalg.norm(x, axis=1)[:, None] if settings["shape"] == "radial" else x @ ways.T
         return x, np.stack([profile(t) for t in along.T]).sum(axis=0)
 
-    data = from_generator(trial["problem"], generate, seed, points=1000 * min(inputs, 2))
+    data = from_generator(generate, seed, points=1000 * min(inputs, 2))
     noise = np.random.default_rng((seed, 1)).normal(size=len(data.train))
     values = data.train.y + KINDS[settings["kind"]][1] * noise
     return replace(data, train=Points(data.train.x, values))

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     """x^3 from -1 on is 3 s - 3 s^2 + s^3 and a constant: two cells take one neuron more."""
     f = target("x**3")
     spline = fit_free_knots(f, space("gqu"), np.linspace(-1, 1, 2))
-    assert spline_network("gqu", spline, 1) is None
+    with pytest.raises(ValueError, match="no directions"):
+        spline_network("gqu", spline, 1)
     two = spline_network("gqu", fit_free_knots(f, space("gqu"), np.array([-1, 1.0])), 2)
     assert measured_rmse(two, f) < 1e-13

@@ -14,7 +14,7 @@ from xsquared.training.least_squares import Solution, solve
 def solved(a: np.ndarray, b: np.ndarray, ridge: float = 0.0, blocks: int = 1) -> Solution:
     parts = [(torch.from_numpy(p), torch.from_numpy(q)) for p, q in
              zip(np.array_split(a, blocks), np.array_split(b, blocks), strict=True)]  # fmt: skip
-    return solve(parts, ridge)
+    return solve(lambda: parts, ridge)
 
 
 def check(a: np.ndarray, b: np.ndarray, ridge: float = 0.0, tolerance: float = 1e-9) -> None:

@@ -66,13 +66,13 @@ def test_free_knots_train_one_input_by_default() -> None:
 
 def test_noise_attracts_no_cells_and_copies_count() -> None:
     noisy, plain = scattered(1000, 0.1).train, scattered(1000, 0.0).train
-    few, many = smoothing_spline(noisy, "noisy").spline, smoothing_spline(plain, "plain").spline
+    few, many = smoothing_spline(noisy).spline, smoothing_spline(plain).spline
     assert len(few.t) < 40 < 200 < len(many.t)
     deviation = np.std(plain.y)
     assert np.std(many(plain.x[:, 0]) - plain.y) < 1e-6 * deviation
     x = np.array([0.0, 1.0, 2.0, 3.0, 3.0, 3.0])
     y = np.array([0.0, 0.0, 0.0, 0.0, 3.0, 3.0])
-    assert smoothing_spline(Points(x[:, None], y), "copies").spline(3.0) == pytest.approx(2.0)
+    assert smoothing_spline(Points(x[:, None], y)).spline(3.0) == pytest.approx(2.0)
 
 
 def test_on_a_held_out_split_validation_chooses() -> None:

@@ -2,11 +2,9 @@
 
 ``"paper"``: the training points are the validation and test points too, as in the gated-units paper
 (section 4.3); tables give their first rows. ``"held-out"``: the three are disjoint; tables are
-shuffled and cut. Mean and deviation are those of the training points; errors are in units of the
-values' deviation.
-
-A gated unit grows like the square or the cube of the distance from the points it has seen, so
-predictions of a held-out split are confined to the range of the training values and :data:`MARGIN`.
+shuffled and cut, and predictions confined to the training values' range and :data:`MARGIN`, as
+gated units grow like squares beyond the points seen. Mean and deviation are those of the training
+points; errors are in units of the values' deviation.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xsquared.functions import Target, interval_of
+from xsquared.errors import rmse
+from xsquared.functions import Interval, Target, interval_of
 from xsquared.units import GatedNetwork, predict
 
 #: How points are split into training, validation and test.
@@ -48,7 +47,6 @@ class Points:
 class Dataset:
     """Points to fit, to choose on and to judge on, with means and scales, and a known target."""
 
-    name: str
     split: Split
     train: Points
     validation: Points
@@ -68,27 +66,19 @@ class Dataset:
         """Scale features (m, dim) from their own units to a network's."""
         return (np.asarray(x) - self.feature_mean) / self.feature_scale
 
-    def inverse(self, y: np.ndarray) -> np.ndarray:
-        """Scale a network's values to the units of the data."""
-        return y * self.target_scale + self.target_mean
-
     def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
         """Predict values (m,) at features (m, dim), both in the units of the data."""
-        return self.inverse(self._confined(predict(network, self.standardise(x))))
+        y = np.clip(predict(network, self.standardise(x)), *self._range())
+        return y * self.target_scale + self.target_mean
 
     def error(self, network: GatedNetwork, points: Points) -> float:
         """Compute the RMSE of the predictions at points; infinite where it is not a number."""
-        with np.errstate(over="ignore", invalid="ignore"):  # of a network that diverged
-            squares = (self._confined(predict(network, points.x)) - points.y) ** 2
-        error = float(np.sqrt(np.mean(squares)))
-        return error if np.isfinite(error) else np.inf
+        return rmse(network, points.x, points.y, self._range())
 
-    def _confined(self, y: np.ndarray) -> np.ndarray:
-        if self.split == "paper":
-            return y
+    def _range(self) -> Interval:
         low, high = self.train.y.min(), self.train.y.max()
-        room = MARGIN * (high - low)
-        return np.clip(y, low - room, high + room)
+        room = np.inf if self.split == "paper" else MARGIN * (high - low)
+        return low - room, high + room
 
 
 def sampled(target: Target, n_points: int = 10_000) -> Dataset:
@@ -98,29 +88,24 @@ def sampled(target: Target, n_points: int = 10_000) -> Dataset:
     """
     x = np.linspace(*interval_of(target), n_points)
     points, scaling = Points(x[:, None], target(x)), (np.zeros(1), np.ones(1), 0.0, 1.0)
-    return Dataset(target.name, "paper", points, points, points, *scaling, target)
+    return Dataset("paper", points, points, points, *scaling, target)
 
 
 def from_target(
-    target: Target,
-    seed: int = 0,
-    split: Split = "held-out",
-    points: int | None = None,
-    name: str = "",
+    target: Target, seed: int = 0, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
     """Draw points uniformly from a target's domain; else as :func:`from_generator`."""
-    low, high = np.asarray(target.domain).T
+    low, high = np.transpose(target.domain)
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         x = np.random.default_rng(seed).uniform(low, high, (count, target.dim))
         return x, target(*x.T)
 
-    made = from_generator(name or target.name, generate, seed, split, points)
-    return replace(made, target=target)
+    return replace(from_generator(generate, seed, split, points), target=target)
 
 
 def from_generator(
-    name: str, generate: Generator, seed: int, split: Split = "held-out", points: int | None = None
+    generate: Generator, seed: int, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
     """Draw training points, :data:`DEFAULT_POINTS` where None, the same ones for both splits.
 
@@ -128,10 +113,10 @@ def from_generator(
     """
     count = DEFAULT_POINTS if points is None else points
     if split == "paper":
-        return from_parts(name, [generate(count, seed)])
+        return from_parts([generate(count, seed)])
     ends = [count, count + max(count // 4, 1)]
     x, y = generate(ends[1] + TEST_POINTS, seed)
-    return from_parts(name, [*zip(np.split(x, ends), np.split(y, ends), strict=True)])
+    return from_parts([*zip(np.split(x, ends), np.split(y, ends), strict=True)])
 
 
 def from_arrays(
@@ -140,13 +125,12 @@ def from_arrays(
     seed: int = 0,
     split: Split = "held-out",
     points: int | None = None,
-    name: str = "table",
 ) -> Dataset:
     """Split a table of features (rows, dim) and values (rows,); train on at most so many rows."""
     if split == "paper":
-        return from_parts(name, [(x[:points], y[:points])])
+        return from_parts([(x[:points], y[:points])])
     test, validation, train = held_out(len(y), seed)
-    return from_parts(name, [(x[rows], y[rows]) for rows in (train[:points], validation, test)])
+    return from_parts([(x[rows], y[rows]) for rows in (train[:points], validation, test)])
 
 
 def held_out(count: int, seed: int) -> list[np.ndarray]:
@@ -156,7 +140,7 @@ def held_out(count: int, seed: int) -> list[np.ndarray]:
     return np.split(np.random.default_rng(seed).permutation(count), cuts)
 
 
-def from_parts(name: str, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
+def from_parts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
     """Standardise training, validation and test points by the first; one part serves as all."""
     x, y = parts[0]
     mean, scale, target_mean, target_scale = x.mean(axis=0), x.std(axis=0), y.mean(), y.std()
@@ -164,4 +148,4 @@ def from_parts(name: str, parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dat
     train, validation, test = points if len(points) == 3 else points * 3
     split: Split = "held-out" if len(points) == 3 else "paper"
     scaling = mean, scale, float(target_mean), float(target_scale)
-    return Dataset(name, split, train, validation, test, *scaling)
+    return Dataset(split, train, validation, test, *scaling)

@@ -57,21 +57,20 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
     """
     problem = PROBLEMS[name]
     if problem.kind == "planar":
-        return dataset.from_target(problem.target, seed, split, points, name)
+        return dataset.from_target(problem.target, seed, split, points)
     if problem.kind == "friedman":
-        return dataset.from_generator(name, _friedman(name, problem.dim), seed, split, points)
+        return dataset.from_generator(_friedman(name, problem.dim), seed, split, points)
     if points is None and split == "paper":
         points = dataset.DEFAULT_POINTS
     table = _housing() if name == "housing" else read(name)
-    return dataset.from_arrays(table[:, :-1], table[:, -1], seed, split, points, name)
+    return dataset.from_arrays(table[:, :-1], table[:, -1], seed, split, points)
 
 
 def _friedman(name: str, dim: int) -> Generator:
     """Find scikit-learn's generator of a Friedman problem, without noise."""
     from sklearn import datasets  # slow to import, and most processes draw no such points
 
-    # Of the first one's features only five have an effect.
-    features = {"n_features": dim} if name.startswith("friedman1") else {}
+    features = {"n_features": dim} if name.startswith("friedman1") else {}  # five have an effect
     make = getattr(datasets, f"make_{name.partition('_')[0]}")
     return lambda count, seed: make(n_samples=count, random_state=seed, **features)
 

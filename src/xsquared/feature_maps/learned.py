@@ -62,12 +62,11 @@ class TwoNetworks:
 
         The last layer of Phi is applied to Psi(x), one vector a pair, not to every row.
         """
-        weight_one, bias_one, weight_two, bias_two = self.psi_layers
-        hidden = torch.relu(torch.baddbmm(bias_one, x, weight_one))
-        psi = torch.baddbmm(bias_two, hidden, weight_two)
-        weight_one, bias_one, weight_two, bias_two = self.phi_layers
-        hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), weight_one))
-        lifted = torch.bmm(psi, weight_two.transpose(1, 2))
+        one, bias_one, two, bias_two = self.psi_layers
+        psi = torch.baddbmm(bias_two, torch.relu(torch.baddbmm(bias_one, x, one)), two)
+        one, bias_one, two, bias_two = self.phi_layers
+        hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), one))
+        lifted = torch.bmm(psi, two.transpose(1, 2))
         product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
         return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
 
@@ -121,10 +120,10 @@ class Training:
 
 def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """Return predictions less y on the same W (1, n, d, d), x and y (1, n, d): (S, n, d)."""
-    seeds, dtype = len(networks.psi_layers[0]), networks.psi_layers[0].dtype
-    W, x = W.to(dtype).expand(seeds, -1, -1, -1), x.to(dtype).expand(seeds, -1, -1)
+    like = networks.psi_layers[0]
+    W, x = W.to(like).expand(len(like), -1, -1, -1), x.to(like).expand(len(like), -1, -1)
     with torch.no_grad():
-        return networks.predict(W, x).to(y.dtype) - y
+        return networks.predict(W, x).to(y) - y
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
@@ -142,7 +141,7 @@ def train(
 ) -> Training:
     """Train all seeds together for so many Adam steps, on from ``start`` (changed) where given.
 
-    ``measure`` is called without gradients after those steps, from 1, that ``at_steps`` lists.
+    ``measure`` is called without gradients after the steps that ``at_steps`` lists, from 1.
     """
     networks = initial_networks(protocol, seeds) if start is None else start
     parameters = [p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)]

@@ -9,8 +9,8 @@ each even degree l of spherical harmonics its even part E has those of the radia
 
     mu_l(r s),  mu_l(p) = E_t E(p t) P_l(t),
 
-where r and s are lengths of normal vectors, t is the cosine of a random angle and P_l the
-Gegenbauer polynomial with P_l(1) = 1. Each of them counts as often as there are harmonics.
+each as often as there are harmonics: r and s are lengths of normal vectors, t is the cosine of a
+random angle and P_l the Gegenbauer polynomial with P_l(1) = 1.
 """
 
 import math
@@ -40,11 +40,10 @@ _SUBTRACTION, _PRECISION = 1e-13, 1e-7
 
 @dataclass(frozen=True)
 class Level:
-    """A singular value of GELU(w . x) and the functions that have it.
+    """A singular value of GELU(w . x), exp(-700) at least, and the functions that have it.
 
-    The value is exp(-700) where float64 has none so small. All ``multiplicity`` harmonics of its
-    degree carry a share of the second moment together. ``function`` of the length has mean square
-    1, in orthonormal Laguerre polynomials.
+    All ``multiplicity`` harmonics of its degree carry a share of the second moment together.
+    ``function`` of the length has mean square 1, in orthonormal Laguerre polynomials.
     """
 
     degree: int
@@ -78,10 +77,9 @@ class Spectrum:
 
 
 def second_moment(d: int, scale: float = 1.0) -> float:
-    """Return E GELU(w . x)^2, by quadrature over the length of x of a closed form.
+    """Return E GELU(w . x)^2, by quadrature over the length of x, which w . x has the variance of.
 
-    Given x, w . x is normal with variance v, and the mean square of its GELU is
-    v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
+    GELU's mean square is v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)) for variance v.
     """
     length, roots, _ = _rule(d)
     v = (scale * length) ** 2
@@ -90,21 +88,18 @@ def second_moment(d: int, scale: float = 1.0) -> float:
 
 
 @cache
-def spectrum(
-    d: int, scale: float = 1.0, features: int = 0, tail_tolerance: float = 1e-9
-) -> Spectrum:
+def spectrum(d: int, scale: float = 1.0, features: int = 0, tolerance: float = 1e-9) -> Spectrum:
     """List levels in d >= 2 dimensions, a degree at a time, until they hold so many features.
 
     They end where no larger degree can displace one of these, and the share of the levels beyond is
-    known to 1e-7 of itself; with no features where the others carry less than ``tail_tolerance``;
-    in any case at degree 4000 or where a degree is rounding. ``scale`` is the deviation of w's
-    entries.
+    known to 1e-7 of itself; with no features where the others carry less than ``tolerance``;
+    in any case at degree 4000 or where a degree is rounding.
     """
     length, roots, basis = _rule(d)
-    radius = basis @ (roots * length)  # z/2 is linear in both lengths
     whole = second_moment(d, scale)
     carried = [d * scale**2 / 4 / whole]
-    found = [Level(1, scale / 2, d, carried[0], 1.0, radius / math.sqrt(d))]
+    radius = basis @ (roots * length) / math.sqrt(d)  # z/2 is linear in both lengths
+    found = [Level(1, scale / 2, d, carried[0], 1.0, radius)]
 
     def listed() -> Spectrum:
         # Rounding must not decide between two levels.
@@ -117,7 +112,7 @@ def spectrum(
         tail, tail_error = _tail(carried)
         larger = [level for level in found if features and own and level.rank >= own[0].rank]
         found += own
-        if carried[-1] < _ROUNDING or (not features and tail < tail_tolerance):
+        if carried[-1] < _ROUNDING or (not features and tail < tolerance):
             break
         enough = 0 < features <= sum(level.multiplicity for level in larger)
         if enough and tail_error < _PRECISION * listed().left(features):
@@ -128,8 +123,8 @@ def spectrum(
 def _tail(carried: list[float]) -> tuple[float, float]:
     """Return the share of the degrees that follow, and a bound on its error.
 
-    It is what the first leave of 1 or, where that is rounding, the geometric series of the last
-    ratio: shares fall like exp(-c l^(2/3)) there, so twice the series is a bound.
+    Where what the first leave of 1 is rounding, it is the geometric series of the last ratio:
+    shares fall like exp(-c l^(2/3)) there, so twice the series is a bound.
     """
     ratio = min(carried[-1] / carried[-2], 0.99)
     series = carried[-1] * ratio / (1 - ratio)
@@ -138,23 +133,20 @@ def _tail(carried: list[float]) -> tuple[float, float]:
 
 def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level]:
     """Return the levels of a degree, the largest first, from its radial operator."""
-    count = harmonics(d, degree)
+    count, basis, made = harmonics(d, degree), _rule(d)[2], []
     values, vectors = np.linalg.eigh(matrix)
-    order = np.argsort(-np.abs(values))
-    kept = order[values[order] ** 2 > _ROUNDING * whole]
-    logs = np.log(np.abs(values[kept])) - math.log(count) / 2
-    shares, signs, basis = values[kept] ** 2 / whole, np.sign(values[kept]), _rule(d)[2]
-    functions = (vectors[:, i] for i in kept)  # as they lie: copies are summed in another order
-    return [
-        Level(degree, math.exp(max(log, -700)), count, float(share), float(sign), basis @ function)
-        for log, share, sign, function in zip(logs, shares, signs, functions, strict=True)
-    ]
+    for i in np.argsort(-np.abs(values)):
+        if (square := float(values[i] * values[i])) > _ROUNDING * whole:
+            value = math.exp(max(np.log(np.abs(values[i])) - math.log(count) / 2, -700))
+            sign, function = float(np.sign(values[i])), basis @ vectors[:, i]
+            made.append(Level(degree, value, count, square / whole, sign, function))
+    return made
 
 
 def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     """Make, for even degrees, the radial kernel times the root of their number of harmonics.
 
-    Each matrix is at nodes, with the roots of the weights on both sides.
+    Matrices are at nodes, with the roots of the weights on both sides.
     """
     length, roots, _ = _rule(d)
     rows, columns = np.tril_indices(len(length))
@@ -179,12 +171,12 @@ def best_mse(d: int, m: np.ndarray | int, scale: float = 1.0) -> np.ndarray:
 
 
 def features_needed(d: int, error: float, scale: float = 1.0) -> int:
-    """Count the fewest features with which some map has this RMSE, relative to GELU's.
+    """Count the fewest features with which some map has this RMSE, 1e-7 at least, of GELU's.
 
-    An error that 4000 degrees do not reach is a ValueError; it has to be 1e-7 at least.
+    An error that 4000 degrees do not reach is a ValueError.
     """
     missing, count = 1 - error**2, 0
-    for level in spectrum(d, scale, tail_tolerance=error**2 / 10).levels:
+    for level in spectrum(d, scale, tolerance=error**2 / 10).levels:
         if level.share >= missing:
             # Numbers beyond float64, so in integers.
             part = math.ceil(missing / level.share * 2**50)
@@ -226,15 +218,13 @@ class OptimalMap:
         unit = v / np.where(length > 0, length, 1.0)[..., None]
         parts, left = [], self.m
         for level in spectrum(self.d, self.scale, self.m).levels:
-            count = min(level.multiplicity, left)
-            root = math.sqrt(level.value)
+            count, root = min(level.multiplicity, left), math.sqrt(level.value)
             if level.degree == 1:
                 parts.append(root * v[..., :count])
             elif count:
-                radial = _laguerre_sum(self.d, level.function, length)
+                radial = _laguerre_sum(self.d, level.function, length)[..., None]
                 harmonic = unit_harmonics(self.d, level.degree, count, unit)
-                sign = level.sign if signed else 1.0
-                parts.append(sign * root * radial[..., None] * harmonic)
+                parts.append((level.sign if signed else 1.0) * root * radial * harmonic)
             left -= count
         return np.concatenate(parts, axis=-1)
 
@@ -244,14 +234,13 @@ def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndar
 
     They are spanned by the zonal ones about as many random points.
     """
-    most = harmonics(d, degree)
     points = np.random.default_rng(degree).normal(size=(count, d))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
 
     def zonal(t: np.ndarray) -> np.ndarray:
         """Average the products of the harmonics of two points, by the cosine of their angle."""
         found = next(value for n, value in _gegenbauer(d, t, np.ones_like(t)) if n == degree)
-        return math.sqrt(most) * found
+        return math.sqrt(harmonics(d, degree)) * found
 
     root = np.linalg.cholesky(zonal(points @ points.T))
     values = zonal(unit @ points.T)
@@ -293,9 +282,8 @@ def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.nd
 def _rule(d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make a Gauss rule for the length of a standard normal vector.
 
-    Return nodes (q,), roots of weights (q,), and Laguerre's polynomials times these roots (n, q),
-    which are orthonormal for half the squared length (Golub, Welsch; scipy's weights overflow from
-    d = 344).
+    Return nodes (q,), roots of weights (q,), and (n, q) Laguerre polynomials times these roots,
+    orthonormal for half the squared length (Golub, Welsch; scipy's overflow from d = 344).
     """
     k = np.arange(60 + 900 // d)
     half_square, basis = eigh_tridiagonal(2 * k + d / 2, np.sqrt(k * (k + d / 2 - 1))[1:])

@@ -39,29 +39,22 @@ def best_uniform_fit(degree: int, radius: float) -> tuple[np.ndarray, float, flo
     half = degree // 2
     s = -np.cos(np.linspace(0, np.pi, _GRID))  # u = radius^2 (1 + s)/2
     values = gelu_even(radius * np.sqrt((1 + s) / 2))
-    rounding = 1e-15 * max(1.0, radius)
     chosen = np.rint(np.linspace(0, _GRID - 1, half + 2)).astype(int)
     signs = (-1.0) ** np.arange(half + 2)
     for _ in range(_ROUNDS):
         system = np.column_stack([chebyshev.chebvander(s[chosen], half), signs])
         *c, level = np.linalg.solve(system, values[chosen])
         error = values - chebyshev.chebval(s, c)
-        largest = float(np.abs(error).max())
-        if largest <= abs(level) * (1 + _LEVEL) + rounding:
-            lower_bound = min(largest, abs(float(level)))
-            return _by_power(np.array(c), radius, 2 * half), largest, lower_bound
-        chosen = _alternating_extrema(error, half + 2)
+        largest, lower_bound = float(np.abs(error).max()), abs(float(level))
+        if largest <= lower_bound * (1 + _LEVEL) + 1e-15 * max(1.0, radius):
+            return _by_power(np.array(c), radius, 2 * half), largest, min(largest, lower_bound)
+        # The largest extrema of alternating sign, as many as were chosen before.
+        pieces = np.split(np.arange(_GRID), np.flatnonzero(np.diff(np.signbit(error))) + 1)
+        peaks = [int(piece[np.abs(error[piece]).argmax()]) for piece in pieces]
+        while len(peaks) > half + 2:
+            peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
+        chosen = np.array(peaks)
     raise RuntimeError(f"no level error after {_ROUNDS} exchanges at degree {degree}")
-
-
-def _alternating_extrema(error: np.ndarray, count: int) -> np.ndarray:
-    """Return indices of ``count`` extrema of alternating sign, the largest such run."""
-    edges = np.flatnonzero(np.diff(np.signbit(error))) + 1
-    pieces = np.split(np.arange(len(error)), edges)
-    peaks = [int(piece[np.abs(error[piece]).argmax()]) for piece in pieces]
-    while len(peaks) > count:
-        peaks.pop(0 if abs(error[peaks[0]]) < abs(error[peaks[-1]]) else -1)
-    return np.array(peaks)
 
 
 def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.ndarray:
@@ -77,8 +70,7 @@ def _by_power(c: np.ndarray, radius: float, degree: int, lowest: int = 0) -> np.
 def hermite_fit(degree: int, sigma: float) -> np.ndarray:
     """Project GELU on polynomials, for z normal with standard deviation sigma.
 
-    Coefficients in He_k(z/sigma) follow from GELU'' = phi - phi''; the book proves them under the
-    key ``xs-hermite-coefficients``.
+    Coefficients in He_k(z/sigma) follow from GELU'' = phi - phi'' (``xs-hermite-coefficients``).
     """
     root, s = math.sqrt(2 * math.pi), math.sqrt(1 + sigma**2)
 

@@ -25,8 +25,7 @@ from xsquared.feature_maps.tensor import TensorMap
 class RandomMaclaurin:
     """Hold one draw of the feature maps, made by :func:`draw_random_maclaurin`.
 
-    The D random features have orders k and scales a_k / p_k; feature j uses the first 2 k_j + 2 of
-    its signs (D, 2 max(k) + 2, d). The features of z/2 and of the lowest orders are exact.
+    Feature j of D has an order k, a scale a_k / p_k and uses 2 k + 2 of its signs (D, most, d).
     """
 
     orders: np.ndarray
@@ -60,10 +59,9 @@ class RandomMaclaurin:
 def draw_random_maclaurin(
     d: int, n_features: int, moment: ArrayLike, seed: int, exact: int = 0
 ) -> RandomMaclaurin:
-    """Draw D = ``n_features`` random features; the maps have more, for what is exact.
+    """Draw D = ``n_features`` random features, and ``exact`` even orders kept exactly beside z/2.
 
-    The law of orders is best for a ``moment`` V of :func:`sign_moment`, or on average over many
-    (n,); as many even orders as asked for are kept exactly beside z/2.
+    The law of orders is best for a ``moment`` V of :func:`sign_moment`, on average over many (n,).
     """
     rng, k = np.random.default_rng(seed), _orders(float(np.max(moment)), exact)
     spread = _log_root_mean(moment, k)

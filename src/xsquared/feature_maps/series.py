@@ -48,9 +48,6 @@ def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
 
 
 def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
-    """Bound what N terms leave over by the size of the first term left out, whatever z is.
-
-    The book proves it under the key ``xs-gelu-remainder``.
-    """
+    """Bound what N terms leave by the first term left out, of any z (``xs-gelu-remainder``)."""
     first_left_out = abs(series_coefficients(n_terms + 1)[-1])
     return first_left_out * np.abs(np.asarray(z, dtype=float)) ** (2 * n_terms + 2)

@@ -77,10 +77,9 @@ class TensorMap:
 
 
 def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
-    """Make products of p elements, ordered by the largest index, from those of p - 1.
+    """Make products of p elements, ordered by the largest index i, from those of p - 1.
 
-    Those with no index above i are the first C(i+p-1, p-1); v_i times them is what has i as
-    largest.
+    They are v_i times the first C(i+p-1, p-1), which have no index above i.
     """
     sizes = [math.comb(i + p - 1, p - 1) for i in range(v.shape[-1])]
     return torch.cat([block[..., :size] * v[..., i : i + 1] for i, size in enumerate(sizes)], -1)
@@ -89,8 +88,7 @@ def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
 def multiplicities(d: int, p: int) -> Tensor:
     """Count how often each symmetric feature stands in the Kronecker power p: (C(d+p-1, p),).
 
-    One more factor v_i, whose exponent becomes k_i, multiplies the multinomial coefficient by
-    q/k_i.
+    A factor v_i more, with the exponent k_i then, multiplies the multinomial coefficient by q/k_i.
     """
     found, last = np.ones(1), np.zeros(1)  # the coefficients, the exponent of the largest index
     for q in range(1, p + 1):

@@ -29,8 +29,7 @@ _ROUNDOFF, _SLACK = 2.0**-53, 1e-12
 class SignIntervals:
     """An interval cut at the zeros of f^(k), measured in what optimal cells have equal shares of.
 
-    Between edges (s + 1,), the ends and the simple zeros, lie masses (s,), integrals of
-    abs(f^(k))^(1/(k + 1/2)). ``knots`` maps shares of the whole mass to places.
+    Between edges (s + 1,) lie masses (s,); ``knots`` maps shares of the whole mass to places.
     """
 
     edges: np.ndarray
@@ -61,10 +60,8 @@ class SignIntervals:
         """
         if n_cells < self.zeros:
             return None
-        halves = np.ones(len(self.masses))
-        halves[[0, -1]] = 0.5 if self.zeros else 0.0
-        cells = halves + extra
-        power = -2 * order
+        cells, power = extra + 1.0, -2 * order
+        cells[[0, -1]] = extra[[0, -1]] + (0.5 if self.zeros else 0.0)
         for _ in range(n_cells - self.zeros):
             with np.errstate(divide="ignore"):
                 gain = self.masses ** (1 - power) * (cells**power - (cells + 1) ** power)
@@ -112,17 +109,15 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
     its error by Bessel's inequality; intervals of more than ``longest`` grid cells get the sum over
     two halves. Return (m + 1, m + 1) by left and right end; 0 where right <= left.
 
-    A sum of N products of float64 numbers is off by less than N u of the sum of their sizes, u the
-    unit roundoff (Higham, Accuracy and stability of numerical algorithms, 2002, section 3.1). The
-    nodes' own rounding counts as 4096 u, by Markov's inequality for degrees to 14.
+    A sum of N products is off by less than N u of the sum of their sizes, u the unit roundoff
+    (Higham, Accuracy and stability of numerical algorithms, 2002, section 3.1). The nodes' own
+    rounding counts as 4096 u, by Markov's inequality for degrees to 14.
     """
-    m, count = values.shape
+    (m, count), h = values.shape, np.diff(grid)[:, None]
     xi, weights = gauss_legendre(count)
-    h = np.diff(grid)[:, None]
     inside, products = (h * xi).ravel(), (values * (h * weights)).ravel()
     sizes = np.concatenate([[0.0], np.abs(products).cumsum()])[::count]
-    bounds = np.zeros((m + 1, m + 1))
-    windows = np.lib.stride_tricks.sliding_window_view
+    bounds, windows = np.zeros((m + 1, m + 1)), np.lib.stride_tricks.sliding_window_view
     for cells in range(1, m + 1):
         first = np.arange(m + 1 - cells)
         middle = first + cells // 2
@@ -134,8 +129,7 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
             width = grid[cells:] - grid[:-cells]
             z, weighed = 2 * places / width[:, None] - 1, windows(products, cells * count)[::count]
             rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
-            lower, upper = np.ones_like(z), z
-            square = np.zeros(len(first))
+            lower, upper, square = np.ones_like(z), z, np.zeros(len(first))
             for j in range(1, count + 1):
                 if j >= order:
                     projection = np.einsum("ij,ij->i", upper, weighed)
@@ -157,38 +151,29 @@ def certified_lower_bounds(bounds: np.ndarray, most: int) -> tuple[np.ndarray, l
     m = len(bounds) - 1
     # A piece that begins behind the cell j and ends at the grid point i.
     piece = np.where(np.arange(m)[:, None] < np.arange(m + 1), bounds[1:], np.inf)
-    best, found, chosen = bounds[0], [bounds[0, m]], []
+    best, found, ways = bounds[0], [bounds[0, m]], [np.empty((m + 1, 0), dtype=int)]
     for _ in range(most - 1):
         sums = best[:m, None] + piece
-        chosen.append(sums.argmin(axis=0))
-        best = sums.min(axis=0)
+        last, best = sums.argmin(axis=0), sums.min(axis=0)
         found.append(best[m])
-    breaks = []
-    for n in range(most):
-        place, skipped = m, []
-        for choice in reversed(chosen[:n]):
-            place = choice[place]
-            skipped.append(place)
-        breaks.append(np.array(skipped[::-1], dtype=int))
-    return np.array(found), breaks
+        ways.append(np.column_stack([ways[-1][last], last]))
+    return np.array(found), [way[m] for way in ways]
 
 
-def bounds_with_breaks(
-    target: Target, order: int, most: int
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree ``order`` - 1.
+def bounds_with_breaks(target: Target, k: int, most: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Certify lower bounds (most,) of the RMSE of 1 to ``most`` pieces of degree k - 1.
 
-    The larger one of two grids counts: a coarse one, with the longest pieces projected as well, for
-    up to 20 pieces, and one with twelve cells a piece. Return also, for every n, (n + 1,) ends of
-    pieces with breaks in the cells left out. A target that is not analytic is a ValueError.
+    The larger one of two grids counts: a coarse one, with the longest pieces projected as well, up
+    to 20 pieces, and one of twelve cells a piece. Return also, for every n, (n + 1,) ends of pieces
+    with breaks in the cells left out. A target that is not analytic is a ValueError.
     """
-    cut, length = sign_intervals(target, order), float(np.ptp(interval_of(target)))
+    cut, length = sign_intervals(target, k), float(np.ptp(interval_of(target)))
     found, ends = np.zeros(most), [np.empty(0)] * most
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
-        values, away = enclosed(target, grid, order + _MORE_DEGREES)
+        values, away = enclosed(target, grid, k + _MORE_DEGREES)
         size = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1)  # exact, so that no square overflows
-        bounds = least_errors(values / size, order, grid, longest)
+        bounds = least_errors(values / size, k, grid, longest)
         squares, skipped = certified_lower_bounds(bounds, last)
         sure = (size * np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
         for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):

@@ -14,7 +14,7 @@ import sympy as sp
 from scipy.interpolate import make_lsq_spline
 
 from xsquared.functions import Target, interval_of
-from xsquared.quadrature import on_cells
+from xsquared.quadrature import between
 
 Family = Literal["discontinuous", "smooth"]
 
@@ -38,9 +38,8 @@ def error_constant(order: int, family: Family) -> sp.Expr:
 def monospline(order: int, continuity: int) -> sp.Expr:
     """Solve for the error of the best spline on infinitely many cells of width one, f^(k) = 1.
 
-    It has period one: on [0, 1] it is x^k/k! plus a polynomial of degree k - 1, whose derivatives
-    up to ``continuity``, at most k - 2 and -1 for none, agree at both ends. Its coefficients are
-    rational.
+    It has period one: on [0, 1] it is x^k/k! plus a rational polynomial of degree k - 1, whose
+    derivatives up to ``continuity``, at most k - 2 and -1 for none, agree at both ends.
     """
     coefficients = sp.symbols(f"a0:{order}")
     error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
@@ -70,8 +69,7 @@ def least_squares_spline_rmse(
     smooth = order - 2 if continuity is None else continuity
     cells = np.linspace(a, b, n_cells + 1)
     knots = np.concatenate([[a] * order, np.repeat(cells[1:-1], order - 1 - smooth), [b] * order])
-    points, weights = (part.ravel() for part in on_cells(cells))
+    points, weights = between((a, b), cells)
     values, w = target(points), weights / (b - a)
-    # scipy weighs residuals, not their squares.
     spline = make_lsq_spline(points, values, knots, k=order - 1, w=np.sqrt(w))
     return math.sqrt(float(w @ (spline(points) - values) ** 2))

@@ -19,13 +19,11 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     On a small cell the error of the best polynomial of degree k - 1 is a multiple of h^(1/s)
     abs(f^(k)): its power s stands for the density. Cells that hold too much of it are halved.
     """
-    a, b = interval_of(target)
-    degree = shape.degree
+    (a, b), degree = interval_of(target), shape.degree
     xi, weights = gauss_legendre(degree + EXTRA_NODES)
     basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
     basis = np.linalg.qr(basis)[0]
-    edges = np.linspace(a, b, _MESH // 4 + 1)
-    first = 0.0
+    edges, first = np.linspace(a, b, _MESH // 4 + 1), 0.0
     while True:
         width = np.diff(edges)
         values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)

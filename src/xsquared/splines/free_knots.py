@@ -2,10 +2,10 @@
 
 The loss is an integral, taken by Gauss-Legendre nodes that move with the cells: on a fixed grid it
 has a kink whenever a knot passes a point. For fixed knots the best coefficients solve a banded
-linear system. From there damped Newton steps go in knots and coefficients together. At a fixed x a
-piece's derivatives by its knots are polynomials of its own degree, so second derivatives need only
-the moments of the error. Where the directions of gates are given, the polynomial behind all gates
-has to be constant (:mod:`xsquared.training.directions`): one Lagrange multiplier per power.
+linear system; damped Newton steps go in knots and coefficients together. At a fixed x a piece's
+derivatives by its knots are polynomials of its own degree, so second derivatives need only the
+moments of the error. Where the directions of gates are given, the polynomial behind all gates has
+to be constant (:mod:`xsquared.training.directions`): one Lagrange multiplier per power.
 
 Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """
@@ -13,14 +13,14 @@ Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable proje
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError
 
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import Damping, descend
+from xsquared.levenberg_marquardt import descend
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines import spaces
 from xsquared.splines.spaces import Space
@@ -29,16 +29,15 @@ from xsquared.splines.spaces import Space
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump cells would shrink for ever.
 LEAST_WIDTH = 1e-10
-#: Damping of a fit: its start, what lowers it, where a fit has stalled, its least, its rounding.
-DAMPING = Damping(start=1e-3, lowered=3.0, stall=1e-7, floor=0.0, rounding=1e-13)
+#: How a fit descends: :func:`xsquared.levenberg_marquardt.descend`.
+_DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
 
 @cache
 def _by_knots(shape: Space) -> np.ndarray:
     """Place 2 m + 4 numbers in a cell's matrix (size, size), m unknowns but its knots.
 
-    Those of the left knot and each of the m, of the right knot and each; then of the left knot
-    twice, of both, of the right one twice; and zero.
+    Those of left knot and each of the m, of right knot and each; left twice, both, right twice; 0.
     """
     m, ends, columns = len(shape.columns), np.array([0, shape.block]), shape.columns
     made = np.full((shape.size, shape.size), 2 * m + 3)
@@ -51,12 +50,10 @@ def _by_knots(shape: Space) -> np.ndarray:
 @cache
 def _rule(degree: int, count: int) -> tuple[np.ndarray, ...]:
     """Make nodes, weights (q,), powers (d + 1, q), these by weights (q, d + 1), ends (q, 2)."""
-    xi, weights = gauss_legendre(count)
-    least = min(count, 10)
+    (xi, weights), least = gauss_legendre(count), min(count, 10)
     legendre = np.polynomial.legendre.legvander(2 * xi - 1, least - 1)
     to_ends = np.polynomial.legendre.legvander(np.array([-1.0, 1.0]), least - 1)
-    norms = 2 * np.arange(least) + 1
-    ends = (legendre * weights[:, None] * norms) @ to_ends.T
+    ends = (legendre * weights[:, None] * (2 * np.arange(least) + 1)) @ to_ends.T
     powers = xi ** np.arange(degree + 1)[:, None]
     return xi, weights, powers, (powers * weights).T.copy(), ends
 
@@ -66,8 +63,8 @@ class FreeKnotSpline:
     """A fitted spline on ascending knots (n + 1,), a local minimum, and how the fit went.
 
     Its pieces are (n, degree + 1) coefficients in powers of x - t_k, the constant first. Gates at
-    inner knots open in directions (n - 1,), 1 to the right and -1 to the left, the polynomial
-    behind all of them constant; None where nothing is asked of it.
+    inner knots open in directions (n - 1,), 1 to the right and -1 to the left, and the polynomial
+    behind them is constant; None: nothing is asked of it.
     """
 
     knots: np.ndarray
@@ -79,8 +76,7 @@ class FreeKnotSpline:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The spline's values at points of the interval."""
-        last = len(self.pieces) - 1
-        cell = np.clip(np.searchsorted(self.knots, x, side="right") - 1, 0, last)
+        cell = np.searchsorted(self.knots[1:-1], x, side="right")
         s = x - self.knots[cell]
         return sum(self.pieces[cell, j] * s**j for j in range(self.pieces.shape[1]))
 
@@ -102,19 +98,18 @@ def fit_free_knots(
     if not np.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if len(knots) > 2 else 0
-    *_, (state, iterations, status) = descend(state, model.linearise, limit, DAMPING)
+    *_, (state, iterations, status) = descend(state, model.linearise, limit, **_DAMPING)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
-    rmse = math.sqrt(state.loss)
-    return FreeKnotSpline(state.knots, pieces, rmse, iterations, status, directions)
+    error = math.sqrt(state.loss)
+    return FreeKnotSpline(state.knots, pieces, error, iterations, status, directions)
 
 
 @dataclass(frozen=True)
 class State:
     """A projected point: knots, best coefficients (n, m) in the local bases, and mean square error.
 
-    Moments (n, d + 1) are integrals of the error times powers of xi; jumps (n - 1,) the error times
-    that of the slope, a part of Newton's matrix; multipliers (d,) those of the condition;
-    ``behind`` (cells, d, d + 1) leads from a cell's coefficients to its part of it.
+    Moments (n, d + 1) are integrals of the error times powers of xi, jumps (n - 1,) the error times
+    the slope's jump, multipliers (d,) the condition's; ``behind`` (cells, d, d + 1) makes its rows.
     """
 
     knots: np.ndarray
@@ -134,11 +129,6 @@ class Model:
     shape: Space
     signs: np.ndarray | None
 
-    @cached_property
-    def cells(self) -> np.ndarray:
-        """Those of which the condition is made; none without one."""
-        return np.flatnonzero([] if self.signs is None else self.signs)
-
     def project(self, t: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
         shape, width = self.shape, t[1:] - t[:-1]
@@ -149,7 +139,7 @@ class Model:
         banded, right, scale = spaces.projection(shape, width, values @ weighted)
         behind, condition = np.empty(0), None
         if self.signs is not None:
-            cells = self.cells
+            cells = np.flatnonzero(self.signs)
             behind = spaces.ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
             rows = behind @ (scale[cells, :, None] * basis.powers).mT
             condition = spaces.spread_rows(rows, cells, shape.block - 1, len(width))
@@ -161,10 +151,8 @@ class Model:
         jumps = np.zeros(len(width) - 1)
         if not shape.smoothness:
             at = error @ ends
-            jump = (
-                pieces[1:, 1] / width[1:] - pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
-            )
-            jumps = (at[:-1, 1] + at[1:, 0]) / 2 * jump
+            left = pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
+            jumps = (at[:-1, 1] + at[1:, 0]) / 2 * (pieces[1:, 1] / width[1:] - left)
         moments = error @ weighted * width[:, None]
         return State(t, local, moments, jumps, multipliers, behind, loss)
 
@@ -178,7 +166,7 @@ class Model:
         gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
         functional, condition = state.moments, None
         if self.signs is not None:
-            cells = self.cells
+            cells = np.flatnonzero(self.signs)
             rows = state.behind @ derivatives[cells].mT
             # In these cells the condition, times its multipliers, adds to the loss.
             functional = state.moments.copy()

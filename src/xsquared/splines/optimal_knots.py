@@ -1,10 +1,10 @@
 """Splines with free knots at their optimum: Newton's method on the error itself, from f^(k) alone.
 
 On a cell the error of a piece of degree k - 1 is fixed by f^(k) and by the error's values (and
-slopes, where the spline has continuous ones) at both ends. The rest is eliminated: the squared
-error is a quadratic form with constant matrices, so errors far below the rounding of f are exact to
-many digits. The sum over cells is minimised over knots and end values together, with the exact
-Hessian. What is found is stationary: on two cells a symmetric start may end at a saddle.
+slopes, where the spline has continuous ones) at both ends, and its square is a quadratic form with
+constant matrices: errors far below the rounding of f are exact to many digits. Their sum over cells
+is minimised over knots and end values together, with the exact Hessian. What is found is
+stationary: on two cells a symmetric start may end at a saddle.
 """
 
 import math
@@ -49,8 +49,7 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
     points, weights = gauss_legendre(count + order)
     root = np.sqrt(weights)[:, None]
     # The error caused by each node's Lagrange polynomial: its k-fold integral, up to a piece.
-    vandermonde = legendre.legvander(2 * nodes - 1, count - 1)
-    lagrange = np.linalg.inv(vandermonde)
+    lagrange = np.linalg.inv(legendre.legvander(2 * nodes - 1, count - 1))
     integrals = legendre.legint(lagrange, order, lbnd=-1) / 2**order
     caused = root * legendre.legval(2 * points - 1, integrals).T
     pieces = root * legendre.legvander(2 * points - 1, order - 1)
@@ -65,9 +64,8 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
             return np.array(derivatives)
 
         at_piece = at_ends(np.eye(order))
-        to_piece = np.linalg.pinv(at_piece)
-        caused = caused - pieces @ to_piece @ at_ends(integrals)
-        forced = pieces @ to_piece
+        forced = pieces @ np.linalg.pinv(at_piece)
+        caused = caused - forced @ at_ends(integrals)
         pieces = pieces @ np.linalg.svd(at_piece)[2][len(ends) :].T
     if pieces.shape[1]:
         basis, _ = np.linalg.qr(pieces)
@@ -146,14 +144,13 @@ def optimal_knots(
     """Find the best spline of ``order`` k with free knots to which Newton's method leads.
 
     It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal density, with the
-    zeros of f^(k) in the middles of cells. Between two zeros there is a whole number of cells,
-    which no step changes: the best allocation is tried and its nearest neighbours. The target has k
-    + 2 derivatives, bar isolated points; r = ``continuity`` of them, at most 1 and -1 for none, are
-    continuous in the spline, with 2 (r + 1) <= k.
+    zeros of f^(k) in the middles of cells. No step changes the number of cells between two zeros:
+    the best allocation is tried and its nearest neighbours. The target has k + 2 derivatives, bar
+    isolated points, the spline r = ``continuity`` (1, 0 or -1 for none), with 2 (r + 1) <= k.
     """
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
-    found = [_newton(cells, knots, max_iterations) for knots in starts]
+    found = (_newton(cells, knots, max_iterations) for knots in starts)
     return min(found, key=lambda one: one.rmse)
 
 
@@ -163,11 +160,9 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     columns = unknowns_of(n_cells, block, 2 * block)
     unknowns = np.zeros((n_cells + 1) * block)
     unknowns[::block] = start
-    free = np.ones(len(unknowns), dtype=bool)
-    free[[0, -block]] = False
-    held = free.copy()  # with knots held the error is quadratic
-    held[::block] = False
-    if held.any():
+    places = np.arange(len(unknowns))
+    free, held = ~np.isin(places, [0, len(unknowns) - block]), places % block > 0
+    if held.any():  # with knots held the error is quadratic
         unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
     loss = float(cells.errors(unknowns[columns]).sum())
     damping, converged = 1e-2, n_cells == 1
@@ -184,16 +179,13 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
             continue
         converged = loss - lower < _CONVERGED * loss and damping < 1e-6
         unknowns, loss, damping = trial, lower, damping / 10
-    rmse = math.sqrt(loss / (start[-1] - start[0]))
-    return OptimalKnots(unknowns[::block].copy(), rmse, converged)
+    return OptimalKnots(unknowns[::block], math.sqrt(loss / (start[-1] - start[0])), converged)
 
 
-def _step(
-    slopes: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
-) -> np.ndarray:
+def _step(slope: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float) -> np.ndarray:
     """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
-    size, total = slopes.shape[1], len(free)
-    banded, gradient = assemble_banded(curvature, slopes, size // 2)
+    size, total = slope.shape[1], len(free)
+    banded, gradient = assemble_banded(curvature, slope, size // 2)
     banded[0, :: size // 2] += damping * np.abs(banded[0, :: size // 2])
     fixed = np.flatnonzero(~free)
     banded[:, fixed] = 0.0
@@ -216,8 +208,7 @@ def _starts(target: Target, order: int, n_cells: int, continuity: int) -> list[n
     extra = np.full(len(cut.masses), _NEAR_A_ZERO)
     extra[[0, -1]] = _NEAR_A_ZERO / 2 if cut.zeros else 0.0
     extra[[0, -1]] += _NEAR_AN_END * (order - 2) * (continuity >= 0)
-    best = cut.allocate(order, n_cells, extra)
-    if best is None:
+    if (best := cut.allocate(order, n_cells, extra)) is None:
         return [cut.mesh(n_cells)]
     cumulated = np.concatenate([[0.0], np.cumsum(cut.masses)]) / cut.masses.sum()
     made = []

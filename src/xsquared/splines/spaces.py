@@ -14,6 +14,12 @@ from scipy.special import comb
 
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
 EXTRA_NODES = 6
+#: By degree, the basis in powers of xi, in the order of the unknowns.
+_POWERS = {
+    1: [[1, -1], [0, 1]],
+    2: [[1, -1, 0], [0, 4, -4], [0, 1, 0]],
+    3: [[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]],
+}
 
 
 @dataclass(frozen=True)
@@ -66,14 +72,7 @@ class Basis:
 @cache
 def local_basis(degree: int) -> Basis:
     """The basis of a degree from 1 to 3."""
-    powers = np.array(
-        {
-            1: [[1, -1], [0, 1]],
-            2: [[1, -1, 0], [0, 4, -4], [0, 1, 0]],
-            3: [[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]],
-        }[degree],
-        dtype=float,
-    )
+    powers = np.array(_POWERS[degree], dtype=float)
     exponents = np.array([0, 1, 0, 1]) if degree == 3 else np.zeros(len(powers), dtype=int)
     i = np.arange(degree + 1)
 
@@ -81,11 +80,9 @@ def local_basis(degree: int) -> Basis:
         return (exponent[:, None] - i) * c
 
     def by_left(c: np.ndarray, exponent: np.ndarray) -> np.ndarray:
-        falling = np.pad(i[1:] * c[:, 1:], ((0, 0), (0, 1)))
-        return -by_right(c, exponent) - falling
+        return -by_right(c, exponent) - np.pad(i[1:] * c[:, 1:], ((0, 0), (0, 1)))
 
-    left, right = by_left(powers, exponents), by_right(powers, exponents)
-    less = exponents - 1
+    left, right, less = by_left(powers, exponents), by_right(powers, exponents), exponents - 1
     second = by_left(left, less), by_right(left, less), by_right(right, less)
     moving = np.concatenate([left, right, *second]).T
     root = np.linalg.cholesky(1 / (1 + i[:, None] + i))
@@ -128,8 +125,8 @@ def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.nda
 
 def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
     """Sum of rows (cells, d, size) over cells, each at its unknowns of all, (d, unknowns)."""
-    size = rows.shape[2]
-    made = np.zeros((rows.shape[1], (n - 1) * block + size))
+    _, d, size = rows.shape
+    made = np.zeros((d, (n - 1) * block + size))
     for cell, row in zip(cells.tolist(), rows, strict=True):
         made[:, cell * block : cell * block + size] += row
     return made
@@ -139,10 +136,8 @@ def assemble_banded(
     matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add up the cells' symmetric matrices, in lower banded form, and their vectors."""
-    n, size = vectors.shape
-    total = (n - 1) * block + size
-    i, j = np.tril_indices(size)
-    in_vector = unknowns_of(n, block, size)
+    (n, size), (i, j) = vectors.shape, np.tril_indices(vectors.shape[1])
+    total, in_vector = (n - 1) * block + size, unknowns_of(n, block, size)
     in_band = (i - j) * total + in_vector[:, j]
     banded = np.bincount(in_band.ravel(), matrices[:, i, j].ravel(), minlength=size * total)
     vector = np.bincount(in_vector.ravel(), vectors.ravel(), minlength=total)
@@ -190,8 +185,7 @@ def ungated_signs(directions: np.ndarray) -> np.ndarray:
 
     It is the first cell's polynomial and what the knots of gates that open to the left (-1) add.
     """
-    left = np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int)
-    return -np.diff(left)
+    return -np.diff(np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int))
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:

@@ -12,12 +12,13 @@ from xsquared.training.directions import directions_of, neuron_sizes, sign_patte
 from xsquared.units import GatedNetwork, Unit
 
 
-def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork | None:
-    """Build the network of n neurons that is a spline; None where no directions will do.
+def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork:
+    """Build the network of n neurons that is a spline.
 
     A spline of n_hidden + 1 cells has its directions. With n_hidden cells all gates open away from
     one cell, that for which the neurons' largest values have the least sum. A unit of two factors
-    needs real roots there, so combinations of cells are tried; one cell fewer always does.
+    needs real roots there, so combinations of cells are tried; one cell fewer always does. Where
+    none will, and where rounding tears pieces of all but merged cells apart, it is a ValueError.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
@@ -35,7 +36,7 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
             factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
             if factors is not None or not merged:
                 return network_from_pieces(unit, t, c, directions_of(chosen[i], n), factors)
-    return None
+    raise ValueError("no directions of the gates will do")
 
 
 def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
@@ -50,15 +51,12 @@ def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
         # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
         b1 = c2 + c3 * root
         b0 = c1 + b1 * root
-        discriminant = b1**2 - 4 * b0 * c3
-        if discriminant < 0:
-            continue
-        # The root of larger size first: no cancellation.
-        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
-        sign = 1.0 if root <= 0 else -1.0
-        if q == 0:
-            rest = [[0.0, b0], [0.0, 1.0]] if c3 == 0 else [[c3, 0.0], [1.0, 0.0]]
-        else:
-            rest = [[c3, -q], [1.0, -b0 / q]]
-        return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
+        if (discriminant := b1**2 - 4 * b0 * c3) >= 0:
+            # The root of larger size first: no cancellation.
+            q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+            rest = [[c3, -q], [1.0, -b0 / q]] if q else [[c3, 0.0], [1.0, 0.0]]
+            if q == c3 == 0:
+                rest = [[0.0, b0], [0.0, 1.0]]
+            sign = 1.0 if root <= 0 else -1.0
+            return np.array([[sign, -sign * root], rest[0], [sign * v for v in rest[1]]])
     return None

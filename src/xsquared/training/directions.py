@@ -1,8 +1,7 @@
 """In which directions gates open, so that n neurons carry n + 1 cells.
 
-Where gates at the knots inside open to either side, no neuron is left for the polynomial that
-stands behind them all, and it has to be constant. Which directions cost least is decided here, for
-knots that stay where they are.
+Where gates at the knots inside open to either side, no neuron is left for the polynomial behind
+them all, which has to be constant. Which directions cost least is decided for knots that stay.
 """
 
 import itertools
@@ -20,33 +19,27 @@ from xsquared.units import Unit, space
 _COMBINATIONS = 25_000
 
 
-def best_directions(
-    target: Target, unit: str | Unit, knots: np.ndarray, count: int
-) -> list[np.ndarray]:
+def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
     """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
     The polynomial behind all gates is a combination of cells with alternating signs. What it costs
     to make it constant is a quadratic form in few coefficients, so thousands of combinations are
     compared, with the rounding of the neurons' largest values. Return at most ``count`` arrays (n -
-    1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the others,
-    the best first.
+    1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the best.
     """
-    shape, n = space(unit), len(knots) - 1
-    state = Model(target, shape, None).project(knots)
-    width = np.diff(knots)
+    shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
+    state = Model(f, shape, None).project(knots)
     banded, _, scale = spaces.projection(shape, width, state.moments)
-    cells = sign_patterns(n)[0][:, 0]
-    m, q = len(cells), shape.degree
+    cells, q = sign_patterns(n)[0][:, 0], shape.degree
     powers = scale[cells, :, None] * spaces.local_basis(q).powers
     behind = spaces.ungated_polynomial(shape, knots, cells) @ powers.mT
-    rows = np.zeros((m, q, banded.shape[1]))
-    for row, cell, by_unknowns in zip(rows, cells, behind, strict=True):
-        row[:, cell * (shape.block - 1) :][:, : shape.size - 2] = by_unknowns
-    flat = rows.reshape(m * q, -1)
-    form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(m, q, m, q)
+    flat = np.concatenate(
+        [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in range(len(cells))]
+    )
+    form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(len(cells), q, len(cells), q)
     form = form.transpose(0, 2, 1, 3).copy()
     value = np.einsum("kqj,kj->kq", behind, state.local[cells])
-    right, left = neuron_sizes(knots, spaces.to_powers(shape, np.diff(knots), state.local))
+    right, left = neuron_sizes(knots, spaces.to_powers(shape, width, state.local))
     lean = np.concatenate([[0.0], np.cumsum(left - right)])
     found: list[tuple[float, np.ndarray]] = []
     for chosen in sign_patterns(n):
@@ -61,16 +54,15 @@ def best_directions(
         total = np.einsum("sq,sq->s", vector / size, reduced) + rounding**2
         best = np.argsort(total, kind="stable")[:count]
         found += [(float(total[i]), directions_of(chosen[i], n)) for i in best]
-    rest = sorted(found[1:], key=lambda pair: pair[0])
-    return [directions for _, directions in [found[0], *rest][:count]]
+    found[1:] = sorted(found[1:], key=lambda pair: pair[0])
+    return [directions for _, directions in found[:count]]
 
 
 @cache
 def sign_patterns(n: int) -> tuple[np.ndarray, ...]:
     """List cells, of n, whose polynomials, with signs + - + ..., may stand behind all gates.
 
-    Ascending indices (m, size) for the sizes 1, 3, 5, ... until there would be too many; of many
-    cells a share at equal distances is taken.
+    Indices (m, size) for sizes 1, 3, 5, ... until they are too many; of many cells some, evenly.
     """
     compared, cells, made = 0, np.arange(n), []
     for size in range(1, n + 1, 2):
@@ -93,10 +85,7 @@ def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
 
 def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bound a neuron at each knot inside, (n - 1,), its gate open to the right and to the left."""
-    change = np.abs(spaces.jumps_at_knots(knots, pieces))
-    powers = np.arange(pieces.shape[1])
-    right, left = (
-        np.sum(change * np.abs(end - knots[1:-1, None]) ** powers, axis=1)
-        for end in (knots[-1], knots[0])
-    )
+    change, powers = np.abs(spaces.jumps_at_knots(knots, pieces)), np.arange(pieces.shape[1])
+    reach = (np.abs(end - knots[1:-1, None]) for end in (knots[-1], knots[0]))
+    right, left = (np.sum(change * distance**powers, axis=1) for distance in reach)
     return right, left

@@ -19,10 +19,8 @@ from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
-#: How often AdamW's loss is recorded on the way.
-_RECORDS = 200
-#: Quasi-Newton pairs that L-BFGS keeps, and its iterations between two records of the loss.
-_PAIRS, _INNER = 50, 20
+#: Records of AdamW's loss; quasi-Newton pairs of L-BFGS, and its iterations between two records.
+_RECORDS, _PAIRS, _INNER = 200, 50, 20
 
 
 def _train(
@@ -90,18 +88,13 @@ def trained(
 ) -> Fit:
     """Train the parameters of some letters of a network in place, on x (N, d) and y (N,)."""
 
-    def loss() -> Tensor:
-        return mean_square(network, x, y)
-
+    loss = partial(mean_square, network, x, y)
     begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, float(loss().detach().sqrt()))]
     for steps in solver.descend(loss, [getattr(network, letter) for letter in letters]):  # noqa: B007
         history.append((time.perf_counter() - begun, float(loss().detach().sqrt())))
         (_, before), (_, now) = history[-2:]
-        if not np.isfinite(now):
-            status = "diverged"
-            break
-        if before**2 - now**2 < solver.stall * before**2:
-            status = "converged"
+        if not np.isfinite(now) or before**2 - now**2 < solver.stall * before**2:
+            status = "converged" if np.isfinite(now) else "diverged"
             break
     return Fit(network, status, steps, history=np.array(history))

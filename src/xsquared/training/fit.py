@@ -25,7 +25,7 @@ from xsquared.training.newton import Newton
 from xsquared.training.result import Fit, Gates, Solver
 from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import ROWS, VariableProjection
-from xsquared.units import GatedNetwork, Unit, find_unit
+from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
@@ -53,11 +53,10 @@ def fit(
 
     A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver, where None, is
     ``FreeKnots()`` for trained ReLU gates of one input and at most two factors, ``Growth()`` for
-    trained gates of several inputs, else ``VariableProjection()``. Frozen gates stay where they
-    start.
+    trained gates of several inputs, else ``VariableProjection()``.
     """
     points, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    used = _default(points, record, gates) if solver is None else solver
+    used = solver or _default(points, record, gates)
     (made,) = _run(points, lambda: [used.train(points, record, n_hidden, gates, seed)], used, seed)
     return made
 
@@ -73,19 +72,17 @@ def grow(
 ) -> list[Fit]:
     """Train a network for each of several ascending widths, each grown from the one before.
 
-    Arguments are those of :func:`fit`; seconds and iterations are counted from the start. A run
-    that fails ends with what :func:`fit` would return, and has no later widths.
+    Seconds and iterations are counted from the start. A run that fails ends with what :func:`fit`
+    would return, and has no later widths.
     """
-    used, record = Growth() if solver is None else solver, find_unit(unit)
+    used, record = solver or Growth(), find_unit(unit)
     return _run(data, lambda: used.grow(data, record, widths, gates, seed), used, seed)
 
 
 def _default(data: Dataset, unit: Unit, gates: Gates) -> Solver:
-    if gates == "frozen":
-        return VariableProjection()
-    if data.dim > 1:
+    if data.dim > 1 and gates == "trained":
         return Growth()
-    splines = unit.gate.name == "relu" and len(unit.factors) <= 2
+    splines = gates == "trained" and unit.gate.name == "relu" and len(unit.factors) <= 2
     return FreeKnots() if splines and np.ptp(data.train.x) > 0 else VariableProjection()
 
 
@@ -103,11 +100,10 @@ def _run(data: Dataset, train: Callable[[], Iterable[Fit]], solver: Solver, seed
         with np.errstate(over="ignore", invalid="ignore"):
             for result in train():
                 note(result)
-    except FloatingPointError as error:
-        note(Fit(None, "diverged", detail=str(error)))
-    # torch raises its own LinAlgError, a RuntimeError, and RuntimeError where memory runs out.
-    except (np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
-        note(Fit(None, "failed", detail=str(error)))
+    # RuntimeError is also torch's where memory runs out, and its LinAlgError.
+    except (FloatingPointError, np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
+        status = "diverged" if isinstance(error, FloatingPointError) else "failed"
+        note(Fit(None, status, detail=str(error)))
     return [_judged(data, result) for result in made]
 
 
@@ -117,11 +113,15 @@ def _judged(data: Dataset, made: Fit) -> Fit:
         return made
     closest, (x, y) = made.training_minimiser or made.network, (data.train.x, data.train.y)
     error, status = rmse(closest, x, y), made.status
-    slack = _DOUBT * error + _ROUNDING * float(np.abs(y).max())
-    missed = 0.0 if made.promised is None else error - made.promised
+    # What rounding does to values, RMS: roundoff times a pass of absolute values.
+    magnitudes = {name: value.detach().abs() for name, value in closest.named_parameters()}
+    parts = torch.tensor(x).abs().split(ROWS)
+    values = torch.cat([torch.func.functional_call(closest, magnitudes, part) for part in parts])
+    rounding = float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
+    missed = max(rounding, 0.0 if made.promised is None else error - made.promised)
     if not np.isfinite(error):
         status = "diverged"
-    elif not max(missed, _rounding(closest, x)) <= slack:
+    elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):
         status = "inexact"
     return replace(
         made,
@@ -130,11 +130,3 @@ def _judged(data: Dataset, made: Fit) -> Fit:
         train_rmse=error if closest is made.network else rmse(made.network, x, y),
         test_rmse=data.error(made.network, data.test),
     )
-
-
-def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
-    """Bound what rounding does to values, RMS: roundoff times a pass of absolute values."""
-    magnitudes = {name: value.detach().abs() for name, value in network.named_parameters()}
-    parts = torch.tensor(x).abs().split(ROWS)
-    values = torch.cat([torch.func.functional_call(network, magnitudes, part) for part in parts])
-    return float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2

@@ -18,9 +18,8 @@ from xsquared.units import Unit, find_unit
 
 def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points, target values and weights (sum 1) of a rule that respects the knots, each (N,)."""
-    ((a, b),) = target.domain
-    points, weights = between((a, b), knots)
-    return points, target(points), weights / (b - a)
+    points, weights = between(target.domain[0], knots)
+    return points, target(points), weights / np.ptp(target.domain[0])
 
 
 def fit_frozen(target: Target, unit: str | Unit, n: int, max_iterations: int) -> ProjectedFit:

@@ -1,6 +1,9 @@
 """The orthogonal greedy algorithm: which neurons to insert into a network, and which to take out.
 
 The candidate is taken whose block of columns lowers the error most, all linear weights refitted.
+Narrow networks of one input are found so as well: two factors of a GQU that vanish away from the
+hinge leave a jump of the slope there, and a hinge outside the domain gives no knot, so few neurons
+have more optima than fits of splines see.
 
 References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf.
 Theory 68 (2022), for its rates with ridge functions.
@@ -13,35 +16,36 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from xsquared.functions import Interval, Target
 from xsquared.training.least_squares import gram_matrix
-from xsquared.training.variable_projection import Rows, design, hidden, rows_on_data
+from xsquared.training.variable_projection import Rows, design, hidden, iterates, last, rows_on_data
 from xsquared.units import Unit
 
 #: Squares of what is left of a column, as a share of the column's, that count as rounding.
 _ROUNDING = 1e-12
+#: Of one input: candidates for each neuron, equidistant points, and steps after an insertion.
+_CANDIDATES, _POINTS, _STEPS = 200, 400, 8
 
 
-def candidates(
-    unit: Unit, x: np.ndarray, count: int, used: Tensor, draw: np.random.Generator
-) -> Rows:
-    """Draw neurons whose gates and factors cut the data x (N, d).
+def candidates(unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator) -> Rows:
+    """Draw n neurons whose gates and factors cut the data x (N, d).
 
-    Half are parallel to gates in use (n, d + 1): a ridge function needs many hinges in one
+    Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in one
     direction. A factor is drawn like its gate, is the gate's own row (one more continuous
     derivative), or constant (a factor less). Gates that are no powers have a width of their own.
     """
-    half, along = count // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
+    half, along = n // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
-    rows = rows_on_data(unit, x, count - half, draw)
+    rows = rows_on_data(unit, x, n - half, draw)
     rows = rows.joined(rows_on_data(unit, x, half, draw, along))
     gate, constant = rows.gate, torch.zeros_like(rows.gate)
     constant[:, -1] = 1.0
     factors = []
     for factor in rows.factors:
-        kind = torch.from_numpy(draw.integers(3, size=(count, 1)))
+        kind = torch.from_numpy(draw.integers(3, size=(n, 1)))
         factors.append(torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant)))
     if unit.gate.degree is None:
-        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (count, 1)))
+        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
     return Rows(gate, tuple(factors))
 
 
@@ -56,7 +60,7 @@ def insertions(
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
-    neurons = hidden(unit, points, pool)
+    _, neurons = hidden(unit, points, pool)
     grams = (neurons.square().T @ _blocks(right, right)).unflatten(1, (k, k))
     sizes = grams.diagonal(dim1=1, dim2=2)
     sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
@@ -111,3 +115,33 @@ def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
         left = left - others @ (others.T @ left)
     u, s, _ = torch.linalg.svd(left, full_matrices=False)
     return u[:, s > _ROUNDING**0.5]
+
+
+def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -> Rows:
+    """Insert n neurons for a target of one variable, each the best of many, refined in between."""
+    x = torch.from_numpy(np.linspace(*target.domain[0], 2 * _POINTS + 1)[1::2])
+    points, y = torch.stack([x, torch.ones_like(x)], dim=1), torch.from_numpy(target(x.numpy()))
+    y = y / (float(y.abs().max()) or 1.0)
+    rows = _on_interval(unit, target.domain[0], 0, draw)
+    for _ in range(n):
+        pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
+        best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
+        rows = rows.joined(pool.taken(best))
+        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=_STEPS)).rows
+    return rows
+
+
+def _on_interval(unit: Unit, domain: Interval, count: int, draw: np.random.Generator) -> Rows:
+    """Draw neurons with hinges inside, a fifth before the domain, and roots up to a length outside.
+
+    A third of the roots is infinite: the neurons are those of a unit with a factor less.
+    """
+    a, b = domain
+    signs, inside = np.resize([1.0, -1.0], count), draw.uniform(a, b, count)
+    hinges = np.where(draw.random(count) < 0.8, inside, inside - signs * (b - a))
+    factors = []
+    for _ in unit.factors[1:]:
+        roots = draw.uniform(2 * a - b, 2 * b - a, count)
+        factors.append(torch.from_numpy(np.column_stack([np.ones(count), -roots])))
+        factors[-1][::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
+    return Rows(torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors))

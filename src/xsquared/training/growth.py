@@ -1,32 +1,25 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-A width starts from the network before, whose error it keeps where all else fails. For points not
-seen, each fit on the way is solved again under a row of ridges; the best of all on the validation
-points is the one to use, filled up by neurons without weight.
+A width starts from the network before, whose error it keeps where all else fails. Of a held-out
+split each fit is solved again under a row of ridges; the best of all on the validation points is
+the one to use, filled up by neurons without weight.
 """
 
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from xsquared.data.dataset import Dataset
+from xsquared.training import variable_projection as projection
 from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import (
-    ProjectedFit,
-    Rows,
-    iterates,
-    last,
-    rows_on_data,
-    to_network,
-)
+from xsquared.training.variable_projection import ProjectedFit, Rows
 from xsquared.units import Unit
 
 #: Neurons drawn for each group of insertions, of which the best are inserted.
@@ -48,11 +41,10 @@ _error = attrgetter("rmse")
 class Growth:
     """Minimise the mean square error by greedy insertions and joint refinements.
 
-    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all gates and
-    factors move together, by steps of variable projection. At a width, neurons are exchanged for
-    new ones as long as that lowers the error; then half as many again are inserted, and those that
-    matter least taken out: the better network stays. Steps go on until twice as many lower the
-    error by less than 2 per cent ("converged").
+    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all move together,
+    by steps of variable projection. At a width, neurons are exchanged for new ones as long as that
+    lowers the error; then half as many again are inserted, and those that matter least taken out.
+    Steps go on until twice as many lower the error by less than 2 per cent ("converged").
 
     Attributes:
         exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that
@@ -101,12 +93,13 @@ class Growth:
             fit = min(task.pad(before, end.rows), fit, end, key=_error)
             for ridge in (*_RIDGES, self.ridge) if held_out else ():
                 for one in made:
-                    again = last(task.descend(one.rows, ridge, 0))
-                    error = data.error(to_network(again, unit), data.validation)
+                    again = next(task.descend(one.rows, ridge, 0))
+                    error = data.error(projection.to_network(again, unit), data.validation)
                     if error < least:
                         least, used = error, again
-            closest = to_network(fit, unit)
-            chosen = to_network(task.pad(used, fit.rows), unit) if held_out else closest
+            chosen = closest = projection.to_network(fit, unit)
+            if held_out:
+                chosen = projection.to_network(task.pad(used, fit.rows), unit)
             status = "converged" if converged else "iterations"
             yield Fit(chosen, status, total, fit.rmse, training_minimiser=closest)
 
@@ -132,8 +125,8 @@ class _Task:
 
     def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
         """Fits from some rows on."""
-        run = partial(iterates, self.unit, self.points[:, :-1], self.y, train_gates=self.trains)
-        return run(rows, max_iterations=limit, ridge=ridge)
+        settings: Any = {"train_gates": self.trains, "max_iterations": limit, "ridge": ridge}
+        return projection.iterates(self.unit, self.points[:, :-1], self.y, rows, **settings)
 
     def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""
@@ -147,9 +140,9 @@ class _Task:
 
     def empty(self) -> ProjectedFit:
         """The mean of the values, without neurons."""
-        rows = rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
-        mean = self.y.mean(dim=0, keepdim=True)
-        return ProjectedFit(rows, mean, float(self.y.std(correction=0)), 0, "converged")
+        rows = projection.rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
+        error = float(self.y.std(correction=0))
+        return ProjectedFit(rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged")
 
     def pad(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
         """The same function with as many neurons as the rows, the last of which fill it up."""

@@ -8,6 +8,7 @@ Reference: Björck, Numerical Methods for Least Squares Problems (1996), section
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -38,15 +39,14 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     return torch.from_numpy(rows.T @ rows)
 
 
-def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
+def solve(blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float = 0.0) -> Solution:
     """Minimise the squares of ``A c - b`` plus a multiple of those of c, its last entry left out.
 
-    Blocks are rows (k, m) of A, entries (k,) of b, and whatever follows, each time anew. Of several
-    solutions the one is returned that is shortest once columns have unit length. Entries that are
-    not finite are a FloatingPointError.
+    ``blocks`` lists rows (k, m) of A, entries (k,) of b, and whatever follows. Of several solutions
+    it is the shortest for columns of unit length. FloatingPointError: an entry that is not finite.
     """
     gram, moment = torch.zeros(()), torch.zeros(())
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         gram, moment = gram + gram_matrix(matrix), moment + matrix.T @ right
     gram.diagonal()[:-1].add_(ridge)
     squares = gram.diagonal().clone()
@@ -66,38 +66,33 @@ def solve(blocks: Iterable[tuple[Tensor, ...]], ridge: float = 0.0) -> Solution:
 
     coefficients = solved(moment)
     left = torch.zeros_like(moment)
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
     left[:-1] -= ridge * coefficients[:-1]
-
-    def whiten(products: Tensor) -> Tensor:
-        return torch.linalg.solve_triangular(factor, scale[:, None] * products, upper=False)
-
-    return Solution(coefficients + solved(left), whiten)
+    return Solution(coefficients + solved(left), partial(_forward, factor, scale))
 
 
-def _by_rotations(blocks: Iterable[tuple[Tensor, ...]], ridge: float, scale: Tensor) -> Solution:
+def _forward(lower: Tensor, scale: Tensor, products: Tensor) -> Tensor:
+    """Solve the lower triangular system for scaled right-hand sides."""
+    return torch.linalg.solve_triangular(lower, scale[:, None] * products, upper=False)
+
+
+def _by_rotations(
+    blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float, scale: Tensor
+) -> Solution:
     """Solve by the triangle R of a QR factorisation, by its singular values where in doubt."""
     m = len(scale)
     triangle = torch.eye(m + 1, dtype=scale.dtype)[: m - 1 if ridge else 0] * ridge**0.5
-    for matrix, right, *_ in blocks:
+    for matrix, right, *_ in blocks():
         rows = torch.cat([matrix, right[:, None]], dim=1)
         triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
     q, r = torch.linalg.qr(triangle[:, :-1] * scale)
     projected, pivots = q.T @ triangle[:, -1:], r.diagonal().abs()
     if len(r) == m and pivots.min() > _LEAST_SHARE * pivots.max():
-
-        def whiten(products: Tensor) -> Tensor:
-            return torch.linalg.solve_triangular(r.T, scale[:, None] * products, upper=False)
-
         solution = torch.linalg.solve_triangular(r, projected, upper=True)
-    else:
-        u, s, vh = torch.linalg.svd(r, full_matrices=False)
-        kept = s > _RCOND * s[0]
-        u, s, vh = u[:, kept], s[kept, None], vh[kept]
-
-        def whiten(products: Tensor) -> Tensor:
-            return vh @ (scale[:, None] * products) / s
-
-        solution = vh.T @ ((u.T @ projected) / s)
-    return Solution(scale * solution[:, 0], whiten)
+        return Solution(scale * solution[:, 0], partial(_forward, r.T, scale))
+    u, s, vh = torch.linalg.svd(r, full_matrices=False)
+    kept = s > _RCOND * s[0]
+    u, s, vh = u[:, kept], s[kept, None], vh[kept]
+    solution = vh.T @ ((u.T @ projected) / s)
+    return Solution(scale * solution[:, 0], lambda products: vh @ (scale[:, None] * products) / s)

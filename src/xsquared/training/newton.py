@@ -7,7 +7,7 @@ Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,14 +18,12 @@ from torch import Tensor
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
-from xsquared.units import GatedNetwork, Unit
+from xsquared.units import GatedNetwork, Unit, set_parameters
 
 #: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as zero.
 _RCOND = 1e-13
-#: Share of the promised decrease that a backtracking step must bring, Nocedal and Wright's value.
-_ARMIJO = 1e-4
-#: Lengths of a step that are tried.
-_HALVINGS = 30
+#: Share of the promised decrease that a step must bring (Nocedal and Wright), and lengths tried.
+_ARMIJO, _HALVINGS = 1e-4, 30
 #: A sweep that lowers the loss by less than the share is idle; so many in a row end a stage.
 _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
@@ -38,13 +36,11 @@ class Newton:
     """Minimise the mean square error on the training points, in the paper's three stages.
 
     Stages: spline weights; gates as well; all parameters as one layer (where ``joint``). Each has
-    at most ``max_iterations`` sweeps, of a step in every layer, halved until the loss falls
-    enough::
+    at most ``max_iterations`` sweeps, of a step in every layer, halved until the loss falls::
 
         step = -S abs(S H S)^-1 S g,   S = diag(abs(diag(H)))^-1/2
 
-    with its gradient g and exact Hessian H, from which zero rows (dead neurons) and zero
-    eigenvalues are eliminated. The paper leaves these choices open.
+    Zero rows (dead neurons) and eigenvalues of the exact Hessian H are eliminated (our choices).
     """
 
     name: ClassVar[str] = "newton"
@@ -74,8 +70,7 @@ def newton(
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    A stage is some :func:`layers`. The status is ``"stalled"`` where no line search found the
-    descent that a layer's quadratic model promised. The history has a record a sweep.
+    "stalled" is where no line search found the descent that a quadratic model promised.
     """
     begun, losses = time.perf_counter(), [float(mean_square(network, x, y).detach())]
     seconds, status = [0.0], "converged"
@@ -114,8 +109,7 @@ def gradient_and_hessian(
 
 def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
-    direction = np.zeros_like(gradient)
-    diagonal = np.abs(np.diag(hessian))
+    direction, diagonal = np.zeros_like(gradient), np.abs(np.diag(hessian))
     kept = diagonal > _RCOND * diagonal.max(initial=0.0)
     if not kept.any():
         return direction
@@ -136,13 +130,13 @@ def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -
     """
     parameters = [getattr(network, letter) for letter in layer]
 
-    def pieces(theta: Tensor) -> Iterator[Tensor]:
+    def pieces(theta: Tensor) -> dict[str, Tensor]:
         split = torch.split(theta, [p.numel() for p in parameters])
-        return (piece.reshape(p.shape) for piece, p in zip(split, parameters, strict=True))
+        parts = zip(layer, split, parameters, strict=True)
+        return {letter: piece.reshape(p.shape) for letter, piece, p in parts}
 
     def loss(theta: Tensor) -> Tensor:
-        replaced = dict(zip(layer, pieces(theta), strict=True))
-        output = torch.func.functional_call(network, replaced, (x,))
+        output = torch.func.functional_call(network, pieces(theta), (x,))
         return torch.mean((output[:, 0] - y) ** 2)
 
     theta = torch.cat([p.detach().reshape(-1) for p in parameters])
@@ -157,8 +151,7 @@ def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -
         for length in 0.5 ** np.arange(_HALVINGS) if slope < 0 else ():
             moved = theta + length * step
             if float(loss(moved)) < before + _ARMIJO * length * slope:
-                for parameter, piece in zip(parameters, pieces(moved), strict=True):
-                    parameter.copy_(piece)
+                set_parameters(network, **pieces(moved))
                 return "fell"
     return "minimal" if -slope / 2 <= _STALL * before else "stuck"
 

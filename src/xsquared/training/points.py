@@ -28,11 +28,8 @@ class Curve(Target):
         return self.spline(*points)
 
 
-def smoothing_spline(points: Points, name: str) -> Curve:
-    """The cubic spline of 1, 2, 4, ... cells with the least cross-validated error.
-
-    Its cells hold equally many places. Points that share a place count as often as they occur.
-    """
+def smoothing_spline(points: Points) -> Curve:
+    """Fit the cubic spline of 1, 2, 4, ... equally filled cells of least cross-validated error."""
     x, copies, counts = np.unique(points.x[:, 0], return_inverse=True, return_counts=True)
     y = np.bincount(copies, points.y) / counts
     degree, cells, found = min(3, len(x) - 1), 1, list[tuple[float, int, BSpline]]()
@@ -44,8 +41,8 @@ def smoothing_spline(points: Points, name: str) -> Curve:
         error = np.linalg.norm(spline(points.x[:, 0]) - points.y) / left
         found.append((float(error), cells, spline))
         cells *= 2
-    x_name = sp.Symbol("x", real=True)
-    return Curve(x_name, ((float(x[0]), float(x[-1])),), name, min(found)[2])
+    domain = ((float(x[0]), float(x[-1])),)
+    return Curve(sp.Symbol("x", real=True), domain, "a curve through points", min(found)[2])
 
 
 def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
@@ -56,7 +53,6 @@ def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int
 
 def rows_of(network: GatedNetwork) -> Rows:
     """The nonlinear parameters of a network of one output."""
-    values = {name: value.detach() for name, value in network.named_parameters()}
-    pairs = [("G", "g"), *network.unit.factors[1:]]
+    values, pairs = network.state_dict(), [("G", "g"), *network.unit.factors[1:]]
     gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
     return Rows(gate, tuple(factors))

@@ -1,18 +1,19 @@
 """Free knots: networks of n neurons from the best splines of one variable (ours).
 
 All hinges of n neurons may lie inside: n + 1 cells, with a constant polynomial behind the gates
-(:mod:`xsquared.training.directions`), or n cells, with one gate open everywhere
-(:mod:`xsquared.training.conversion`). Merged knots stall, so starts are several (Jupp, SIAM J.
-Numer. Anal. 15, 1978).
+(``directions.py``), or n cells, with one gate open everywhere (``conversion.py``). Merged knots
+stall, so starts are several (Jupp, SIAM J. Numer. Anal. 15, 1978).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
+import torch
 
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
@@ -22,11 +23,11 @@ from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.splines.spaces import Space
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
-from xsquared.training.frozen_gates import fit_frozen
-from xsquared.training.narrow import descend_on_target, greedy_rows
+from xsquared.training.frozen_gates import fit_frozen, quadrature
+from xsquared.training.greedy import greedy_rows
 from xsquared.training.points import descend_on_points, rows_of, smoothing_spline
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import Rows, to_network
+from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
@@ -35,6 +36,9 @@ _JITTER = 0.4
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
 _SCREENED, _KEPT = (8, 25), (5, 1)
+#: Steps of variable projection from each start before the best goes on, cells of its rule, and the
+#: factor within which that has to come of the error reached elsewhere.
+_FIRST, _CELLS, _NEAR = 12, 60, 1.5
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
 _error = attrgetter("rmse")
@@ -42,22 +46,21 @@ _error = attrgetter("rmse")
 
 @dataclass(frozen=True)
 class FreeKnots:
-    """Minimise the integral of the squared error of a target f of one variable, or that on points.
+    """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
     Over knots t and splines s of the unit's space, with the constraints of its neurons::
 
         min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
     Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
-    take damped Newton steps. At the best optimum directions of gates are chosen, and the fit goes
-    on with each; up to eight neurons at all optima and at random knots. The best spline becomes a
-    network by formula. Its forward pass is what is judged, against gates that open away from an
-    anchor, against a unit with a factor less where cells merge, and up to eight neurons against
-    variable projection from neurons inserted greedily.
+    take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
+    directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
+    by formula, whose forward pass is judged against gates that open away from an anchor, a unit
+    with a factor less where cells merge, and up to eight neurons variable projection from neurons
+    inserted greedily.
 
-    Data without a target are fitted by way of a smooth curve through the points; from there
-    variable projection descends on them. Of a held-out split validation points choose before or
-    after that.
+    Data without a target are fitted by a smooth curve through the points, from which variable
+    projection descends on them; validation points of a held-out split choose before or after that.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
@@ -74,14 +77,12 @@ class FreeKnots:
         scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
         target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
-            raise ValueError(
-                "free_knots fits points of one input, with frozen gates a known target"
-            )
+            raise ValueError("free_knots fits one input, and with frozen gates a known target")
         space(unit)
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Fit(to_network(frozen, unit), frozen.status, frozen.iterations)
-        curve = target or smoothing_spline(data.train, data.name)
+        curve = target or smoothing_spline(data.train)
         made = self.fit_target(curve, unit, n_hidden, seed)
         if target is not None:
             missed = None if made.spline is None else made.spline(data.train.x[:, 0]) - data.train.y
@@ -94,28 +95,25 @@ class FreeKnots:
         iterations = made.iterations + end.iterations
         return Fit(chosen, end.status, iterations, end.rmse, training_minimiser=closest)
 
-    def fit_target(
-        self, target: Target, unit: str | Unit, n_hidden: int, seed: int = 0
-    ) -> SplineNetwork:
+    def fit_target(self, target: Target, unit: str | Unit, n: int, seed: int = 0) -> SplineNetwork:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
-        shape, narrow, several = space(record), n_hidden <= _NARROW, len(record.factors) > 1
+        shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
         made, bound = list[SplineNetwork](), 0.0
         if self.directions:
-            optima = self._optima(target, shape, n_hidden + 1, seed)
-            bound = optima[0].rmse * (1 + 1 / n_hidden) ** (shape.degree + 1)
+            optima = self._optima(target, shape, n + 1, seed)
+            bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
             for spline in self._with_directions(target, record, optima, seed):
-                made += _judged(target, record, spline, n_hidden)
+                made += _judged(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
-            for cells in (n_hidden, max(n_hidden - 1, 1)):
-                spline = self.spline(target, record, cells, seed)
-                if anchored := _judged(target, record, spline, n_hidden):
-                    break
-            made += anchored
+            counts = (n, max(n - 1, 1))
+            splines = (self.spline(target, record, cells, seed) for cells in counts)
+            anchored = (_judged(target, record, spline, n) for spline in splines)
+            made += next(filter(None, anchored), [])
         if narrow:
-            draw = np.random.default_rng((seed, n_hidden))
-            count = -(-_INSERTED // n_hidden) if several else 1
-            starts = [greedy_rows(target, record, n_hidden, draw) for _ in range(count)]
+            draw = np.random.default_rng((seed, n))
+            count = -(-_INSERTED // n) if several else 1
+            starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
             # Roots that leave the hinges of a spline lower its error.
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
@@ -123,11 +121,11 @@ class FreeKnots:
         kinked = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
         if several and not kinked:  # pieces of a degree less that merely meet come closer
-            knots = equidistributed_knots(target, space(lesser), n_hidden + 1)
+            knots = equidistributed_knots(target, space(lesser), n + 1)
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
             kinked = best is None or other.rmse < best.rmse
         if record.factors and kinked:
-            inner = self.fit_target(target, lesser, n_hidden, seed)
+            inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
                 made += self._descent(target, record, [rows_of(made[-1].network)])
@@ -160,11 +158,9 @@ class FreeKnots:
         places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
         if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
-            between = np.diff(fewer)
+            beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
-            twins = [
-                np.insert(fewer, k + 1, fewer[k] + 0.05 * between[k]) for k in range(1, n_cells - 1)
-            ]
+            twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
             drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
@@ -177,16 +173,25 @@ class FreeKnots:
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            fits = _distinct(sorted(fits, key=_error))[:kept]
-            tries = [(one.knots, one.directions) for one in fits]
-        return fits
+            distinct = [min(fits, key=_error)]
+            for one in sorted(fits, key=_error):
+                if one.rmse > distinct[-1].rmse * (1 + _SAME):
+                    distinct.append(one)
+            tries = [(one.knots, one.directions) for one in distinct[:kept]]
+        return distinct[:kept]
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        if (end := descend_on_target(target, unit, starts, self.max_iterations, reached)) is None:
+        cells = np.linspace(*target.domain[0], _CELLS + 1)
+        x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
+        run = partial(iterates, unit, x[:, None], y, weights=weights)
+        first = min(_FIRST, self.max_iterations)
+        best = min((last(run(rows, max_iterations=first)) for rows in starts), key=_error)
+        if best.rmse > _NEAR * reached:
             return []
+        end = last(run(best.rows, max_iterations=self.max_iterations))
         network = to_network(end, unit)
         return [SplineNetwork(network, measured_rmse(network, target), end.iterations, end.status)]
 
@@ -214,27 +219,15 @@ def _judged(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
-    except ValueError:  # cells that have all but merged: rounding tears the pieces apart
-        return []
-    if network is None:
+    except ValueError:
         return []
     error = measured_rmse(network, target)
     return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
 
 
-def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
-    """Of ascending fits one of each group with nearly the same error."""
-    made = fits[:1]
-    for one in fits:
-        if one.rmse > made[-1].rmse * (1 + _SAME):
-            made.append(one)
-    return made
-
-
 def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
     """The same function as a network of a unit with one factor more, which is one everywhere."""
     n, (weight, bias) = network.n_hidden, unit.factors[-1]
-    made = build(unit, 1, n)
-    values = {name: value.numpy() for name, value in network.state_dict().items()}
-    set_parameters(made, **values, **{weight: np.zeros((n, 1)), bias: np.ones(n)})
+    made, one = build(unit, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
+    set_parameters(made, **network.state_dict(), **one)
     return made

@@ -9,14 +9,8 @@ from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 
 def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
-    """Make rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions.
-
-    A single gate opens to the right at the left end.
-    """
-    if n == 1:
-        return np.array([[1.0, -domain[0]]])
-    weights, biases = spline_gates(n, domain, "alternating")
-    return np.column_stack([weights[:, 0], biases])
+    """Make rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions."""
+    return np.column_stack(spline_gates(n, domain, "alternating"))
 
 
 def paper_start(
@@ -33,5 +27,4 @@ def start(data: Dataset, unit: Unit, n_hidden: int, seed: int) -> GatedNetwork:
     generator = torch.Generator().manual_seed(seed)
     if data.dim > 1:
         return build(unit, data.dim, n_hidden, generator=generator)
-    points = data.train.x[:, 0]
-    return paper_start(unit, n_hidden, (float(points.min()), float(points.max())), generator)
+    return paper_start(unit, n_hidden, (data.train.x.min(), data.train.x.max()), generator)

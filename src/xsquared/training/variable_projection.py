@@ -1,8 +1,7 @@
 """Variable projection for gated units in any dimension (ours).
 
-A neuron's nonlinear parameters, p in all, are the rows of its gate and of all factors but one, at
-unit length where that is free. With m linear ones, points come in blocks of k, whose largest arrays
-are (k, m) and (k, p).
+Nonlinear parameters, p in all, are the rows of gates and of all factors but one, at unit length
+where that is free, m are linear. Points come in blocks of k: arrays are (k, m) and (k, p) at most.
 
 References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
@@ -22,7 +21,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from xsquared.data.dataset import Dataset
-from xsquared.levenberg_marquardt import DAMPING, descend
+from xsquared.levenberg_marquardt import descend
 from xsquared.training.least_squares import Solution, gram_matrix, solve
 from xsquared.training.result import Fit, Gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
@@ -72,8 +71,8 @@ class ProjectedFit:
 class VariableProjection:
     """Minimise the mean square error on the training points, from hinges placed among the data.
 
-    A unit is linear in some parameters c (D and d; with a factor V = D * U and d) for given rows r
-    of gates and further factors, y ~ A(r) c, so the c are eliminated::
+    A unit is linear in c (D and d; with a factor V = D * U and d) for given rows r of gates and
+    further factors, y ~ A(r) c, so the c are eliminated::
 
         min_r min_c  norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
 
@@ -84,8 +83,8 @@ class VariableProjection:
     Attributes:
         starts: random starts that compete; with frozen gates there is one.
         ridge: as above; a very small one keeps wide networks from weights that cancel.
-        sharpest: length, 1 or more, that the rows of gates that are no power cannot exceed; they
-            start at lengths between 1 and it. None: they start at 1, and nothing bounds them.
+        sharpest: greatest length, 1 or more, of the rows of gates that are no power, which start
+            between 1 and it. None: they start at 1, and nothing bounds them.
     """
 
     name: ClassVar[str] = "varpro"
@@ -99,14 +98,13 @@ class VariableProjection:
         trains, ridge, sharpest = gates == "trained", self.ridge, self.sharpest
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
-        first, draw, starts = min(_TRIAL, self.max_iterations), np.random.default_rng(seed), []
+        first, draw, trials = min(_TRIAL, self.max_iterations), np.random.default_rng(seed), []
         for _ in range(self.starts if trains else 1):
             rows = rows_on_data(unit, data.train.x, n_hidden, draw)
             if sharpest is not None and unit.gate.degree is None:
                 lengths = torch.from_numpy(draw.uniform(1, sharpest, (n_hidden, 1)))
                 rows = Rows(rows.gate * lengths, rows.factors)
-            starts.append(rows)
-        trials = [last(run(rows, max_iterations=first)) for rows in starts]
+            trials.append(last(run(rows, max_iterations=first)))
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
         if best.status == "iterations" and self.max_iterations > first:
@@ -130,7 +128,7 @@ class _State:
     """Rows, the linear problem for them, its solution, what is left, and the loss."""
 
     rows: Rows
-    blocks: Iterable[_Block]
+    blocks: Callable[[], Iterable[_Block]]
     solution: Solution
     residual: Tensor  # (N,)
     loss: float  # squares of the residual, plus the ridge's penalty
@@ -158,8 +156,7 @@ def iterates(
 
     Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None for equal
     ones. With frozen gates and at most one factor a single least-squares problem is left. A loss
-    that is not finite at the start is a FloatingPointError. Yields as
-    :func:`~xsquared.levenberg_marquardt.descend`.
+    not finite at the start is a FloatingPointError. Yields as ``levenberg_marquardt.descend``.
     """
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points, most = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), sharpest or math.inf
@@ -168,7 +165,7 @@ def iterates(
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if train_gates or start.factors else 0
-    for point, iterations, status in descend(state, model.linearise, limit, DAMPING):
+    for point, iterations, status in descend(state, model.linearise, limit):
         rmse = float(torch.linalg.vector_norm(point.residual))
         yield ProjectedFit(point.rows, point.solution.coefficients, rmse, iterations, status)
 
@@ -196,8 +193,8 @@ def rows_on_data(
 ) -> Rows:
     """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
 
-    A row's direction is uniform on the sphere, or that of ``along`` (n, d); its hinge cuts the
-    segment between two points in its middle half, as rounding would decide at a point.
+    Directions are uniform on the sphere, or ``along`` (n, d). A hinge cuts the segment between two
+    points in its middle half, as rounding would decide at a point.
     """
 
     def draw() -> Tensor:
@@ -213,16 +210,15 @@ def rows_on_data(
     return Rows(gate, tuple(draw() for _ in unit.factors[1:]))
 
 
-def hidden(unit: Unit, points: Tensor, rows: Rows) -> Tensor:
-    """Gates (N, n) at homogeneous points (N, d + 1), times all factors but the linear one."""
-    factors = (points @ factor.T for factor in rows.factors)
-    return reduce(mul, factors, unit.gate.value(points @ rows.gate.T))
+def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+    """Compute gates (N, n) at homogeneous points, and them times all factors but the linear one."""
+    gates = unit.gate.value(points @ rows.gate.T)
+    return gates, reduce(mul, (points @ factor.T for factor in rows.factors), gates)
 
 
 def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Tensor, Tensor]:
     """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous points."""
-    gates = unit.gate.value(points @ rows.gate.T)
-    neurons = reduce(mul, (points @ factor.T for factor in rows.factors), gates)
+    gates, neurons = hidden(unit, points, rows)
     matrix = _products([neurons], weighted if unit.factors else weighted[:, -1:], 1)
     matrix[:, -1] = weighted[:, -1]
     return gates, matrix
@@ -231,8 +227,7 @@ def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Te
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Multiply columns of every left matrix (N, n) by every column of the right one (N, k).
 
-    Columns (N, len(left) * k * n + rest) of one column of the right one come side by side: a
-    broadcast along its few columns takes several times as long.
+    Of (N, len(left) * k * n + rest) columns those of one right one come side by side, for speed.
     """
     (length, n), k = left[0].shape, right.shape[1]
     columns = right.new_empty(length, len(left) * k * n + rest)
@@ -263,14 +258,21 @@ class _Model:
             gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
         return Rows(gate, tuple(normalize(factor) for factor in rows.factors))
 
+    def blocks(self, rows: Rows) -> Iterator[_Block]:
+        """Make the rows of the linear problem, block by block."""
+        parts = (part.split(ROWS) for part in (self.points, self.weighted, self.values))
+        for points, weighted, values in zip(*parts, strict=True):
+            gates, matrix = design(self.unit, rows, points, weighted)
+            yield _Block(matrix, values, gates, points, weighted)
+
     def project(self, rows: Rows) -> _State:
         """Solve for the best linear parameters behind some rows."""
-        blocks: Iterable[_Block] = _Blocks(self, rows)
+        blocks: Callable[[], Iterable[_Block]] = partial(self.blocks, rows)
         if self.points.numel() * len(rows.gate) <= _KEPT:
-            blocks = list(blocks)
+            blocks = partial(iter, list(blocks()))
         solution = solve(blocks, self.ridge)
         linear = solution.coefficients
-        residual = torch.cat([block.matrix @ linear - block.values for block in blocks])
+        residual = torch.cat([block.matrix @ linear - block.values for block in blocks()])
         loss = residual @ residual + self.ridge * (linear[:-1] @ linear[:-1])
         return _State(rows, blocks, solution, residual, float(loss))
 
@@ -297,7 +299,7 @@ class _Model:
     def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gauss-Newton matrix (p, p) of the reduced problem, and half its gradient."""
         gram, products, gradient = torch.zeros(()), torch.zeros(()), torch.zeros(())
-        for block, residual in zip(state.blocks, state.residual.split(ROWS), strict=True):
+        for block, residual in zip(state.blocks(), state.residual.split(ROWS), strict=True):
             jacobian = self.jacobian(state, block)
             gram = gram + gram_matrix(jacobian)
             products = products + block.matrix.T @ jacobian
@@ -326,18 +328,3 @@ class _Model:
                 return None
 
         return attempt
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """All rows of the linear problem, block by block, made anew whenever they are asked for."""
-
-    model: _Model
-    rows: Rows
-
-    def __iter__(self) -> Iterator[_Block]:
-        model = self.model
-        parts = (part.split(ROWS) for part in (model.points, model.weighted, model.values))
-        for points, weighted, values in zip(*parts, strict=True):
-            gates, matrix = design(model.unit, self.rows, points, weighted)
-            yield _Block(matrix, values, gates, points, weighted)
