@@ -18,13 +18,11 @@ of AdamW and L-BFGS, and all further seeds came after it; ten with several input
 the results of two were known.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from xsquared.data.dataset import Dataset, Points, from_generator
 from xsquared.training import Fit, Solver, VariableProjection, fit, solver_from
@@ -104,21 +102,6 @@ def which_trials(
         for own in _FIRST_ORDER.get(solver, [{}])
     ]
     return sorted(trials, key=lambda trial: trial["seed"])
-
-
-def told(made: pd.DataFrame) -> pd.DataFrame:
-    """Add to rows a column for each setting, the unit's ``name`` and whether it is ``settled``.
-
-    So it is where its optimiser stopped by itself, or half of the iterations ``moved`` the error by
-    less than 2 per cent.
-    """
-    settings = pd.json_normalize(made["settings"].map(json.loads).tolist())
-    pairs = zip(made["unit"], made["gate"], strict=True)
-    own = [find_unit(unit).activation == gate for unit, gate in pairs]
-    name = made["unit"].where(own, made["unit"] + ":" + made["gate"])
-    little = (made["status"] == "iterations") & (made["moved"] < 0.02)
-    settled = (made["status"] == "converged") | little
-    return made.drop(columns="settings").join(settings).assign(name=name, settled=settled)
 
 
 def points(trial: Trial) -> Dataset:
