@@ -17,7 +17,7 @@ _OWN = (
 #: The module of every study, by the study's name.
 STUDIES = {
     **dict.fromkeys(("line", "smooth_line"), "line"),
-    **dict.fromkeys(("table1", "as_drawn", "smooth_gates"), "scaling"),
+    **dict.fromkeys(("table1", "as_drawn"), "scaling"),
     **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
     **{name: name for name in _OWN},
 }

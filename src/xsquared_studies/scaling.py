@@ -66,25 +66,23 @@ def scaling_trials(
     seeds: int,
     protocol: str = "held-out",
     units: Sequence[str] = PAPER_UNITS,
-    gate: str = "",
     points: int | None = None,
-    **own: Any,
 ) -> list[Trial]:
     """List trials of a protocol, seed after seed, of ascending widths.
 
-    Training points are 2,000, or all rows of the airfoils, where None; other settings are the
-    solver's.
+    Training points are 2,000, or all rows of the airfoils, where None.
     """
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
-    settings = {**settings, "widths": list(widths), **own}
+    same: Any = {"gates": gates, "split": split, "settings": {**settings, "widths": list(widths)}}
+    own = {name: DEFAULT_POINTS if name == "housing" else None for name in problems}
     return [
-        make_trial(name, unit, max(widths), solver, protocol, gate=gate, settings=settings,
-                   gates=gates, split=split, seed=seed,
-                   points=DEFAULT_POINTS if name == "housing" and points is None else points)
+        make_trial(
+            name, unit, max(widths), solver, protocol, seed=seed, points=points or own[name], **same
+        )
         for seed in range(seeds)
         for name in problems
         for unit in units
-    ]  # fmt: skip
+    ]
 
 
 def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
@@ -120,19 +118,23 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     """
     found = {}
     for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
-        kind, of = PROBLEMS[problem].kind, {"author": "author_rmse", "paper": "train_rmse"}
-        words = {protocol: of.get(protocol, "test_rmse")}
+        words = {
+            protocol: {"author": "author_rmse", "paper": "train_rmse"}.get(protocol, "test_rmse")
+        }
         if protocol == "held-out":
             words["training"] = "train_rmse"
-            words |= {"grid": "author_rmse"} if kind == "planar" else {}
-            words |= {"paper": "train_rmse"} if kind != "table" else {}
+            if PROBLEMS[problem].kind != "table":
+                words["paper"] = "train_rmse"
+            if PROBLEMS[problem].kind == "planar":
+                words["grid"] = "author_rmse"
         for word, column in words.items():
             table = part.pivot(index="seed", columns="n", values=column)
             parameters = part.groupby("n")["parameters"].first().to_numpy(int)
             errors = table.to_numpy(float)
             slope = fit_slope_over_seeds(parameters, errors)
-            widths = table.columns.to_numpy()
-            found[problem, unit, word] = Scaling(widths, parameters, errors, slope)
+            found[problem, unit, word] = Scaling(
+                table.columns.to_numpy(), parameters, errors, slope
+            )
     return found
 
 
@@ -197,22 +199,6 @@ def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
     ]
 
 
-def smooth_trials(
-    widths: Sequence[int] = (1, 2, 4, 8, 16), seeds: int = FEWER_SEEDS
-) -> list[Trial]:
-    """List GLUs with several gates on a smooth target of the plane and on one with a kink.
-
-    8,000 points and a ridge of 1e-14: with 2,000 and growth's own, these limit smooth gates.
-    """
-    same: Any = {"units": ("glu",), "points": 8000, "ridge": 1e-14}
-    trials = [
-        trial
-        for gate in ("relu", "gelu", "silu")
-        for trial in scaling_trials(("sine", "kink"), widths, seeds, gate=gate, **same)
-    ]
-    return sorted(trials, key=lambda trial: trial["seed"])
-
-
 #: By problem and unit: widths of the paper's points that go into the slope it prints.
 DRAWN_WIDTHS = {
     ("sine", "mlp"): (20, 26, 34, 44, 58, 76, 99),
@@ -263,11 +249,4 @@ AS_DRAWN = Study(
     run_scaling,
     drawn_trials,
     lambda: [t for t in drawn_trials(1) if t["problem"] in ("sine", "airfoil")][1:],
-)
-SMOOTH_GATES = Study(
-    "GLUs with ReLU, GELU and SiLU gates on two targets of two inputs",
-    {"held-out": f"{_GROWN}; 8,000 points, and a ridge of 1e-14"},
-    run_scaling,
-    lambda: [*smooth_trials(widths=(2,), seeds=2), *smooth_trials()],
-    lambda: [t for t in smooth_trials(widths=(2,), seeds=1) if t["problem"] == "kink"],
 )
