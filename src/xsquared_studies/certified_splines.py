@@ -22,9 +22,9 @@ from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import least_errors, sign_intervals
 from xsquared.splines.enclosures import enclosed
 from xsquared.units import PAPER_UNITS, parameter_count
-from xsquared_studies.best_splines import global_search
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial, target_of, unit_of
+from xsquared_studies.optimal_knots import best
 from xsquared_studies.sweep import Trial
 
 #: Whose best splines are certified, for each number of neurons.
@@ -238,7 +238,8 @@ def certified(
     ``boxes`` of the grid are for each of at least two pieces, the target is analytic.
     """
     continuity = _SPACES[order][0]
-    knots, found = global_search(target, order, pieces, continuity)
+    spline = best(target, PAPER_UNITS[order - 2], pieces)
+    knots, found = spline.knots, spline.rmse
     grid = sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
     pairs = _Pairs(target, order, grid)
     jets, multipliers = _best(target, order, continuity, knots)
