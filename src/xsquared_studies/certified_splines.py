@@ -1,12 +1,11 @@
 """Lower bounds of the error of splines that must meet, for every place of their knots.
 
 Every knot lies in some cell of a fine grid, its box. To its left piece a potential is added, from
-its right piece one is taken off: both are functions of the piece's value, slope, ... at the box's
-middle, chosen so that no pair of pieces that meet in the box gains by them. So the sum over a chain
-is no more than the spline's squared error; each piece by itself is a least-squares problem, and the
-least sum over all boxes is a shortest path. At any knot the potential may be cut off: left out at
-the price of the least that the pieces before it cost. The multipliers of the best spline found make
-good potentials. A bound holds whatever the potentials are.
+its right piece one is taken off: functions of the piece's value, slope, ... at the box's middle, by
+which no pair of pieces that meet in the box gains. So the sum over a chain is no more than the
+spline's squared error; each piece is a least-squares problem, and the least sum over all boxes is a
+shortest path. At any knot the potential may be cut off, at the price of the least that the pieces
+before it cost. Multipliers of the best spline make good potentials; a bound holds for any.
 """
 
 import math

@@ -1,17 +1,13 @@
 """Layers of two transformers with another gate in place of their own, and along segments of inputs.
 
 Protocol, fixed before the first row; a prototype's numbers were known. Text for fitting are 16
-contexts of 512 tokens, four from each of four plays; held out are eight of another play and eight
-of an encyclopaedia's article of 1911, and where all layers are replaced the first four of both.
-Each context's first token is left out of fits, errors and counts, and keeps the model's own gate
-but by the protocol ``everywhere``. Twice as many contexts were planned, and cut for want of machine
-time before any row of the larger model was seen. The protocol ``more``, of all sixteen, came after
-the rows of the others, which had not told hinges from parabolas.
+contexts of 512 tokens of four plays; held out are eight of another play and eight of an article of
+1911, and where all layers are replaced the first four of both. Each context's first token is left
+out of fits, errors and counts, and keeps the model's own gate but by the protocol ``everywhere``.
+The protocol ``more``, of all sixteen, came after the others' rows.
 
-A gate is replaced by a ReLU, by the other model's gate, or, neuron by neuron, by the best of a few
-functions of z: 1 and z (line), z^2 as well (parabola), z^3 as well (cubic), or 1, z and ReLU(z)
-(hinge). Best is what the neuron's output, the gate's times its factor, has least squares for on the
-text for fitting in the model as it is, whether one layer is replaced or all.
+A gate is replaced by a ReLU, by the other model's gate, or by the combination of a few functions of
+z that has the least squares for the neuron's output on the text for fitting, in the model as it is.
 """
 
 from collections import defaultdict

@@ -1,9 +1,9 @@
 """Learned maps of GELU(W x), wide enough for their features, against the best of their rank.
 
 A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once,
-by Adam in float32 on a fresh batch of 64 pairs of standard normal W and x a step, its rate falling
-from 1e-3 to 0 along half a cosine. Hidden layers have as many units as there are features, at least
-the paper's 64, so that the features and not the networks bound the rank.
+by Adam in float32 on a fresh batch of 64 pairs a step, its rate falling to 0 along half a cosine.
+Hidden layers have as many units as there are features, at least the paper's 64, so that the
+features and not the networks bound the rank.
 """
 
 from collections.abc import Callable, Iterable

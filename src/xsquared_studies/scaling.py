@@ -1,8 +1,8 @@
 """Table 1: errors against parameters, by problem, unit and protocol, a trial for all widths.
 
-A trial trains one unit on one problem from one seed at every width, narrow networks first: grown,
-or each for itself where gates stay as drawn. A held-out trial of a synthetic problem fits the very
-points of the paper's split; tables of real data are cut differently and need a trial for each.
+A trial trains one unit on one problem from one seed at every width: grown, or each for itself where
+gates stay as drawn. A held-out trial of a synthetic problem fits the very points of the paper's
+split; tables of real data need a trial for each.
 """
 
 import math
@@ -28,9 +28,8 @@ from xsquared_studies.sweep import Trial
 SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
 #: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle inputs.
 OTHERS = ("runge", "friedman1_10")
-#: Seeds of data and starts: for the paper's problems; for others and for comparisons.
+#: Seeds of data and starts: for the paper's problems; for others and for comparisons; and widths.
 SEEDS, FEWER_SEEDS = 10, 3
-#: Of the committed study.
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
     "grown until twice the iterations lower the error by less than 2 per cent; train_rmse is of "

@@ -1,19 +1,15 @@
 """Small language models of characters, alike but for the unit of their feed-forward layers.
 
-Protocol, fixed before the first row; a prototype's numbers were known, and six runs of MLPs and a
-SwiGLU had set the range of rates, the sizes and the number of characters. The text is Shakespeare's
-in passages of 128 characters drawn with replacement, a million for every model: all but The
-Tempest, for choosing rates, and Hamlet and Twelfth Night, judged by their first 60,000 characters.
+Protocol, fixed before the first row; a prototype's numbers were known, and six runs had set rates,
+sizes and the number of characters. The text is Shakespeare's in passages drawn with replacement:
+all but The Tempest, for choosing rates, and Hamlet and Twelfth Night, which judge.
 
-A model has two blocks: attention with heads of 16 numbers, then a feed-forward layer, each behind
-the stream's normalised values; learned places; the embedding also reads out. An MLP has 4 d neurons
-a layer, another unit as many as have the same parameters. Weights start such that all units' layers
-have outputs alike in size. AdamW without decay, 16 passages a step, gradients cut to length 1; its
-rate climbs for a twentieth of the steps, then falls to zero along a line.
+A model has two blocks: attention, then a feed-forward layer, each behind the stream's normalised
+values; learned places; the embedding also reads out. An MLP has 4 d neurons a layer, another unit
+as many as have the same parameters. Weights start such that all units' layers have outputs alike in
+size. AdamW's rate climbs for a twentieth of the steps, then falls to zero along a line.
 
-Each unit is tuned at each size: with seed 0 at the rates 0.008 and half and twice that, and on past
-the better end until the best rate has a worse one on both sides, or five were tried. What is judged
-is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on twice the text.
+Each unit is tuned at each size with seed 0. Judged is the chosen rate, with seed 0 and two more.
 """
 
 from collections.abc import Callable

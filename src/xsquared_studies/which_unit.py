@@ -1,21 +1,13 @@
 """Which unit for which target: ten units, five kinds of target, at equal numbers of parameters.
 
-Protocol, fixed before the first row. A target is a profile phi of one variable. With d inputs, x
-uniform on [-1, 1]^d, it is phi(x) for d = 1, and for more inputs a sum of three ridges, phi(w x)
-for three unit vectors w that the seed draws, or, smooth ones only, radial as well, phi(norm(x)).
-Of one seed all units and sizes have the same points: 1,000 for training with one input, 2,000 with
-more, and 10,000 held-out ones, which judge. Inputs and values are standardised. A noisy target's
-training values have normal noise of a tenth of the deviation; held-out values have none.
+A target is a profile phi of one variable. With d inputs, x uniform on [-1, 1]^d, it is phi(x) for
+d = 1, and for more inputs a sum of three ridges, phi(w x) for three unit vectors w that the seed
+draws, or, smooth ones only, radial as well, phi(norm(x)). Of one seed all units and sizes have the
+same points. A nominal size stands for the number of neurons whose parameters come closest to it.
 
-A nominal size stands for the number of neurons whose parameters come closest to it, within 2 per
-cent. All train with :data:`SETTINGS`; ``moved`` is the share by which the second half of the
-iterations lowered the error of what stopped for want of them. Judged is the ratio of a unit's
-held-out error to the ReLU MLP's of the same size and seed: its geometric mean over the three
-largest sizes, then over seeds with Student's interval. A pilot of one seed chose the largest sizes
-and the numbers of seeds by cost; AdamW's moved its grid of rates upwards. Ten seeds were planned
-with one input and three with more; a first edition had five and two. ``longer``, two of three seeds
-of AdamW and L-BFGS, and all further seeds came after it; ten with several inputs were declared when
-the results of two were known.
+The protocol was fixed before the first row, but for what followed a first edition of five seeds
+with one input and two with more: ``longer``, further seeds, most of AdamW and L-BFGS. A pilot of
+one seed chose sizes and seeds by cost, and AdamW's rates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +31,7 @@ KINDS = {
     "jump": ("(x - pi/20)/abs(x - pi/20) + sin(3*x)", 0.0),
     "noisy": ("1/(1 + 9*x**2)", 0.1),
 }
-#: All units, a name or ``name:gate`` with another gate, and what readers call them.
+#: A name or ``name:gate`` with another gate, and what readers call them.
 COMPARED = (
     *("mlp", "relu2_mlp", "relu3_mlp", "bilinear", "glu", "gqu"),
     *("mlp:gelu", "mlp:silu", "geglu", "swiglu"),
