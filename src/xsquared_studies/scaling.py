@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.stats import ttest_1samp
 
-from xsquared.data.dataset import DEFAULT_POINTS, Dataset
+from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Points
 from xsquared.data.problems import PROBLEMS
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
-from xsquared.training import Fit, Growth, fit, grow, solver_from
+from xsquared.training import Growth, fit, grow, solver_from
 from xsquared.units import PAPER_UNITS, find_unit
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import dataset, make_trial, unit_of, values_of
 from xsquared_studies.sweep import Trial
 
 #: The problems of the gated-units paper's Figs. 6 and 7.
-SYNTHETIC, TABLES = ("sine", "friedman1", "friedman2", "friedman3"), ("airfoil", "housing")
+SYNTHETIC = ("sine", "friedman1", "friedman2", "friedman3")
+PAPER_PROBLEMS = (*SYNTHETIC, "airfoil", "housing")
 #: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle inputs.
 OTHERS = ("runge", "friedman1_10")
 #: Seeds of data and starts: for the paper's problems; for others and for comparisons; and widths.
@@ -99,14 +100,21 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
         made = grow(data, unit, sizes, **same)
     else:
         made = [fit(data, unit, n, **same) for n in sizes]
-    planar = PROBLEMS[trial["problem"]].kind == "planar"
+    judged = _grid(data) if PROBLEMS[trial["problem"]].kind == "planar" else data.train
     networks = []
     for n, one in zip(sizes, made, strict=True):
-        values = values_of(unit, n, data, one)
-        on_grid = planar and one.training_minimiser is not None
-        author = _on_the_grid(data, one) if on_grid else values["train_rmse"]
-        networks.append({"n": n, **values, "author_rmse": author})
+        least = one.training_minimiser
+        author = rmse(least, judged.x, judged.y) if least else math.nan
+        networks.append({"n": n, **values_of(unit, n, data, one), "author_rmse": author})
     return {name: [network[name] for network in networks] for name in networks[0]}
+
+
+def _grid(data: Dataset) -> Points:
+    assert data.target is not None
+    ends = [np.linspace(*interval, 44) for interval in data.target.domain]
+    x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
+    y = (data.target(*x.T) - data.target_mean) / data.target_scale
+    return Points((x - data.feature_mean) / data.feature_scale, y)
 
 
 def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
@@ -138,37 +146,21 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
 
 
 def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, float, float]:
-    """Divide the errors of two units at equal numbers of parameters, seed by seed.
+    """Divide errors of two units at equal numbers of parameters, seed by seed.
 
-    Between the widths of the study errors are interpolated, logarithms against logarithms.
-
-    Returns:
-        The geometric mean over seeds and the ends of its 95% interval, Student's.
+    Give the geometric mean and the ends of its 95% interval, Student's; between the widths of the
+    study errors are interpolated, logarithms against logarithms.
     """
-    at = math.log(parameters)
-    logs = [
-        np.array([np.interp(at, np.log(one.parameters), row) for row in np.log(one.errors)])
+    gaps = np.subtract(*(
+        [np.interp(math.log(parameters), np.log(one.parameters), e) for e in np.log(one.errors)]
         for one in (over, under)
-    ]
-    gaps = logs[0] - logs[1]
-    half = stdtrit(len(gaps) - 1, 0.975) * gaps.std(ddof=1) / math.sqrt(len(gaps))
-    low, middle, high = np.exp(gaps.mean() + half * np.array([-1, 0, 1]))
-    return float(middle), float(low), float(high)
-
-
-def _on_the_grid(data: Dataset, made: Fit) -> float:
-    assert data.target is not None
-    assert made.training_minimiser is not None
-    ends = [np.linspace(*interval, 44) for interval in data.target.domain]
-    x = np.stack(np.meshgrid(*ends), axis=-1).reshape(-1, data.dim)
-    y = (data.target(*x.T) - data.target_mean) / data.target_scale
-    return rmse(made.training_minimiser, (x - data.feature_mean) / data.feature_scale, y)
+    ))  # fmt: skip
+    low, high = ttest_1samp(gaps, 0).confidence_interval()
+    return math.exp(gaps.mean()), math.exp(low), math.exp(high)
 
 
 def table1_trials(
-    problems: Sequence[str] = SYNTHETIC + TABLES,
-    widths: Sequence[int] = WIDTHS,
-    seeds: int = SEEDS,
+    problems: Sequence[str] = PAPER_PROBLEMS, widths: Sequence[int] = WIDTHS, seeds: int = SEEDS
 ) -> list[Trial]:
     """List the trials behind Table 1, seed after seed; of tables by the paper's split as well.
 
@@ -188,12 +180,11 @@ def table1_trials(
 
 def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
     """List MLPs and GLUs of up to 32 neurons on parts of the tables' training rows."""
-    parts = {"airfoil": (120, 240, 480), "housing": (250, 500, 1000)}
+    counts = [("airfoil", n) for n in (120, 240, 480)] + [("housing", n) for n in (250, 500, 1000)]
     widths, units = (1, 2, 4, 8, 16, 32), PAPER_UNITS[:2]
     return [
         trial
-        for name, counts in parts.items()
-        for points in counts
+        for name, points in counts
         for trial in scaling_trials([name], widths, seeds, units=units, points=points)
     ]
 
