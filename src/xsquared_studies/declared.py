@@ -11,7 +11,7 @@ from importlib import import_module
 from xsquared_studies.sweep import Run, Trial
 
 _OWN = (
-    *("airfoil", "ridges", "learned_maps", "optimal_knots", "certified_splines"),
+    *("airfoil", "learned_maps", "optimal_knots", "certified_splines"),
     *("misses", "which_unit", "peers", "layer_features", "small_models"),
 )
 #: The module of every study, by the study's name.
