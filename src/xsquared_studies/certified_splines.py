@@ -236,20 +236,17 @@ def certified(
     Orders are 2, continuous lines, 3, continuous parabolas, and 4, cubics with a continuous slope;
     ``boxes`` of the grid are for each of at least two pieces, the target is analytic.
     """
-    continuity = _SPACES[order][0]
     spline = best(target, PAPER_UNITS[order - 2], pieces)
-    knots, found = spline.knots, spline.rmse
     grid = sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
     pairs = _Pairs(target, order, grid)
-    jets, multipliers = _best(target, order, continuity, knots)
-    length = float(np.ptp(interval_of(target)))
-    least = 0.0
+    jets, multipliers = _best(target, order, _SPACES[order][0], spline.knots)
+    length, least = float(np.ptp(interval_of(target))), 0.0
     # Lines hardly need the potentials: any does.
     for share, penalty, gain in _TRIED[: 1 if order == 2 else None]:
-        costs = _costs(pairs, knots, jets, share * multipliers, penalty)
-        end = _shortest(costs, pieces, gain * found**2 * length / pieces)
-        least = max(least, end)
-    return found, max((math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN), 0.0)
+        costs = _costs(pairs, spline.knots, jets, share * multipliers, penalty)
+        least = max(least, _shortest(costs, pieces, gain * spline.rmse**2 * length / pieces))
+    bound = (math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN)
+    return spline.rmse, max(bound, 0.0)
 
 
 def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
@@ -267,8 +264,8 @@ def run_certified(trial: Trial) -> dict[str, Any]:
     """Search for the best spline of n + 1 pieces, and bound what any of them reaches."""
     unit, n = unit_of(trial), trial["n"]
     found, bound = certified(target_of(trial), unit.order, n + 1)
-    parameters = parameter_count(unit, 1, n)
-    return {"parameters": parameters, "train_rmse": found, "test_rmse": found, "bound": bound}
+    sizes = {"parameters": parameter_count(unit, 1, n)}
+    return {**sizes, "train_rmse": found, "test_rmse": found, "bound": bound}
 
 
 CERTIFIED_SPLINES = Study(

@@ -74,7 +74,6 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     known = [column for column in before if column in made and len(before)]
     written = made[known + [c for c in made if c not in (*known, "message")]]
     origin = _origin(study, made)  # before the rows: writing them makes the tree another
-    # Six digits are what one machine reproduces.
     text = written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
     _write(_path(name, ".csv"), text)
     origin |= {"rows": len(made), "sha256": _sum(name)}

@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xsquared.feature_maps.learned import (
-    Protocol,
-    TwoNetworks,
-    draw_pairs,
-    initial_networks,
-    optimal_networks,
-    pair_errors,
-    train,
-)
+from xsquared.feature_maps import learned
 from xsquared.feature_maps.optimal import OptimalMap, best_mse
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
@@ -60,10 +52,10 @@ def run_map(trial: Trial) -> dict[str, Any]:
     ``train_rmse`` is the root of the median loss of the last hundred steps.
     """
     d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
-    wide = Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
-    begin = optimal_networks if trial["protocol"] == "optimal" else initial_networks
+    wide = learned.Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
+    begin = learned.optimal_networks if trial["protocol"] == "optimal" else learned.initial_networks
     steps = 200 if trial["protocol"] == "short" else 20_000
-    run = train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
+    run = learned.train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
     errors = run.measured[steps]
     return {
         "parameters": sum(p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers),
@@ -76,20 +68,20 @@ def run_map(trial: Trial) -> dict[str, Any]:
     }
 
 
-def known_errors(d: int, m: int) -> Callable[[TwoNetworks], np.ndarray]:
+def known_errors(d: int, m: int) -> Callable[[learned.TwoNetworks], np.ndarray]:
     """Make a function that measures networks of m features: mean squared errors, by seed.
 
     Each is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
     exact error of that map.
     """
-    W, x, y = draw_pairs(d, 4096, [[3]])
+    W, x, y = learned.draw_pairs(d, 4096, [[3]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))
     rows = optimal.phi(W[0].numpy())
     known = np.einsum("nim,nm->ni", rows, optimal.psi(x[0].numpy())) - y[0].numpy()
 
-    def measured(networks: TwoNetworks) -> np.ndarray:
+    def measured(networks: learned.TwoNetworks) -> np.ndarray:
         parts = zip(*(v.split(256, dim=1) for v in (W, x, y)), strict=True)
-        errors = torch.cat([pair_errors(networks, *part) for part in parts], dim=1)
+        errors = torch.cat([learned.pair_errors(networks, *part) for part in parts], dim=1)
         return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
 
     return measured

@@ -37,16 +37,14 @@ def line_trials(
     target: Target = PAPER_TARGET,
     budget: int = 1,
 ) -> list[Trial]:
-    """List every unit of the paper on a target of one input; ``integral_rmse`` is judged.
+    """List every unit of the paper on a target of one input, for the protocol's seeds where None.
 
-    Seeds are the protocol's own number where None; a budget multiplies iterations, starts and moves
-    of the solver.
+    ``integral_rmse`` is judged; a budget multiplies the solver's iterations and starts.
     """
     fields, own_seeds, _ = LINE_PROTOCOLS[protocol]
     settings = dict(fields)
-    own: dict[str, Any] = {
-        name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings
-    }
+    names = {"solver", "gates", "points"} & set(settings)
+    own: dict[str, Any] = {name: settings.pop(name) for name in names}
     if budget > 1:
         known = vars(solver_from(own["solver"], settings))
         longer = ("max_iterations", "starts", "directions")

@@ -23,7 +23,7 @@ from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial, run_trial, target_of, unit_of
 from xsquared_studies.sweep import Trial
 
-#: Targets of one variable, the last four such that no trainer of this package was made with them.
+#: The last four are such that no trainer of this package was made with them.
 NAMED = (
     *("exp(2*x)*x", "exp(-3*x)", "sin(3*x)", "cos(5*x) + x", "erf(3*x)", "x**5 - x**3"),
     *("1/(1 + cos(pi*x)**2)", "1/(1 + 9*x**2)", "sin(10*x)", "tanh(10*x)", "exp(-40*x**2)"),

@@ -21,10 +21,9 @@ TARGETS: dict[str, Target] = {
     "1/(1+9x²)": target("1/(1 + 9*x**2)", (-1.0, 1.0)),
     "exp(2x)": target("exp(2*x)", (-1.0, 1.0)),
 }
-#: The most neurons: with one gate open everywhere, n neurons make n cells.
-WIDEST = 50
-#: Knots are kept in this share of the interval: an error moves by less than 1e-6 of itself.
-STEP = 1e-6
+#: The most cells, and the share of the interval in which knots are kept: an error moves by less
+#: than 1e-6 of itself.
+WIDEST, STEP = 50, 1e-6
 
 
 def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:

@@ -31,13 +31,11 @@ KINDS = {
     "jump": ("(x - pi/20)/abs(x - pi/20) + sin(3*x)", 0.0),
     "noisy": ("1/(1 + 9*x**2)", 0.1),
 }
-#: A name or ``name:gate`` with another gate, and what readers call them.
+#: A name or ``name:gate`` with another gate.
 COMPARED = (
     *("mlp", "relu2_mlp", "relu3_mlp", "bilinear", "glu", "gqu"),
     *("mlp:gelu", "mlp:silu", "geglu", "swiglu"),
 )
-_TITLES = "ReLU MLP, ReLU² MLP, ReLU³ MLP, bilinear, GLU, GQU, GELU MLP, SiLU MLP, GeGLU, SwiGLU"
-TITLES = dict(zip(COMPARED, _TITLES.split(", "), strict=True))
 #: The gates that are no power.
 SMOOTH_GATES = ("mlp:gelu", "mlp:silu", "geglu", "swiglu")
 #: By the number of inputs.
