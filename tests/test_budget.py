@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
     "src/xsquared": (5292, ()),
-    "src/xsquared_studies": (3136, ()),
+    "src/xsquared_studies": (2598, ()),
     "src/xsquared_book": (1849, ()),
-    "tests": (5533, ("tests/book", "tests/papers")),
-    "tests/book": (756, ()),
+    "tests": (5399, ("tests/book", "tests/papers")),
+    "tests/book": (755, ()),
     "tests/papers": (384, ()),
 }
 

@@ -17,7 +17,6 @@ from xsquared_studies.experiment import make_trial
 from xsquared_studies.scaling import run_scaling
 from xsquared_studies.sweep import Trial
 
-#: What each protocol trains.
 AIRFOIL_PROTOCOLS = {
     "row-log": "a fifth of the rows held out; the frequency as its logarithm",
     "sweep": "a fifth of the sweeps held out",

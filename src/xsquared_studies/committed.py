@@ -37,9 +37,8 @@ _CHECKOUT = Path(__file__).parents[2]
 
 
 def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
-    """Give rows of a study, one a network; ``results/README.md`` describes the columns.
+    """Give rows of a study, one a network: all committed ones, or those of trials in their order.
 
-    All committed rows are read where ``trials`` is None; else those of the trials, in their order.
     What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout below
     ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
     """

@@ -62,10 +62,9 @@ def dataset(trial: Trial) -> Dataset:
     seed, split, points = trial["seed"], trial["split"], trial.get("points")
     if "domain" not in trial:
         return load(trial["problem"], seed, split, points)
-    made = target_of(trial)
-    if made.dim == 1 and split == "paper":
-        return sampled(made, points or 10_000)
-    return from_target(made, seed, split, points)
+    if len(trial["domain"]) == 1 and split == "paper":
+        return sampled(target_of(trial), points or 10_000)
+    return from_target(target_of(trial), seed, split, points)
 
 
 def run_trial(trial: Trial) -> dict[str, Any]:

@@ -37,9 +37,8 @@ GATES = {
 #: What replaces a gate: the functions of z that each neuron combines, by their place in `_basis`.
 FITTED = {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
 REPLACED = ("relu", "other", *FITTED)
-_DEGREES = 6
-#: Tokens a context, contexts, and neurons of the layers of both models.
-CONTEXT, CONTEXTS, NEURONS = 512, 16, 1536
+#: Tokens a context, contexts, neurons of the layers of both models; degrees along segments.
+CONTEXT, CONTEXTS, NEURONS, _DEGREES = 512, 16, 1536, 6
 _PLAYS = ("as_you_like_it", "macbeth", "julius_caesar", "othello")
 _TEXTS = {
     "train": [f"texts/{play}_gut.txt" for play in _PLAYS],
@@ -54,11 +53,11 @@ def replaced_trials() -> list[Trial]:
 
 def model_trials() -> list[Trial]:
     """List every replacement in all layers, and the language model as it is."""
-    both, bent = ("smollm2", "minilm"), ("relu", "parabola", "hinge")
+    bent = ("relu", "parabola", "hinge")
     return [
-        *(layer_trial(name, gate, "all") for name in both for gate in REPLACED),
+        *(layer_trial(name, gate, "all") for name in GATES for gate in REPLACED),
         layer_trial("smollm2", "own", "all"),
-        *(layer_trial(name, gate, "everywhere") for name in both for gate in bent),
+        *(layer_trial(name, gate, "everywhere") for name in GATES for gate in bent),
         *(layer_trial("smollm2", gate, "more") for gate in bent[1:]),
     ]
 
@@ -93,9 +92,9 @@ def contexts(name: str, part: str) -> Tensor:
 
 @dataclass(frozen=True)
 class Activations:
-    """What a pass of the model leaves behind: layers' inputs, and the stream behind the last one.
+    """Layers' inputs and the stream behind the last layer, (16, 512, d).
 
-    Both are (16, 512, d); shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
+    Shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
     """
 
     inputs: dict[tuple[str, int], Tensor]
@@ -133,10 +132,7 @@ def forward(of: Model, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
 
 @cache
 def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """Sum, by layer, (n, 5, 5) products of functions of z over tokens, and (n, 5) with the gate.
-
-    Each is multiplied by the neuron's factor.
-    """
+    """Sum by layer (n, 5, 5) products of functions of z and factor, and (n, 5) with the gate."""
     of: Model = model(name)
     found: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -189,8 +185,7 @@ def layer_with_gate(name: str, layer: int, gate: str, everywhere: bool = False) 
 @torch.no_grad()
 def run_replaced(trial: Trial) -> dict[str, Any]:
     """Put another gate into one layer; by held-out context errors and the state of its gates."""
-    asked = trial["settings"]
-    name, layer = asked["model"], asked["layer"]
+    name, layer = trial["settings"]["model"], trial["settings"]["layer"]
     of, there = model(name), activations(name)
     other = layer_with_gate(name, layer, trial["solver"])
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]

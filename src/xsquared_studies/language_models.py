@@ -67,7 +67,7 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Model:
-    """A transformer whose layers, ``modules`` of the library with weights ``feed``, are replaced.
+    """A transformer whose layers, ``modules`` with weights ``feed``, are replaced.
 
     ``run`` makes the stream (count, length, d) behind the last layer of tokens (count, length);
     ``nats`` of both the next token's cross-entropy, by context and place.

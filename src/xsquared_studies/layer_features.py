@@ -104,11 +104,7 @@ def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndar
 
 @torch.no_grad()
 def run_features(trial: Trial) -> dict[str, Any]:
-    """Measure the error by number of features, ``n``.
-
-    The ``participation`` ratio of the inputs' covariance is the number of directions where all have
-    the same variance.
-    """
+    """Measure the error by number of features, ``n``, and the inputs' ``participation`` ratio."""
     asked = trial["settings"]
     name, layer, protocol = asked["model"], asked["layer"], trial["protocol"]
     kept = [group for group in range(_GROUPS) if group != asked.get("without")]

@@ -20,7 +20,6 @@ from xsquared_studies.sweep import Trial
 
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
-#: What the trials of each protocol do.
 PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
     "optimal": "20,000 steps from last layers fitted to the optimal map's features",
@@ -46,9 +45,8 @@ def all_trials() -> list[Trial]:
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
-    """Train one pair of networks for ten seeds.
+    """Train one pair of networks for ten seeds; ``test_rmse`` is the root of their median ``mse``.
 
-    Errors are the mean squared one of each seed and the root of their median, ``test_rmse``;
     ``train_rmse`` is the root of the median loss of the last hundred steps.
     """
     d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
@@ -71,8 +69,7 @@ def run_map(trial: Trial) -> dict[str, Any]:
 def known_errors(d: int, m: int) -> Callable[[learned.TwoNetworks], np.ndarray]:
     """Make a function that measures networks of m features: mean squared errors, by seed.
 
-    Each is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
-    exact error of that map.
+    Each is that on 4,096 pairs, less the optimal map's there, plus the exact error of that map.
     """
     W, x, y = learned.draw_pairs(d, 4096, [[3]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))

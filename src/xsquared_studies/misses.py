@@ -71,8 +71,8 @@ def miss_trials(targets: Sequence[str], neurons: Sequence[int] = NEURONS) -> lis
 
 def run_misses(trial: Trial) -> dict[str, Any]:
     """Fit; the row has what the other search reaches as ``search_rmse``."""
-    found = searched(target_of(trial), unit_of(trial), trial["n"])
-    return {**run_trial(trial), "search_rmse": found}
+    least = searched(target_of(trial), unit_of(trial), trial["n"])
+    return run_trial(trial) | {"search_rmse": least}
 
 
 def searched(f: Target, unit: Unit, n: int) -> float:

@@ -54,10 +54,10 @@ def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
 
 def knot_trials() -> list[Trial]:
     """List every target, unit and number of cells."""
+    same: Any = {"solver": "free_knots", "protocol": "knots", "split": "paper"}
     return [
-        make_trial(text, unit, cells, "free_knots", "knots", domain=made.domain, split="paper")
+        make_trial(str(made.expression), unit, cells, domain=made.domain, **same)
         for made in TARGETS.values()
-        for text in [str(made.expression)]
         for unit in PAPER_UNITS
         for cells in range(1, WIDEST + 1)
     ]
@@ -68,8 +68,8 @@ def run_knots(trial: Trial) -> dict[str, Any]:
     made, unit, n = target_of(trial), trial["unit"], trial["n"]
     a, b = interval_of(made)
     places = np.rint((best(made, unit, n).knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
-    error = spline(made, unit, places).rmse
-    both, parameters = {"train_rmse": error, "test_rmse": error}, parameter_count(unit, 1, n)
+    error, parameters = spline(made, unit, places).rmse, parameter_count(unit, 1, n)
+    both = {"train_rmse": error, "test_rmse": error}
     return {"parameters": parameters, **both, "knots": " ".join(map(str, places))}
 
 

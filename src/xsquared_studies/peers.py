@@ -79,8 +79,7 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
 def run_peer(trial: Trial) -> dict[str, Any]:
     """Fit one peer with all its choices, or train one unit."""
     data, status, unit, n = points(trial), "completed", unit_of(trial), trial["n"]
-    x, y = data.train.x, data.train.y
-    room = MARGIN * np.ptp(y)
+    x, y, room = data.train.x, data.train.y, MARGIN * np.ptp(data.train.y)
     # Who chooses on noisy data has noise in the values to choose by.
     noise = KINDS[trial["settings"]["kind"]][1]
     noisy = noise * np.random.default_rng((trial["seed"], 2)).normal(size=len(data.validation))

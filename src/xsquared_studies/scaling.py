@@ -33,8 +33,7 @@ OTHERS = ("runge", "friedman1_10")
 SEEDS, FEWER_SEEDS = 10, 3
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
-    "grown until twice the iterations lower the error by less than 2 per cent; train_rmse is of "
-    "the network that fits best, test_rmse of the one chosen on validation points"
+    "grown until converged; train_rmse is of the best fit, test_rmse of the validation's choice"
 )
 #: By the protocol's name: solver, gates, split and settings of its trials, and what they do.
 SCALING_PROTOCOLS: Mapping[str, tuple[str, str, str, Mapping[str, Any], str]] = {
@@ -68,10 +67,7 @@ def scaling_trials(
     units: Sequence[str] = PAPER_UNITS,
     points: int | None = None,
 ) -> list[Trial]:
-    """List trials of a protocol, seed after seed, of ascending widths.
-
-    Training points are 2,000, or all rows of the airfoils, where None.
-    """
+    """List trials of a protocol, seed after seed; points are the problem's own where None."""
     solver, gates, split, settings, _ = SCALING_PROTOCOLS[protocol]
     same: Any = {"gates": gates, "split": split, "settings": {**settings, "widths": list(widths)}}
     own = {name: DEFAULT_POINTS if name == "housing" else None for name in problems}
@@ -86,11 +82,9 @@ def scaling_trials(
 
 
 def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
-    """Train one network for each of the trial's widths, on its own points or on others.
+    """Train one network for each of the trial's widths; give lists over widths by name.
 
-    Returns:
-        By name, a list over widths of what a trial of that network alone would measure; and
-        ``author_rmse``: on the 44 x 44 points of a planar target, else on the training points.
+    ``author_rmse`` is on the 44 x 44 points of a planar target, else on the training points.
     """
     settings = dict(trial["settings"])
     sizes, unit = settings.pop("widths"), unit_of(trial)
@@ -118,7 +112,7 @@ def _grid(data: Dataset) -> Points:
 
 
 def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
-    """Collect errors by problem, unit and word: ``"training"``, ``"held-out"``, ``"grid"``, ...
+    """Collect errors by problem, unit and word: ``"training"``, ``"held-out"``, ...
 
     Of the paper's own rows, ``"paper"``, synthetic problems have the training points; ``"author"``
     are training points again, or those of the grid.
@@ -132,8 +126,6 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
             words["training"] = "train_rmse"
             if PROBLEMS[problem].kind != "table":
                 words["paper"] = "train_rmse"
-            if PROBLEMS[problem].kind == "planar":
-                words["grid"] = "author_rmse"
         for word, column in words.items():
             table = part.pivot(index="seed", columns="n", values=column)
             parameters = part.groupby("n")["parameters"].first().to_numpy(int)

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
 
-from xsquared.units import build, find_unit, parameter_count
+from xsquared.units import build, parameter_count
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
 from xsquared_studies.language_models import folder, missing, read_text
@@ -55,9 +55,8 @@ def language_trials() -> list[Trial]:
 
 def neurons(unit: str, d: int) -> int:
     """Count those that give a layer the parameters of an MLP's with 4 d."""
-    record = find_unit(unit)
     wanted = parameter_count("mlp", d, 4 * d, d) - d
-    return round(wanted / (parameter_count(record, d, 1, d) - d))
+    return round(wanted / (parameter_count(unit, d, 1, d) - d))
 
 
 class Block(nn.Module):
@@ -81,10 +80,8 @@ class Block(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """Compute the stream behind the block."""
-        heads = rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T
-        q, k, v = (
-            part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads.chunk(3, dim=-1)
-        )
+        heads = (rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads)
         mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
         h = h + mixed.transpose(1, 2).flatten(2) @ self.out.T
         made: Tensor = self.feed(rms_norm(h, h.shape[-1:], self.gains[1]).flatten(0, 1))

@@ -36,8 +36,7 @@ COMPARED = (
     *("mlp", "relu2_mlp", "relu3_mlp", "bilinear", "glu", "gqu"),
     *("mlp:gelu", "mlp:silu", "geglu", "swiglu"),
 )
-#: The gates that are no power.
-SMOOTH_GATES = ("mlp:gelu", "mlp:silu", "geglu", "swiglu")
+SMOOTH_GATES = COMPARED[-4:]
 #: By the number of inputs.
 SIZES: Mapping[int, Sequence[int]] = {
     1: (50, 70, 85, 106, 142, 211),
@@ -45,7 +44,6 @@ SIZES: Mapping[int, Sequence[int]] = {
     5: (78, 132, 172, 210, 233, 251),
 }
 SEEDS = 10
-#: What is trained and judged.
 PROTOCOLS = {
     "bounded": "variable projection, at most 80 iterations, smooth gates no sharper than 8",
     "unbounded": "the same without a bound on sharpness",
@@ -126,8 +124,7 @@ def run_which(trial: Trial) -> dict[str, Any]:
             solver = solver_from(trial["solver"], {name: settings[name] for name in first_order[0]})
         return fit(data, unit, n, solver=solver, seed=trial["seed"])
 
-    done = trained(most)
-    moved = None if first_order else 0.0
+    done, moved = trained(most), None if first_order else 0.0
     if done.status == "iterations" and not first_order:
         moved = 1 - done.train_rmse / trained(most // 2).train_rmse
     weights = done.network.parameters() if done.network else ()
