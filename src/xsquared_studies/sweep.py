@@ -136,7 +136,7 @@ def local_client(jobs: int | None = None) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     # Dask's own setting has workers give back all memory that they free.
-    limits: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
+    limits: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
     limits |= {"n_workers": jobs or os.cpu_count(), "scheduler_kwargs": {"allowed_failures": 1}}
     with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
         cluster = LocalCluster(**limits)
