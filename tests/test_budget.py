@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
     "src/xsquared": (5000, ()),
-    "src/xsquared_studies": (3136, ()),
+    "src/xsquared_studies": (2598, ()),
     "src/xsquared_book": (1850, ()),
-    "tests": (5533, ("tests/book", "tests/papers")),
-    "tests/book": (756, ()),
+    "tests": (5404, ("tests/book", "tests/papers")),
+    "tests/book": (791, ()),
     "tests/papers": (384, ()),
 }
 

@@ -1,9 +1,8 @@
 """Long studies: many trials, here or on a cluster, stored one by one, resumable.
 
-A trial is a dictionary of plain values; :func:`sweep` runs those that its store does not have. A
-study declares its trials in a module of its own, named in :mod:`xsquared_studies.declared`; its
-rows are committed, and :func:`rows` gives them as a frame, a row a network, and computes what is
-missing. Reading committed rows imports neither torch nor any study.
+A study declares its trials in a module named in :mod:`xsquared_studies.declared`; its rows are
+committed, and :func:`rows` gives them as a frame, a row a network, and computes what is missing.
+Reading committed rows imports neither torch nor any study.
 """
 
 from xsquared_studies.committed import rows

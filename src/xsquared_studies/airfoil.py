@@ -1,8 +1,7 @@
 """The airfoils split by row or by sweep, with the frequency or its logarithm.
 
-The rows of Airfoil Self-Noise are 106 sweeps: rows in a row that differ in the frequency, and in
-the sound level measured there. A row held out lies between others of its sweep; a sweep held out
-lies between others of other angles, chords, speeds and layers.
+The rows of Airfoil Self-Noise are 106 sweeps over the frequency. A row held out lies between others
+of its sweep; a sweep held out between sweeps of other angles, chords, speeds and layers.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from xsquared_studies.experiment import make_trial
 from xsquared_studies.scaling import run_scaling
 from xsquared_studies.sweep import Trial
 
-#: What each protocol trains.
 AIRFOIL_PROTOCOLS = {
     "row-log": "a fifth of the rows held out; the frequency as its logarithm",
     "sweep": "a fifth of the sweeps held out",
@@ -33,7 +31,7 @@ def sweeps() -> np.ndarray:
 
 
 def airfoil(protocol: str, seed: int) -> Dataset:
-    """Read and split the airfoils as a protocol of :data:`AIRFOIL_PROTOCOLS` or ``row`` does."""
+    """Read and split the airfoils as a protocol, or ``row``, does."""
     x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
     if protocol.endswith("log"):
         x[:, 0] = np.log(x[:, 0])

@@ -1,12 +1,11 @@
 """Lower bounds of the error of splines that must meet, for every place of their knots.
 
 Every knot lies in some cell of a fine grid, its box. To its left piece a potential is added, from
-its right piece one is taken off: both are functions of the piece's value, slope, ... at the box's
-middle, chosen so that no pair of pieces that meet in the box gains by them. So the sum over a chain
-is no more than the spline's squared error; each piece by itself is a least-squares problem, and the
-least sum over all boxes is a shortest path. At any knot the potential may be cut off: left out at
-the price of the least that the pieces before it cost. The multipliers of the best spline found make
-good potentials. A bound holds whatever the potentials are.
+its right piece one is taken off: functions of the piece's value, slope, ... at the box's middle, by
+which no pair of pieces that meet in the box gains. So the sum over a chain is no more than the
+spline's squared error; each piece is a least-squares problem, and the least sum over all boxes is a
+shortest path. At any knot the potential may be cut off, at the price of the least that the pieces
+before it cost. Multipliers of the best spline make good potentials; a bound holds for any.
 """
 
 import math
@@ -22,9 +21,9 @@ from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import least_errors, sign_intervals
 from xsquared.splines.enclosures import enclosed
 from xsquared.units import PAPER_UNITS, parameter_count
-from xsquared_studies.best_splines import global_search
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial, target_of, unit_of
+from xsquared_studies.optimal_knots import best
 from xsquared_studies.sweep import Trial
 
 #: Whose best splines are certified, for each number of neurons.
@@ -237,19 +236,17 @@ def certified(
     Orders are 2, continuous lines, 3, continuous parabolas, and 4, cubics with a continuous slope;
     ``boxes`` of the grid are for each of at least two pieces, the target is analytic.
     """
-    continuity = _SPACES[order][0]
-    knots, found = global_search(target, order, pieces, continuity)
+    spline = best(target, PAPER_UNITS[order - 2], pieces)
     grid = sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
     pairs = _Pairs(target, order, grid)
-    jets, multipliers = _best(target, order, continuity, knots)
-    length = float(np.ptp(interval_of(target)))
-    least = 0.0
+    jets, multipliers = _best(target, order, _SPACES[order][0], spline.knots)
+    length, least = float(np.ptp(interval_of(target))), 0.0
     # Lines hardly need the potentials: any does.
     for share, penalty, gain in _TRIED[: 1 if order == 2 else None]:
-        costs = _costs(pairs, knots, jets, share * multipliers, penalty)
-        end = _shortest(costs, pieces, gain * found**2 * length / pieces)
-        least = max(least, end)
-    return found, max((math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN), 0.0)
+        costs = _costs(pairs, spline.knots, jets, share * multipliers, penalty)
+        least = max(least, _shortest(costs, pieces, gain * spline.rmse**2 * length / pieces))
+    bound = (math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN)
+    return spline.rmse, max(bound, 0.0)
 
 
 def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
@@ -267,8 +264,8 @@ def run_certified(trial: Trial) -> dict[str, Any]:
     """Search for the best spline of n + 1 pieces, and bound what any of them reaches."""
     unit, n = unit_of(trial), trial["n"]
     found, bound = certified(target_of(trial), unit.order, n + 1)
-    parameters = parameter_count(unit, 1, n)
-    return {"parameters": parameters, "train_rmse": found, "test_rmse": found, "bound": bound}
+    sizes = {"parameters": parameter_count(unit, 1, n)}
+    return {**sizes, "train_rmse": found, "test_rmse": found, "bound": bound}
 
 
 CERTIFIED_SPLINES = Study(

@@ -1,8 +1,7 @@
 """Committed rows of the studies: read, completed, run anew, compared.
 
 ``results/NAME.csv`` holds a study's rows, one a network, sorted and rounded; ``results/NAME.toml``
-says what made them. Both are shipped with the package. In a checkout a study runs in a store below
-``_build``, from which it resumes; elsewhere what is missing is kept in the current folder.
+says what made them. Both are shipped with the package.
 """
 
 from __future__ import annotations
@@ -28,28 +27,24 @@ from xsquared_studies.sweep import Trial, fingerprint, local_client, sweep, tria
 if TYPE_CHECKING:
     from distributed import Client
 
-#: What tells a row from every other of its study.
+#: What tells a row from every other of its study, what they are sorted by, and what is compared.
 _NETWORK = ["key", "n", "seed"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
-#: What a row that is run again must have as it was, as far as it has it.
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
-#: By how much an error may differ from the committed one, as a share of it: training amplifies the
-#: last bits, in which processors differ.
+#: By what share an error may differ: training amplifies the last bits, in which processors differ.
 TOLERANCE = 0.02
-#: The checkout that this package lies in, if it lies in one.
 _CHECKOUT = Path(__file__).parents[2]
 
 
 def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
-    """Give rows of a study, one a network; ``results/README.md`` describes the columns.
+    """Give rows of a study, one a network: all committed ones, or those of trials in their order.
 
-    All committed rows are read where ``trials`` is None; else those of the trials, in their order.
     What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout below
     ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
     """
     found = _read(name)
-    told = _path(name, ".toml")
-    if len(found) and not (told.exists() and _sum(name) in told.read_text(encoding="utf-8")):
+    origin = _path(name, ".toml")
+    if len(found) and not (origin.exists() and _sum(name) in origin.read_text(encoding="utf-8")):
         raise ValueError(f"rows of {name} are damaged: restore its .csv and .toml, or run it")
     if trials is None:
         return found
@@ -78,11 +73,10 @@ def run(name: str, client: Client | None = None) -> tuple[pd.DataFrame, list[str
     known = [column for column in before if column in made and len(before)]
     written = made[known + [c for c in made if c not in (*known, "message")]]
     origin = _origin(study, made)  # before the rows: writing them makes the tree another
-    # Six digits are what one machine reproduces.
     text = written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
     _write(_path(name, ".csv"), text)
     origin |= {"rows": len(made), "sha256": _sum(name)}
-    lines = [f"{key} = {json.dumps(value)}\n" for key, value in origin.items()]
+    lines = (f"{key} = {json.dumps(value)}\n" for key, value in origin.items())
     _write(_path(name, ".toml"), "".join(lines))
     return made, moved
 
@@ -151,9 +145,8 @@ def _sum(name: str) -> str:
 
 def _git(*arguments: str) -> str:
     """What git prints; nothing outside a repository."""
-    command = ["git", *arguments]
-    done = subprocess.run(command, cwd=_CHECKOUT, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    same: Any = {"cwd": _CHECKOUT, "capture_output": True, "text": True, "check": False}
+    return subprocess.run(["git", *arguments], **same).stdout.strip()
 
 
 def _path(name: str, suffix: str) -> Path:

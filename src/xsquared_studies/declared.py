@@ -10,25 +10,21 @@ from importlib import import_module
 
 from xsquared_studies.sweep import Run, Trial
 
-_OWN = (
-    *("airfoil", "ridges", "learned_maps", "optimal_knots", "best_splines", "certified_splines"),
-    *("misses", "which_unit", "peers", "layer_features", "small_models"),
-)
 #: The module of every study, by the study's name.
 STUDIES = {
-    **dict.fromkeys(("line", "quality", "smooth_line"), "line"),
-    **dict.fromkeys(("table1", "as_drawn", "smooth_gates"), "scaling"),
+    **{"line": "line", "smooth_line": "line", "table1": "scaling", "as_drawn": "scaling"},
     **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
-    **{name: name for name in _OWN},
+    **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
+    **{name: name for name in ("misses", "which_unit", "peers", "layer_features", "small_models")},
 }
 
 
 @dataclass(frozen=True)
 class Study:
-    """Trials that belong together.
+    """Trials that belong together; ``protocols`` say what each trains.
 
-    ``protocols`` say what each trains, ``sample`` gives trials that every test run repeats: narrow,
-    quick, the same on every processor; ``missing`` says what to install, if anything.
+    ``sample`` gives trials that tests repeat: narrow, quick, the same on every processor;
+    ``missing`` says what to install, if anything.
     """
 
     title: str

@@ -29,8 +29,7 @@ def make_trial(
 ) -> dict[str, Any]:
     """Describe a training run by the columns of its row.
 
-    With a domain, an interval for each variable, the problem is a target as text, else a name. Gate
-    and number of training points are the unit's and the split's own where none are given.
+    With a domain, an interval for each variable, the problem is a target as text, else a name.
     """
     return {
         "problem": problem,
@@ -63,18 +62,17 @@ def dataset(trial: Trial) -> Dataset:
     seed, split, points = trial["seed"], trial["split"], trial.get("points")
     if "domain" not in trial:
         return load(trial["problem"], seed, split, points)
-    made = target_of(trial)
-    if made.dim == 1 and split == "paper":
-        return sampled(made, points or 10_000)
-    return from_target(made, seed, split, points)
+    if len(trial["domain"]) == 1 and split == "paper":
+        return sampled(target_of(trial), points or 10_000)
+    return from_target(target_of(trial), seed, split, points)
 
 
 def run_trial(trial: Trial) -> dict[str, Any]:
     """Train one network; give what was measured by name, and how training ended."""
-    data, solver = dataset(trial), solver_from(trial["solver"], trial["settings"])
-    unit, gates = unit_of(trial), trial["gates"]
-    done = fit(data, unit, trial["n"], solver=solver, gates=gates, seed=trial["seed"])
-    return values_of(unit, trial["n"], data, done)
+    data, unit, n = dataset(trial), unit_of(trial), trial["n"]
+    solver = solver_from(trial["solver"], trial["settings"])
+    done = fit(data, unit, n, solver=solver, gates=trial["gates"], seed=trial["seed"])
+    return values_of(unit, n, data, done)
 
 
 def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:

@@ -1,17 +1,13 @@
 """Layers of two transformers with another gate in place of their own, and along segments of inputs.
 
 Protocol, fixed before the first row; a prototype's numbers were known. Text for fitting are 16
-contexts of 512 tokens, four from each of four plays; held out are eight of another play and eight
-of an encyclopaedia's article of 1911, and where all layers are replaced the first four of both.
-Each context's first token is left out of fits, errors and counts, and keeps the model's own gate
-but by the protocol ``everywhere``. Twice as many contexts were planned, and cut for want of machine
-time before any row of the larger model was seen. The protocol ``more``, of all sixteen, came after
-the rows of the others, which had not told hinges from parabolas.
+contexts of 512 tokens of four plays; held out are eight of another play and eight of an article of
+1911, and where all layers are replaced the first four of both. Each context's first token is left
+out of fits, errors and counts, and keeps the model's own gate but by the protocol ``everywhere``.
+The protocol ``more``, of all sixteen, came after the others' rows.
 
-A gate is replaced by a ReLU, by the other model's gate, or, neuron by neuron, by the best of a few
-functions of z: 1 and z (line), z^2 as well (parabola), z^3 as well (cubic), or 1, z and ReLU(z)
-(hinge). Best is what the neuron's output, the gate's times its factor, has least squares for on the
-text for fitting in the model as it is, whether one layer is replaced or all.
+A gate is replaced by a ReLU, by the other model's gate, or by the combination of a few functions of
+z that has the least squares for the neuron's output on the text for fitting, in the model as it is.
 """
 
 from collections import defaultdict
@@ -41,9 +37,8 @@ GATES = {
 #: What replaces a gate: the functions of z that each neuron combines, by their place in `_basis`.
 FITTED = {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
 REPLACED = ("relu", "other", *FITTED)
-_DEGREES = 6
-#: Tokens a context, contexts, and neurons of the layers of both models.
-CONTEXT, CONTEXTS, NEURONS = 512, 16, 1536
+#: Tokens a context, contexts, neurons of the layers of both models; degrees along segments.
+CONTEXT, CONTEXTS, NEURONS, _DEGREES = 512, 16, 1536, 6
 _PLAYS = ("as_you_like_it", "macbeth", "julius_caesar", "othello")
 _TEXTS = {
     "train": [f"texts/{play}_gut.txt" for play in _PLAYS],
@@ -58,11 +53,11 @@ def replaced_trials() -> list[Trial]:
 
 def model_trials() -> list[Trial]:
     """List every replacement in all layers, and the language model as it is."""
-    both, bent = ("smollm2", "minilm"), ("relu", "parabola", "hinge")
+    bent = ("relu", "parabola", "hinge")
     return [
-        *(layer_trial(name, gate, "all") for name in both for gate in REPLACED),
+        *(layer_trial(name, gate, "all") for name in GATES for gate in REPLACED),
         layer_trial("smollm2", "own", "all"),
-        *(layer_trial(name, gate, "everywhere") for name in both for gate in bent),
+        *(layer_trial(name, gate, "everywhere") for name in GATES for gate in bent),
         *(layer_trial("smollm2", gate, "more") for gate in bent[1:]),
     ]
 
@@ -97,9 +92,9 @@ def contexts(name: str, part: str) -> Tensor:
 
 @dataclass(frozen=True)
 class Activations:
-    """What a pass of the model leaves behind: layers' inputs, and the stream behind the last one.
+    """Layers' inputs and the stream behind the last layer, (16, 512, d).
 
-    Both are (16, 512, d); shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
+    Shares, (2, 16), are of gates with abs(z) < 1 and with z < -3 by context.
     """
 
     inputs: dict[tuple[str, int], Tensor]
@@ -137,10 +132,7 @@ def forward(of: Model, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
 
 @cache
 def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """Sum, by layer, (n, 5, 5) products of functions of z over tokens, and (n, 5) with the gate.
-
-    Each is multiplied by the neuron's factor.
-    """
+    """Sum by layer (n, 5, 5) products of functions of z and factor, and (n, 5) with the gate."""
     of: Model = model(name)
     found: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -193,8 +185,7 @@ def layer_with_gate(name: str, layer: int, gate: str, everywhere: bool = False) 
 @torch.no_grad()
 def run_replaced(trial: Trial) -> dict[str, Any]:
     """Put another gate into one layer; by held-out context errors and the state of its gates."""
-    asked = trial["settings"]
-    name, layer = asked["model"], asked["layer"]
+    name, layer = trial["settings"]["model"], trial["settings"]["layer"]
     of, there = model(name), activations(name)
     other = layer_with_gate(name, layer, trial["solver"])
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]

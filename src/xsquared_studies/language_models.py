@@ -1,8 +1,7 @@
 """Two transformers with weights from packages: SmolLM2-135M with SwiGLU, MiniLM with GELU layers.
 
 The library transformers runs both in float32; their feed-forward layers can be replaced. SmolLM2's
-weights come quantised, four bits a matrix with a scale and a least value for each 32 weights; what
-is computed here is the network of the rounded weights.
+weights come rounded to four bits, and what is computed is the network of the rounded weights.
 """
 
 import re
@@ -68,7 +67,7 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Model:
-    """A transformer whose layers, ``modules`` of the library with weights ``feed``, are replaced.
+    """A transformer whose layers, ``modules`` with weights ``feed``, are replaced.
 
     ``run`` makes the stream (count, length, d) behind the last layer of tokens (count, length);
     ``nats`` of both the next token's cross-entropy, by context and place.

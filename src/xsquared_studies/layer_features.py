@@ -2,17 +2,15 @@
 
 For rows w of a layer and inputs x the best map with m features, a sum of m products of a function
 of w and one of x, leaves of gate(w x + b) what the singular values after the m-th hold. For normal
-x they are known without a draw. The values z = w x + b of two rows are normal together, with the
-correlation rho, and with Hermite's polynomials, of unit mean square,
-E[gate(z_i) gate(z_j)] = sum over k of c_k(i) c_k(j) rho_ij^k, where c_k(i) is the mean of gate(z_i)
-times the k-th polynomial of the standardised z_i. The eigenvalues of this matrix are the squares of
-the singular values, whatever the mean and the covariance of x.
+x their squares are the eigenvalues of E[gate(z_i) gate(z_j)], the sum over k of
+c_k(i) c_k(j) rho_ij^k: rho is the correlation of the values z = w x + b, c_k(i) the mean of
+gate(z_i) times Hermite's k-th polynomial, of unit mean square, of the standardised z_i.
 
-Protocol, fixed before the first row of this study; a prototype's numbers were known. Layers, texts
-and tokens are those of :mod:`xsquared_studies.gates_replaced`. The law takes mean and covariance
-from the text for fitting and is judged by the singular values on held-out text. Random rows are
-alike in all directions and as long as the layer's, isotropic inputs have no mean and the same mean
-square. Rows ``without`` leave out one of eight groups of two contexts, for the jackknife.
+Protocol, fixed before the first row; a prototype's numbers were known. Layers, texts and tokens are
+those of :mod:`xsquared_studies.gates_replaced`. The law takes mean and covariance from the text for
+fitting and is judged on held-out text. Random rows are alike in all directions and as long as the
+layer's, isotropic inputs have no mean and the same mean square. Rows ``without`` leave out one of
+eight groups of two contexts, for the jackknife.
 """
 
 from collections.abc import Callable
@@ -106,11 +104,7 @@ def _products(name: str, x: np.ndarray, W: np.ndarray, b: np.ndarray) -> np.ndar
 
 @torch.no_grad()
 def run_features(trial: Trial) -> dict[str, Any]:
-    """Measure the error by number of features, ``n``.
-
-    The ``participation`` ratio of the inputs' covariance is the number of directions where all have
-    the same variance.
-    """
+    """Measure the error by number of features, ``n``, and the inputs' ``participation`` ratio."""
     asked = trial["settings"]
     name, layer, protocol = asked["model"], asked["layer"], trial["protocol"]
     kept = [group for group in range(_GROUPS) if group != asked.get("without")]

@@ -1,9 +1,9 @@
 """Learned maps of GELU(W x), wide enough for their features, against the best of their rank.
 
 A trial trains the two networks of the GELU-linearization paper's section 3 for ten seeds at once,
-by Adam in float32 on a fresh batch of 64 pairs of standard normal W and x a step, its rate falling
-from 1e-3 to 0 along half a cosine. Hidden layers have as many units as there are features, at least
-the paper's 64, so that the features and not the networks bound the rank.
+by Adam in float32 on a fresh batch of 64 pairs a step, its rate falling to 0 along half a cosine.
+Hidden layers have as many units as there are features, at least the paper's 64, so that the
+features and not the networks bound the rank.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from xsquared.feature_maps.learned import (
-    Protocol,
-    TwoNetworks,
-    draw_pairs,
-    initial_networks,
-    optimal_networks,
-    pair_errors,
-    train,
-)
+from xsquared.feature_maps import learned
 from xsquared.feature_maps.optimal import OptimalMap, best_mse
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
@@ -28,7 +20,6 @@ from xsquared_studies.sweep import Trial
 
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
-#: What the trials of each protocol do.
 PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
     "optimal": "20,000 steps from last layers fitted to the optimal map's features",
@@ -54,16 +45,15 @@ def all_trials() -> list[Trial]:
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
-    """Train one pair of networks for ten seeds.
+    """Train one pair of networks for ten seeds; ``test_rmse`` is the root of their median ``mse``.
 
-    Errors are the mean squared one of each seed and the root of their median, ``test_rmse``;
     ``train_rmse`` is the root of the median loss of the last hundred steps.
     """
     d, m, seeds = trial["settings"]["d"], trial["settings"]["m"], range(10)
-    wide = Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
-    begin = optimal_networks if trial["protocol"] == "optimal" else initial_networks
+    wide = learned.Protocol(d, m, None, hidden=trial["n"], decay=True, single=True)
+    begin = learned.optimal_networks if trial["protocol"] == "optimal" else learned.initial_networks
     steps = 200 if trial["protocol"] == "short" else 20_000
-    run = train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
+    run = learned.train(wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds))
     errors = run.measured[steps]
     return {
         "parameters": sum(p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers),
@@ -76,20 +66,19 @@ def run_map(trial: Trial) -> dict[str, Any]:
     }
 
 
-def known_errors(d: int, m: int) -> Callable[[TwoNetworks], np.ndarray]:
+def known_errors(d: int, m: int) -> Callable[[learned.TwoNetworks], np.ndarray]:
     """Make a function that measures networks of m features: mean squared errors, by seed.
 
-    Each is that on 4,096 pairs, less the optimal map's there, which has the same outliers, plus the
-    exact error of that map.
+    Each is that on 4,096 pairs, less the optimal map's there, plus the exact error of that map.
     """
-    W, x, y = draw_pairs(d, 4096, [[3]])
+    W, x, y = learned.draw_pairs(d, 4096, [[3]])
     optimal, least = OptimalMap(d, m), float(best_mse(d, m))
     rows = optimal.phi(W[0].numpy())
     known = np.einsum("nim,nm->ni", rows, optimal.psi(x[0].numpy())) - y[0].numpy()
 
-    def measured(networks: TwoNetworks) -> np.ndarray:
+    def measured(networks: learned.TwoNetworks) -> np.ndarray:
         parts = zip(*(v.split(256, dim=1) for v in (W, x, y)), strict=True)
-        errors = torch.cat([pair_errors(networks, *part) for part in parts], dim=1)
+        errors = torch.cat([learned.pair_errors(networks, *part) for part in parts], dim=1)
         return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
 
     return measured

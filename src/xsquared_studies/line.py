@@ -1,8 +1,7 @@
 """Networks of one input: every unit at every width, trained in five ways, judged in one.
 
 Figs. 3 to 5 of the gated-units paper, which does not record how its networks were trained; two of
-the protocols are reconstructions. Beside them ``quality`` has targets of every kind, and
-``smooth_line`` analytic ones for gates without hinges.
+the protocols are reconstructions. Beside them ``smooth_line`` has gates without hinges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,16 +37,14 @@ def line_trials(
     target: Target = PAPER_TARGET,
     budget: int = 1,
 ) -> list[Trial]:
-    """List every unit of the paper on a target of one input; ``integral_rmse`` is judged.
+    """List every unit of the paper on a target of one input, for the protocol's seeds where None.
 
-    Seeds are the protocol's own number where None; a budget multiplies iterations, starts and moves
-    of the solver.
+    ``integral_rmse`` is judged; a budget multiplies the solver's iterations and starts.
     """
     fields, own_seeds, _ = LINE_PROTOCOLS[protocol]
     settings = dict(fields)
-    own: dict[str, Any] = {
-        name: settings.pop(name) for name in ("solver", "gates", "points") if name in settings
-    }
+    names = {"solver", "gates", "points"} & set(settings)
+    own: dict[str, Any] = {name: settings.pop(name) for name in names}
     if budget > 1:
         known = vars(solver_from(own["solver"], settings))
         longer = ("max_iterations", "starts", "directions")
@@ -108,41 +105,4 @@ SMOOTH_LINE = Study(
     smooth_line_trials,
     # Linear least squares, which every processor solves alike.
     lambda: [trial for trial in smooth_line_trials((8,), 1) if trial["gates"] == "frozen"],
-)
-
-
-#: Targets of one variable of every kind: smooth, oscillating, steep, kinked, singular, scaled.
-QUALITY_TARGETS: Sequence[tuple[str, tuple[float, float]]] = (
-    ("exp(x)", (-1, 1)), ("exp(2*x)*x", (-1, 1)), ("exp(-3*x)", (-1, 1)), ("sin(3*x)", (-1, 1)),
-    ("cos(5*x) + x", (-1, 1)), ("erf(3*x)", (-1, 1)), ("x**3 - x", (-2, 1)),
-    ("x**5 - x**3", (-1, 1)), ("1/(1 + cos(pi*x)**2)", (-1, 1)), ("1/(1 + 9*x**2)", (-1, 1)),
-    ("sin(20*x)", (-1, 1)), ("sin(x**2)", (0, 6)), ("cos(30*x)*exp(-x**2)", (-1, 1)),
-    ("tanh(50*x)", (-1, 1)), ("atan(100*(x - 0.3))", (-1, 1)), ("exp(-400*x**2)", (-1, 1)),
-    ("1/(0.001 + x**2)", (-1, 1)), ("x**100", (-1, 1)), ("exp(-20*x)", (0, 1)), ("abs(x)", (-1, 1)),
-    ("abs(x - 0.3) + x**2", (-1, 1)), ("abs(sin(4*x))", (-1, 1)), ("abs(x)**0.6", (-1, 1)),
-    ("sqrt(x)", (0, 1)), ("x**0.1", (0, 1)), ("sqrt(1 - x**2)", (-1, 1)), ("acos(x)", (-1, 1)),
-    ("x*log(x)", (1e-9, 1)), ("log(x)", (1e-4, 1)), ("10**12*exp(x)", (-1, 1)),
-    ("10**(-12)*sin(3*x)", (-1, 1)), ("sin(x)", (1000, 1003)), ("log(x)", (100, 1000)),
-    ("sin(10**6*x)", (0, 1e-5)),
-)  # fmt: skip
-
-
-def quality_trials() -> list[Trial]:
-    """List free knots for every target and unit, and variable projection on 400 points."""
-    return [
-        make_trial(text, unit, n, solver, protocol, domain=[interval], split="paper", points=400)
-        for text, interval in QUALITY_TARGETS
-        for unit in PAPER_UNITS
-        for n in (1, 2, 3, 5, 8, 20, 50)
-        for solver, protocol in (("free_knots", "integral"), ("varpro", "equidistant"))
-        if solver == "free_knots" or n <= 20
-    ]
-
-
-QUALITY = Study(
-    "MLP, GLU and GQU on targets of one variable of every kind",
-    {"integral": "the integral of the squared error", "equidistant": "400 equidistant points"},
-    run_trial,
-    quality_trials,
-    lambda: [t for t in quality_trials() if (t["n"], t["solver"]) == (5, "free_knots")][::12],
 )

@@ -21,10 +21,9 @@ TARGETS: dict[str, Target] = {
     "1/(1+9x²)": target("1/(1 + 9*x**2)", (-1.0, 1.0)),
     "exp(2x)": target("exp(2*x)", (-1.0, 1.0)),
 }
-#: The most neurons: with one gate open everywhere, n neurons make n cells.
-WIDEST = 50
-#: Knots are kept in this share of the interval: an error moves by less than 1e-6 of itself.
-STEP = 1e-6
+#: The most cells, and the share of the interval in which knots are kept: an error moves by less
+#: than 1e-6 of itself.
+WIDEST, STEP = 50, 1e-6
 
 
 def spline(made: Target, unit: str, places: list[int]) -> FreeKnotSpline:
@@ -55,10 +54,10 @@ def best(made: Target, unit: str, cells: int) -> FreeKnotSpline:
 
 def knot_trials() -> list[Trial]:
     """List every target, unit and number of cells."""
+    same: Any = {"solver": "free_knots", "protocol": "knots", "split": "paper"}
     return [
-        make_trial(text, unit, cells, "free_knots", "knots", domain=made.domain, split="paper")
+        make_trial(str(made.expression), unit, cells, domain=made.domain, **same)
         for made in TARGETS.values()
-        for text in [str(made.expression)]
         for unit in PAPER_UNITS
         for cells in range(1, WIDEST + 1)
     ]
@@ -69,8 +68,8 @@ def run_knots(trial: Trial) -> dict[str, Any]:
     made, unit, n = target_of(trial), trial["unit"], trial["n"]
     a, b = interval_of(made)
     places = np.rint((best(made, unit, n).knots[1:-1] - a) / (b - a) / STEP).astype(int).tolist()
-    error = spline(made, unit, places).rmse
-    both, parameters = {"train_rmse": error, "test_rmse": error}, parameter_count(unit, 1, n)
+    error, parameters = spline(made, unit, places).rmse, parameter_count(unit, 1, n)
+    both = {"train_rmse": error, "test_rmse": error}
     return {"parameters": parameters, **both, "knots": " ".join(map(str, places))}
 
 

@@ -1,19 +1,15 @@
 """Small language models of characters, alike but for the unit of their feed-forward layers.
 
-Protocol, fixed before the first row; a prototype's numbers were known, and six runs of MLPs and a
-SwiGLU had set the range of rates, the sizes and the number of characters. The text is Shakespeare's
-in passages of 128 characters drawn with replacement, a million for every model: all but The
-Tempest, for choosing rates, and Hamlet and Twelfth Night, judged by their first 60,000 characters.
+Protocol, fixed before the first row; a prototype's numbers were known, and six runs had set rates,
+sizes and the number of characters. The text is Shakespeare's in passages drawn with replacement:
+all but The Tempest, for choosing rates, and Hamlet and Twelfth Night, which judge.
 
-A model has two blocks: attention with heads of 16 numbers, then a feed-forward layer, each behind
-the stream's normalised values; learned places; the embedding also reads out. An MLP has 4 d neurons
-a layer, another unit as many as have the same parameters. Weights start such that all units' layers
-have outputs alike in size. AdamW without decay, 16 passages a step, gradients cut to length 1; its
-rate climbs for a twentieth of the steps, then falls to zero along a line.
+A model has two blocks: attention, then a feed-forward layer, each behind the stream's normalised
+values; learned places; the embedding also reads out. An MLP has 4 d neurons a layer, another unit
+as many as have the same parameters. Weights start such that all units' layers have outputs alike in
+size. AdamW's rate climbs for a twentieth of the steps, then falls to zero along a line.
 
-Each unit is tuned at each size: with seed 0 at the rates 0.008 and half and twice that, and on past
-the better end until the best rate has a worse one on both sides, or five were tried. What is judged
-is the chosen rate, with seed 0 and two more. With seed 0 it is also trained on twice the text.
+Each unit is tuned at each size with seed 0. Judged is the chosen rate, with seed 0 and two more.
 """
 
 from collections.abc import Callable
@@ -26,7 +22,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
 
-from xsquared.units import build, find_unit, parameter_count
+from xsquared.units import build, parameter_count
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
 from xsquared_studies.language_models import folder, missing, read_text
@@ -59,9 +55,8 @@ def language_trials() -> list[Trial]:
 
 def neurons(unit: str, d: int) -> int:
     """Count those that give a layer the parameters of an MLP's with 4 d."""
-    record = find_unit(unit)
     wanted = parameter_count("mlp", d, 4 * d, d) - d
-    return round(wanted / (parameter_count(record, d, 1, d) - d))
+    return round(wanted / (parameter_count(unit, d, 1, d) - d))
 
 
 class Block(nn.Module):
@@ -85,10 +80,8 @@ class Block(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """Compute the stream behind the block."""
-        heads = rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T
-        q, k, v = (
-            part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads.chunk(3, dim=-1)
-        )
+        heads = (rms_norm(h, h.shape[-1:], self.gains[0]) @ self.qkv.T).chunk(3, dim=-1)
+        q, k, v = (part.unflatten(-1, (-1, _HEAD)).transpose(1, 2) for part in heads)
         mixed = scaled_dot_product_attention(q, k, v, is_causal=True)
         h = h + mixed.transpose(1, 2).flatten(2) @ self.out.T
         made: Tensor = self.feed(rms_norm(h, h.shape[-1:], self.gains[1]).flatten(0, 1))

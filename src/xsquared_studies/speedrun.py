@@ -1,9 +1,8 @@
 """The slopes of the three units in seconds: spline weights only, widths 1, 4, ..., 100.
 
-The gates stay on equidistant knots in alternating directions; everything else is fitted exactly, by
-one least-squares problem per network. The GQU's second factors vanish at the knots, which makes its
-problem linear as well. Errors are those of the torch modules' forward passes on the paper's 10,000
-points. Fits run side by side, each on one thread; torch releases the interpreter as it computes.
+Gates stay on equidistant knots in alternating directions, and the GQU's second factors vanish at
+the knots, so that each network is one least-squares problem. Errors are of forward passes on the
+paper's 10,000 points. Fits run side by side; torch releases the interpreter as it computes.
 """
 
 import itertools
@@ -20,6 +19,7 @@ from xsquared.slopes import Slope, fit_slope
 from xsquared.training.frozen_gates import fit_frozen
 from xsquared.training.variable_projection import to_network
 from xsquared.units import PAPER_UNITS, find_unit
+from xsquared_studies.sweep import one_thread
 
 WIDTHS = np.arange(1, 101, 3)
 #: Widths below this are shown but not fitted, as they have too few cells for the target's extrema.
@@ -45,14 +45,10 @@ def speedrun(progress: bool = True) -> list[UnitRun]:
         return sampled_rmse(to_network(fitted, find_unit(unit)), PAPER_TARGET)
 
     jobs = list(itertools.product(PAPER_UNITS, WIDTHS.tolist()))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with ThreadPoolExecutor(threads) as pool:
-            found = tqdm(pool.map(error, jobs), total=len(jobs), unit="fit", disable=not progress)
-            table = np.array(list(found)).reshape(len(PAPER_UNITS), len(WIDTHS))
-    finally:
-        torch.set_num_threads(threads)
+    pool = ThreadPoolExecutor(torch.get_num_threads())
+    with one_thread(), pool:
+        found = tqdm(pool.map(error, jobs), total=len(jobs), unit="fit", disable=not progress)
+        table = np.array(list(found)).reshape(len(PAPER_UNITS), len(WIDTHS))
     kept = WIDTHS >= FITTED_FROM
     return [
         UnitRun(unit, WIDTHS, errors, fit_slope(WIDTHS[kept], errors[kept]))

@@ -1,9 +1,9 @@
 """Sweeps: trials run here or on Dask workers, each row stored the moment it is known.
 
-A trial is a dictionary of plain values, and ``run(trial)``, a function at the top of an importable
-module, returns what it measured by name. Rows are filed in a sqlite file under the trial and the
-sources that ran it; any number of processes may share the file. A sweep that was stopped, in
-whatever way, goes on where it was: no row is lost or doubled.
+``run(trial)``, a function at the top of an importable module, returns what it measured by name.
+Rows are filed in a sqlite file under the trial, a dictionary of plain values, and the sources that
+ran it; processes may share the file. A sweep that was stopped, in whatever way, goes on where it
+was: no row is lost or doubled.
 """
 
 from __future__ import annotations
@@ -47,14 +47,11 @@ ENVIRONMENT = {
 def sweep(
     trials: Iterable[Trial], run: Run, path: Path | str, client: Client | None = None
 ) -> pd.DataFrame:
-    """Give the rows of trials: those in the store, and the others, computed now.
+    """Give a row a network in the order of the trials: from the store, or computed now.
 
     A trial that raises has a row that says so, and is not run again by the same sources. One that
     is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
-    ``run`` runs one, in this process or on a Dask cluster's workers, of one thread each.
-
-    Returns:
-        A row a network in the order of the trials: what was run, what came of it, how it went.
+    Trials run in this process or on a Dask cluster's workers, of one thread each.
     """
     wanted = {trial_key(trial): trial for trial in trials}
     sources = fingerprint(run)
@@ -86,7 +83,7 @@ def trial_key(trial: Trial) -> str:
 
 def versions() -> str:
     """Name Python and the packages that compute, each with its version."""
-    named = (f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch"))
+    named = [f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
     return ", ".join([f"Python {platform.python_version()}, {platform.machine()}", *named])
 
 
@@ -103,7 +100,7 @@ def fingerprint(run: Run) -> str:
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
     """Run a trial on one thread and give its row, whatever it raises."""
     made: dict[str, Any] = {"status": "completed"}
-    with _one_thread():
+    with one_thread():
         start = time.thread_time()
         try:  # numpy's numbers become Python's
             made |= json.loads(json.dumps(run(trial), default=lambda value: value.tolist()))
@@ -113,11 +110,10 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
             message = f"{type(error).__name__}: {error}"[:500]
             made |= {"status": "lost" if passing else "failed", "message": message}
         seconds = time.thread_time() - start
-    # Lists of a trial are settings, no networks.
-    said = {
-        name: json.dumps(value, sort_keys=True) if isinstance(value, list | tuple | dict) else value
-        for name, value in trial.items()
-    }
+    said = dict(trial)
+    for name, value in trial.items():
+        if isinstance(value, list | tuple | dict):  # settings, no networks
+            said[name] = json.dumps(value, sort_keys=True)
     return said | made | {"seconds": seconds, "key": trial_key(trial)}
 
 
@@ -140,10 +136,10 @@ def local_client(jobs: int | None = None) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     # Dask's own setting has workers give back all memory that they free.
+    limits: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
+    limits |= {"n_workers": jobs or os.cpu_count(), "scheduler_kwargs": {"allowed_failures": 1}}
     with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
-        limits = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": None}
-        blamed = {"allowed_failures": 1}
-        cluster = LocalCluster(n_workers=jobs or os.cpu_count(), scheduler_kwargs=blamed, **limits)
+        cluster = LocalCluster(**limits)
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
@@ -170,7 +166,7 @@ def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Keep numerical libraries to one thread, so that trials side by side keep out of the way."""
     import torch
     from threadpoolctl import threadpool_limits

@@ -1,30 +1,20 @@
 """Which unit for which target: ten units, five kinds of target, at equal numbers of parameters.
 
-Protocol, fixed before the first row. A target is a profile phi of one variable. With d inputs, x
-uniform on [-1, 1]^d, it is phi(x) for d = 1, and for more inputs a sum of three ridges, phi(w x)
-for three unit vectors w that the seed draws, or, smooth ones only, radial as well, phi(norm(x)).
-Of one seed all units and sizes have the same points: 1,000 for training with one input, 2,000 with
-more, and 10,000 held-out ones, which judge. Inputs and values are standardised. A noisy target's
-training values have normal noise of a tenth of the deviation; held-out values have none.
+A target is a profile phi of one variable. With d inputs, x uniform on [-1, 1]^d, it is phi(x) for
+d = 1, and for more inputs a sum of three ridges, phi(w x) for three unit vectors w that the seed
+draws, or, smooth ones only, radial as well, phi(norm(x)). Of one seed all units and sizes have the
+same points. A nominal size stands for the number of neurons whose parameters come closest to it.
 
-A nominal size stands for the number of neurons whose parameters come closest to it, within 2 per
-cent. All train with :data:`SETTINGS`; ``moved`` is the share by which the second half of the
-iterations lowered the error of what stopped for want of them. Judged is the ratio of a unit's
-held-out error to the ReLU MLP's of the same size and seed: its geometric mean over the three
-largest sizes, then over seeds with Student's interval. A pilot of one seed chose the largest sizes
-and the numbers of seeds by cost; AdamW's moved its grid of rates upwards. Ten seeds were planned
-with one input and three with more; a first edition had five and two. ``longer``, two of three seeds
-of AdamW and L-BFGS, and all further seeds came after it; ten with several inputs were declared when
-the results of two were known.
+The protocol was fixed before the first row, but for what followed a first edition of five seeds
+with one input and two with more: ``longer``, further seeds, most of AdamW and L-BFGS. A pilot of
+one seed chose sizes and seeds by cost, and AdamW's rates.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from xsquared.data.dataset import Dataset, Points, from_generator
 from xsquared.training import Fit, Solver, VariableProjection, fit, solver_from
@@ -41,15 +31,12 @@ KINDS = {
     "jump": ("(x - pi/20)/abs(x - pi/20) + sin(3*x)", 0.0),
     "noisy": ("1/(1 + 9*x**2)", 0.1),
 }
-#: All units, a name or ``name:gate`` with another gate, and what readers call them.
+#: A name or ``name:gate`` with another gate.
 COMPARED = (
     *("mlp", "relu2_mlp", "relu3_mlp", "bilinear", "glu", "gqu"),
     *("mlp:gelu", "mlp:silu", "geglu", "swiglu"),
 )
-_TITLES = "ReLU MLP, ReLU² MLP, ReLU³ MLP, bilinear, GLU, GQU, GELU MLP, SiLU MLP, GeGLU, SwiGLU"
-TITLES = dict(zip(COMPARED, _TITLES.split(", "), strict=True))
-#: The gates that are no power.
-SMOOTH_GATES = ("mlp:gelu", "mlp:silu", "geglu", "swiglu")
+SMOOTH_GATES = COMPARED[-4:]
 #: By the number of inputs.
 SIZES: Mapping[int, Sequence[int]] = {
     1: (50, 70, 85, 106, 142, 211),
@@ -57,7 +44,6 @@ SIZES: Mapping[int, Sequence[int]] = {
     5: (78, 132, 172, 210, 233, 251),
 }
 SEEDS = 10
-#: What is trained and judged.
 PROTOCOLS = {
     "bounded": "variable projection, at most 80 iterations, smooth gates no sharper than 8",
     "unbounded": "the same without a bound on sharpness",
@@ -106,21 +92,6 @@ def which_trials(
     return sorted(trials, key=lambda trial: trial["seed"])
 
 
-def told(made: pd.DataFrame) -> pd.DataFrame:
-    """Add to rows a column for each setting, the unit's ``name`` and whether it is ``settled``.
-
-    So it is where its optimiser stopped by itself, or half of the iterations ``moved`` the error by
-    less than 2 per cent.
-    """
-    settings = pd.json_normalize(made["settings"].map(json.loads).tolist())
-    pairs = zip(made["unit"], made["gate"], strict=True)
-    own = [find_unit(unit).activation == gate for unit, gate in pairs]
-    name = made["unit"].where(own, made["unit"] + ":" + made["gate"])
-    little = (made["status"] == "iterations") & (made["moved"] < 0.02)
-    settled = (made["status"] == "converged") | little
-    return made.drop(columns="settings").join(settings).assign(name=name, settled=settled)
-
-
 def points(trial: Trial) -> Dataset:
     """Draw the points of a trial, the noise in the training values alone."""
     settings, seed, profile = trial["settings"], trial["seed"], target_of(trial)
@@ -153,8 +124,7 @@ def run_which(trial: Trial) -> dict[str, Any]:
             solver = solver_from(trial["solver"], {name: settings[name] for name in first_order[0]})
         return fit(data, unit, n, solver=solver, seed=trial["seed"])
 
-    done = trained(most)
-    moved = None if first_order else 0.0
+    done, moved = trained(most), None if first_order else 0.0
     if done.status == "iterations" and not first_order:
         moved = 1 - done.train_rmse / trained(most // 2).train_rmse
     weights = done.network.parameters() if done.network else ()
