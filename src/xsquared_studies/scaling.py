@@ -184,8 +184,8 @@ def curve_trials(seeds: int = FEWER_SEEDS) -> list[Trial]:
 
 
 #: By problem: widths of the paper's points, MLP's and GLU's, that go into the slope it prints.
-DRAWN_WIDTHS = {
-    "sine": ((20, 26, 34, 44, 58, 76, 99), (10, 14, 20, 28, 40, 57, 80)),
+DRAWN_WIDTHS: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
+    "sine": (range(20, 100), range(10, 81)),
     "friedman1": ((10, 22, 46, 94, 200, 425, 899), (10, 16, 28, 46, 73, 121, 199)),
     "friedman2": ((10, 22, 46, 94, 199, 423, 897), (10, 19, 31, 55, 97, 169, 298)),
     "friedman3": ((10, 22, 46, 94, 199, 423, 897), (10, 19, 31, 55, 97, 169, 298)),
