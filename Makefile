@@ -7,17 +7,15 @@ PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
 PYTEST := $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
 CPUS := Haswell Zen Sandybridge Nehalem
-.PHONY: book test types replay lab pdf speedrun studies transformers test-other-cpu $(CPUS) clean
+.PHONY: book test types replay lab pdf speedrun studies transformers test-other-cpu $(CPUS) oldest clean
 
 book: .venv/installed
 	$(VENV)/xsquared book
 test: .venv/installed
 	$(VENV)/ruff check . && $(VENV)/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs=2 types replay
-types:
-	$(VENV)/mypy
-replay:
-	$(PYTEST)
+types: ; $(VENV)/mypy
+replay: ; $(PYTEST)
 lab: .venv/installed
 	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]' && $(VENV)/jupyter lab
 pdf: .venv/installed
@@ -34,6 +32,10 @@ Haswell Zen: SIMD := ATEN_CPU_CAPABILITY=avx2
 Sandybridge Nehalem: SIMD := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 $(CPUS): .venv/installed
 	$(SIMD) OPENBLAS_CORETYPE=$@ $(PYTEST) -m "not network and not browser"
+# The numerics' tests with the oldest versions that pyproject.toml admits, in an environment of their own.
+oldest:
+	$(PYTHON) -m venv _build/oldest && sed -n '/^dependencies/,/^]/s/^ *"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml | _build/oldest/bin/python -m pip install -q $(PIP_ARGS) -c /dev/stdin pytest pytest-timeout hypothesis packaging -e .
+	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/feature_maps tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
 clean:
 	rm -rf _build build .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 .venv/installed: requirements.lock pyproject.toml

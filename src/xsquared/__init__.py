@@ -14,16 +14,7 @@ from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.geometry import knots
 from xsquared.regressor import GatedRegressor
-from xsquared.training import (
-    LBFGS,
-    AdamW,
-    FreeKnots,
-    Growth,
-    Newton,
-    VariableProjection,
-    fit,
-    grow,
-)
+from xsquared.training import LBFGS, AdamW, FreeKnots, Growth, Newton, VariableProjection, fit, grow
 from xsquared.units import Gate, Unit, build, predict, register
 
 __all__ = ["Gate", "GatedRegressor", "Unit", "build", "predict", "register"]

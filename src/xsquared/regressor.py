@@ -71,6 +71,7 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             standardised units; ``"auto"``: from 1 down to 1e-8.
         n_networks: starts, of which those that ended in no worse a minimum are averaged.
         random_state: of the fifth and of the starts.
+        verbose: whether each candidate prints a line.
 
     Attributes:
         n_hidden_, ridge_: what was chosen.
@@ -87,9 +88,10 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ridge: float | Literal["auto"] = "auto",
         n_networks: int = 4,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.unit, self.n_hidden, self.ridge = unit, n_hidden, ridge
-        self.n_networks, self.random_state = n_networks, random_state
+        self.n_networks, self.random_state, self.verbose = n_networks, random_state, verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose and train on features X (m, d), values y (m,) and weights (m,) of the rows."""
@@ -164,6 +166,9 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                     left = found.squares(model, *held)
                     if left.mean() < 0.998 * found.left.mean():
                         found = found._replace(stop=stop, left=left)
+                if self.verbose:
+                    said = f"{n} neurons, {len(columns)} columns: validation error"
+                    print(f"{said} {found.left.mean() ** 0.5:.4f}", flush=True)  # noqa: T201
                 gain = best.left - found.left
                 if gain.mean() > _SURE * gain.std() / len(gain) ** 0.5:  # its standard error
                     best, useful = found, n
