@@ -167,8 +167,7 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                     if left.mean() < 0.998 * found.left.mean():
                         found = found._replace(stop=stop, left=left)
                 if self.verbose:
-                    said = f"{n} neurons, {len(columns)} columns: validation error"
-                    print(f"{said} {found.left.mean() ** 0.5:.4f}", flush=True)  # noqa: T201
+                    print(n, "neurons, error", found.left.mean() ** 0.5, flush=True)  # noqa: T201
                 gain = best.left - found.left
                 if gain.mean() > _SURE * gain.std() / len(gain) ** 0.5:  # its standard error
                     best, useful = found, n

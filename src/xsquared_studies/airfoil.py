@@ -66,5 +66,5 @@ AIRFOIL = Study(
     AIRFOIL_PROTOCOLS,
     run_airfoil,
     lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
-    lambda: [trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[1]],
+    lambda: [trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[0]],
 )

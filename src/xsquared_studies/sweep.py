@@ -47,7 +47,7 @@ ENVIRONMENT = {
 def sweep(
     trials: Iterable[Trial], run: Run, path: Path | str, client: Client | None = None
 ) -> pd.DataFrame:
-    """Give a row a network in the order of the trials: from the store, or computed now.
+    """Return one row per network, in the trials' order: stored, or computed now.
 
     A trial that raises has a row that says so, and is not run again by the same sources. One that
     is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
@@ -89,7 +89,7 @@ def versions() -> str:
 
 @cache
 def fingerprint(run: Run) -> str:
-    """Hash the numerics' sources, the module that runs a trial, and the versions."""
+    """Hash all of xsquared, run's own module (not what it imports) and the versions, once."""
     sources = sorted((Path(__file__).parents[1] / "xsquared").rglob("*.py"))
     digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
     for path in (*sources, Path(run.__code__.co_filename)):
@@ -98,7 +98,7 @@ def fingerprint(run: Run) -> str:
 
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
-    """Run a trial on one thread and give its row, whatever it raises."""
+    """Run a trial on one thread; give its columns, overridden by what run measured."""
     made: dict[str, Any] = {"status": "completed"}
     with one_thread():
         start = time.thread_time()
@@ -106,19 +106,19 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
             made |= json.loads(json.dumps(run(trial), default=lambda value: value.tolist()))
         except Exception as error:
             # Torch has no error of its own for a lack of memory.
-            passing = isinstance(error, MemoryError | OSError) or "memory" in str(error)
+            transient = isinstance(error, MemoryError | OSError) or "memory" in str(error)
             message = f"{type(error).__name__}: {error}"[:500]
-            made |= {"status": "lost" if passing else "failed", "message": message}
-        seconds = time.thread_time() - start
-    said = dict(trial)
+            made |= {"status": "lost" if transient else "failed", "message": message}
+        seconds = time.thread_time() - start  # the processor's
+    columns = dict(trial)
     for name, value in trial.items():
-        if isinstance(value, list | tuple | dict):  # settings, no networks
-            said[name] = json.dumps(value, sort_keys=True)
-    return said | made | {"seconds": seconds, "key": trial_key(trial)}
+        if isinstance(value, list | tuple | dict):  # only results' lists are per network
+            columns[name] = json.dumps(value, sort_keys=True)
+    return columns | made | {"seconds": seconds, "key": trial_key(trial)}
 
 
 def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Take lists in rows of trials apart into rows of networks; what is no list is repeated."""
+    """Take lists in rows of trials apart into rows of networks; the rest is repeated."""
     networks = []
     for row in rows:
         lists = {name: values for name, values in row.items() if isinstance(values, list)}
@@ -131,7 +131,7 @@ def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 @contextmanager
 def local_client(jobs: int | None = None) -> Iterator[Client]:
-    """Start worker processes of this machine, as many as it has cores; one thread each."""
+    """Start ``jobs`` worker processes here, one a core where None, of one thread each."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -145,9 +145,9 @@ def local_client(jobs: int | None = None) -> Iterator[Client]:
 
 
 def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[str, Any]]:
-    """Yield rows as workers finish them, which have a trial a thread and no queue.
+    """Yield rows as they finish; a worker gets a trial only when a thread is free.
 
-    Dask blames all that waits at a worker for its death.
+    Dask suspects every task queued at a worker that dies, and gives up on its second death.
     """
     from distributed import as_completed
     from distributed.scheduler import KilledWorker

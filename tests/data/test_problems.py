@@ -19,7 +19,6 @@ PLANAR = {
     "arctan": lambda x, y: np.arctan(x) + np.arctan(y),
     "squares": lambda x, y: x**2 + y**2,
     "cubes": lambda x, y: x**3 + y**3,
-    "kink": lambda x, y: np.abs(x + y**2 - 0.5),
 }
 FRIEDMAN: dict[str, Callable] = {
     "friedman1": lambda a, b, c, d, e: (

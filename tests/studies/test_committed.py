@@ -17,17 +17,10 @@ from xsquared_studies.sweep import Trial, trial_key
 ROOT = Path(__file__).parents[2]
 
 
-#: Studies whose rows are of the solvers before 2026-11-26, as their provenance says, until they are
-#: made again: narrow ones of theirs end in other minima now.
-OLDER = {"table1"}
-
-
 @pytest.mark.parametrize("name", STUDIES)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a row comes out whatever is warned of
 def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
-    if name in OLDER:
-        pytest.skip("rows of earlier solvers")
     study = find_study(name)
     if line := study.missing():
         pytest.skip(line)

@@ -40,7 +40,6 @@ PROBLEMS = {
     "arctan": Problem("atan(x)+atan(y)", 2, "planar", "atan(x) + atan(y)"),
     "squares": Problem("x²+y²", 2, "planar", "x**2 + y**2"),
     "cubes": Problem("x³+y³", 2, "planar", "x**3 + y**3"),
-    "kink": Problem("|x+y²-1/2|", 2, "planar", "abs(x + y**2 - 1/2)"),
     "friedman1": Problem("Friedman 1", 5, "friedman"),
     "friedman1_10": Problem("Friedman 1 and five inputs without effect", 10, "friedman"),
     "friedman2": Problem("Friedman 2", 4, "friedman"),

@@ -61,11 +61,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Levels, the largest value first; the share of all others, and a bound on its error."""
+    """Levels, the largest value first, and the share of all others."""
 
     levels: tuple[Level, ...]
     tail: float
-    tail_error: float
 
     def left(self, m: np.ndarray | int) -> np.ndarray:
         """Return the share that the first m features leave, linear between complete levels."""
@@ -104,7 +103,7 @@ def spectrum(d: int, scale: float = 1.0, features: int = 0, tolerance: float = 1
     def listed() -> Spectrum:
         # Rounding must not decide between two levels.
         ordered = sorted(found, key=lambda level: -round(level.rank / 2, 9))
-        return Spectrum(tuple(ordered), *_tail(carried))
+        return Spectrum(tuple(ordered), _tail(carried)[0])
 
     for degree, matrix in _radial_operators(d, scale):
         own = _levels(d, degree, matrix, whole)

@@ -5,7 +5,7 @@
 - ``VariableProjection``: any dimension, every unit of the standard formula.
 - ``Newton``: the gated-units paper's optimiser; ``AdamW``, ``LBFGS``: what most would train with.
 
-All but the first minimise the mean square error on the training points.
+On points all minimise the mean square error.
 """
 
 import time
@@ -31,7 +31,7 @@ from xsquared.units import Unit, find_unit
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
-#: Shares, of the error and of the largest value, by which an exact forward pass is in doubt.
+#: An exact forward pass is in doubt beyond 1 per cent of its error plus 1e-9 of the largest value.
 _DOUBT, _ROUNDING = 0.01, 1e-9
 
 
@@ -49,15 +49,16 @@ def fit(
     gates: Gates = "trained",
     seed: int = 0,
 ) -> Fit:
-    """Train one network of one output; a run that diverges or fails returns a result as well.
+    """Train one network of one output; one that diverges or fails is a result too.
 
-    A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver, where None, is
-    ``FreeKnots()`` for trained ReLU gates of one input and at most two factors, ``Growth()`` for
-    trained gates of several inputs, else ``VariableProjection()``.
+    What a solver cannot train raises a ValueError. A target of one variable is
+    :func:`~xsquared.data.dataset.sampled`. The solver, where None, is ``FreeKnots()`` for trained
+    ReLU gates of one input and at most two factors, ``Growth()`` for trained gates of several
+    inputs, else ``VariableProjection()``.
     """
-    points, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    used = solver or _default(points, record, gates)
-    (made,) = _run(points, lambda: [used.train(points, record, n_hidden, gates, seed)], used, seed)
+    table, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
+    used = solver or _default(table, record, gates)
+    (made,) = _run(table, lambda: [used.train(table, record, n_hidden, gates, seed)], used, seed)
     return made
 
 
@@ -72,7 +73,7 @@ def grow(
 ) -> list[Fit]:
     """Train a network for each of several ascending widths, each grown from the one before.
 
-    Seconds and iterations are counted from the start. A run that fails ends with what :func:`fit`
+    Seconds and iterations add up over the widths. A run that fails ends with what :func:`fit`
     would return, and has no later widths.
     """
     used, record = solver or Growth(), find_unit(unit)
@@ -121,7 +122,7 @@ def _judged(data: Dataset, made: Fit) -> Fit:
     missed = max(rounding, 0.0 if made.promised is None else error - made.promised)
     if not np.isfinite(error):
         status = "diverged"
-    elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):
+    elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):  # also NaN
         status = "inexact"
     return replace(
         made,

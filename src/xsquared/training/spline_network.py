@@ -32,12 +32,12 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
 _JITTER = 0.4
-#: The widest network that has many optima, its random knots, and its inserted neurons of GQUs.
+#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
 _SCREENED, _KEPT = (8, 25), (5, 1)
-#: Steps of variable projection from each start before the best goes on, cells of its rule, and the
-#: factor within which that has to come of the error reached elsewhere.
+#: Variable projection: first steps, cells of its rule, and how many times the error reached the
+#: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
 #: Errors that differ by less are of one optimum.
 _SAME = 1e-4
@@ -55,16 +55,16 @@ class FreeKnots:
     Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
     take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
     directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
-    by formula, whose forward pass is judged against gates that open away from an anchor, a unit
-    with a factor less where cells merge, and up to eight neurons variable projection from neurons
-    inserted greedily.
+    by formula. It competes, by the error of its forward pass, with n cells whose gates all open
+    away from one (the anchor), with a unit of one factor less where cells merge, and up to eight
+    neurons with variable projection from neurons inserted greedily.
 
-    Data without a target are fitted by a smooth curve through the points, from which variable
-    projection descends on them; validation points of a held-out split choose before or after that.
+    Data with no target, or a standardised one, are fitted by a smooth curve through the points,
+    from which variable projection descends on them; held-out validation chooses before or after.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices of directions fitted at an optimum; with 0, an anchor alone.
+        directions: choices of directions fitted at an optimum; with 0, no splines of n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -77,7 +77,9 @@ class FreeKnots:
         scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
         target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
-            raise ValueError("free_knots fits one input, and with frozen gates a known target")
+            raise ValueError(
+                "free_knots fits one input, and with frozen gates a known, unscaled target"
+            )
         space(unit)
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
@@ -104,11 +106,11 @@ class FreeKnots:
             optima = self._optima(target, shape, n + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
             for spline in self._with_directions(target, record, optima, seed):
-                made += _judged(target, record, spline, n)
+                made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
             counts = (n, max(n - 1, 1))
             splines = (self.spline(target, record, cells, seed) for cells in counts)
-            anchored = (_judged(target, record, spline, n) for spline in splines)
+            anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
             draw = np.random.default_rng((seed, n))
@@ -118,13 +120,13 @@ class FreeKnots:
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
         best = min(made, key=_error, default=None)
-        kinked = best is None or not best.holds
+        try_lesser = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
-        if several and not kinked:  # pieces of a degree less that merely meet come closer
+        if several and not try_lesser:  # pieces of a degree less that merely meet come closer
             knots = equidistributed_knots(target, space(lesser), n + 1)
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
-            kinked = best is None or other.rmse < best.rmse
-        if record.factors and kinked:
+            try_lesser = best is None or other.rmse < best.rmse
+        if record.factors and try_lesser:
             inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
@@ -139,12 +141,12 @@ class FreeKnots:
         """The best spline of the unit's space found."""
         return self._optima(target, space(unit), n_cells, seed)[0]
 
-    def _optima(self, target: Target, shape: Space, n: int, seed: int) -> list[FreeKnotSpline]:
+    def _optima(self, target: Target, shape: Space, cells: int, seed: int) -> list[FreeKnotSpline]:
         """Where the density's start and jittered ones lead, the best first."""
-        plain = equidistributed_knots(target, shape, n)
-        width, draw = np.diff(plain), np.random.default_rng((seed, n))
+        plain = equidistributed_knots(target, shape, cells)
+        width, draw = np.diff(plain), np.random.default_rng((seed, cells))
         room = np.minimum(width[:-1], width[1:])
-        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, n - 1)) * room
+        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
         starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
         fits = [fit_free_knots(target, shape, knots, self.max_iterations) for knots in starts]
         return sorted(fits, key=_error)
@@ -152,7 +154,7 @@ class FreeKnots:
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
     ) -> list[FreeKnotSpline]:
-        """The best fits for which n gates suffice."""
+        """The best splines of n + 1 cells that n neurons carry, the best first: five, wide one."""
         shape, n_cells = space(unit), len(optima[0].pieces)
         narrow = n_cells - 1 <= _NARROW
         places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
@@ -202,7 +204,7 @@ class SplineNetwork:
 
     network: GatedNetwork
     rmse: float
-    iterations: int
+    iterations: int  # short fits and starts that lost are left out
     status: str
     spline: FreeKnotSpline | None = None
 
@@ -215,7 +217,7 @@ class SplineNetwork:
         return self.rmse <= 1.01 * self.spline.rmse + rounding
 
 
-def _judged(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
+def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
