@@ -119,7 +119,7 @@ def _judged(data: Dataset, made: Fit) -> Fit:
     parts = torch.tensor(x).abs().split(ROWS)
     values = torch.cat([torch.func.functional_call(closest, magnitudes, part) for part in parts])
     rounding = float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
-    missed = max(rounding, 0.0 if made.promised is None else error - made.promised)
+    missed = max(0.0 if made.promised is None else error - made.promised, rounding)
     if not np.isfinite(error):
         status = "diverged"
     elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):  # also NaN

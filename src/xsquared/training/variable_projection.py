@@ -227,7 +227,7 @@ def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Te
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
     """Multiply columns of every left matrix (N, n) by every column of the right one (N, k).
 
-    Of (N, len(left) * k * n + rest) columns those of one right one come side by side, for speed.
+    Columns (N, len(left) * k * n + rest) of one right column lie side by side, which is faster.
     """
     (length, n), k = left[0].shape, right.shape[1]
     columns = right.new_empty(length, len(left) * k * n + rest)
