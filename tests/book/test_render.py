@@ -44,7 +44,6 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
 
 @pytest.mark.slow
 def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -> None:
-    """Of what git keeps, and nothing that our own command makes."""
     root, tool = Path(__file__).parents[2], Path(sys.executable).with_name("jupyter-book")
     listed = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True)
     for name in listed.stdout.splitlines():
