@@ -9,7 +9,7 @@
   };
   // A figure shrinks as far as its letters can be read, then scrolls.
   const shrink = () => {
-    for (const image of document.querySelectorAll(".cell_output img")) image.style.minWidth = `${Math.min(0.75 * image.naturalWidth, 600)}px`;
+    for (const image of document.querySelectorAll(".cell_output img")) image.style.minWidth = `${Math.min(Math.ceil(0.75 * image.naturalWidth), 600)}px`;
   };
   // What scrolls in its own box is a tab stop, so that keys scroll it.
   const stops = () => {

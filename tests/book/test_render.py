@@ -49,6 +49,8 @@ def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -
     for name in listed.stdout.splitlines():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
+    (tmp_path / ".pytest_cache").mkdir()
+    (tmp_path / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
     command = [str(tool), "build", ".", "-W", "-n", "-q"]
     built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
