@@ -22,8 +22,8 @@ from xsquared_studies.sweep import Trial
 from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
 
 OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
-#: The first is of one input; the last is scikit-learn's MLP, by gate and solver.
-METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs")
+#: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
+METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
 
 
 def peer_trials() -> list[Trial]:
@@ -69,10 +69,10 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
                 machine = HistGradientBoostingRegressor(learning_rate=rate, max_iter=trees)
                 yield machine.fit(x, y).predict
         case _:
-            same: Any = {"activation": "tanh", "solver": "lbfgs", "tol": 1e-10, "random_state": 0}
+            gate, solver = peer.split()
+            same: Any = {"activation": gate, "solver": solver, "tol": 1e-10, "random_state": 0}
             for penalty in (0, 1e-6, 1e-4):
-                size = {"hidden_layer_sizes": (n,), "max_iter": 2000}
-                machine = MLPRegressor(alpha=penalty, **size, **same)
+                machine = MLPRegressor((n,), alpha=penalty, max_iter=2000, **same)
                 yield machine.fit(x, y).predict
 
 
