@@ -73,7 +73,7 @@ def test_bounds_are_close_below_the_best_pieces_found(text: str, order: int) -> 
 
 def test_bounds_hold_for_waves_within_the_grid_near_poles_and_for_any_size() -> None:
     # Twelve pieces cannot see the waves: their error is the target's own size, to four digits.
-    assert 0.2 < lower_bounds(target("sin(2000*x)"), 3, 12)[-1] < math.sqrt(0.5)
+    assert 0.2 < lower_bounds(target("sin(1000*x)"), 3, 12)[-1] < math.sqrt(0.5)
     pole = target("1/(1/1000 + x**2)")
     bounds, breaks = bounds_with_breaks(pole, 2, 6)
     assert bounds[-1] < optimal_knots(pole, 2, 6, 0, breaks[-1]).rmse < 2 * bounds[-1]

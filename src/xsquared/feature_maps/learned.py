@@ -67,8 +67,8 @@ class TwoNetworks:
         one, bias_one, two, bias_two = self.phi_layers
         hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), one))
         lifted = torch.bmm(psi, two.transpose(1, 2))
-        product = hidden.unflatten(1, W.shape[1:3]) @ lifted[..., None]
-        return product[..., 0] + torch.bmm(psi, bias_two.transpose(1, 2))
+        product = (hidden.unflatten(1, W.shape[1:3]) * lifted[:, :, None]).sum(dim=3)
+        return product + torch.bmm(psi, bias_two.transpose(1, 2))
 
 
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:

@@ -215,13 +215,14 @@ class OptimalMap:
         """Multiply singular functions of normal vectors by roots of their singular values."""
         length = np.linalg.norm(v, axis=-1)
         unit = v / np.where(length > 0, length, 1.0)[..., None]
+        levels = spectrum(self.d, self.scale, self.m).levels[: self.m]
+        radials = _laguerre_sums(self.d, np.array([one.function for one in levels]), length)
         parts, left = [], self.m
-        for level in spectrum(self.d, self.scale, self.m).levels:
+        for level, radial in zip(levels, radials[..., None], strict=True):
             count, root = min(level.multiplicity, left), math.sqrt(level.value)
             if level.degree == 1:
                 parts.append(root * v[..., :count])
             elif count:
-                radial = _laguerre_sum(self.d, level.function, length)[..., None]
                 harmonic = unit_harmonics(self.d, level.degree, count, unit)
                 parts.append((level.sign if signed else 1.0) * root * radial * harmonic)
             left -= count
@@ -266,15 +267,13 @@ def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
     return np.sin(phi).ravel(), weights.ravel() / weights.sum()
 
 
-def _laguerre_sum(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Sum the orthonormal polynomials of half the squared length."""
-    half_square, last, value = length**2 / 2, np.zeros_like(length), np.ones_like(length)
-    found, before = coefficients[0] * value, 0.0
-    for k, coefficient in enumerate(coefficients[1:]):
-        after = math.sqrt((k + 1) * (k + d / 2))
-        last, value = value, ((half_square - 2 * k - d / 2) * value - before * last) / after
-        found, before = found + coefficient * value, after
-    return found
+def _laguerre_sums(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Sum the orthonormal polynomials of half the squared length: (s, k), (...) -> (s, ...)."""
+    half_square, values = length**2 / 2, [np.zeros_like(length), np.ones_like(length)]
+    for k in range(coefficients.shape[1] - 1):
+        before, after = (math.sqrt(n * (n - 1 + d / 2)) for n in (k, k + 1))
+        values.append(((half_square - 2 * k - d / 2) * values[-1] - before * values[-2]) / after)
+    return np.tensordot(coefficients, np.array(values[1:]), 1)
 
 
 @cache

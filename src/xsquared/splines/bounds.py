@@ -125,17 +125,22 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
         if cells <= longest:
             # From the interval's end, so that differences of neighbouring places are not rounded.
             starts = windows(grid[:-1], cells) - grid[first, None]
-            places = np.repeat(starts, count, axis=1) + windows(inside, cells * count)[::count]
             width = grid[cells:] - grid[:-cells]
-            z, weighed = 2 * places / width[:, None] - 1, windows(products, cells * count)[::count]
+            half = (2 / width)[:, None, None]
+            nodes = windows(inside, cells * count)[::count].reshape(len(first), cells, count)
+            z = (nodes * half + (starts[..., None] * half - 1)).reshape(len(first), -1)
+            weighed = windows(products, cells * count)[::count]
             rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
-            lower, upper, square = np.ones_like(z), z, np.zeros(len(first))
+            # Legendre polynomials but for their leading coefficients: fewer sweeps over the arrays.
+            lower, upper, leading, square = 1.0, z, 1.0, np.zeros(len(first))
             for j in range(1, count + 1):
+                if j > 1:
+                    lower, upper = upper, z * upper - (j - 1) ** 2 / (4 * (j - 1) ** 2 - 1) * lower
+                    leading *= (2 * j - 1) / j
                 if j >= order:
-                    projection = np.einsum("ij,ij->i", upper, weighed)
+                    projection = leading * np.einsum("ij,ij->i", upper, weighed)
                     sure = np.maximum(np.abs(projection) - rounding, 0)
                     square += (2 * j + 1) * sure**2 / width
-                lower, upper = upper, ((2 * j + 1) * z * upper - j * lower) / (j + 1)
             below = np.maximum(below, square)
         bounds[first, first + cells] = below
     return bounds

@@ -35,8 +35,8 @@ def ball(part: sp.Expr, x: Any) -> Any:
         base, power = args
         if not part.exp.is_Integer:
             return (base.log() * power).exp()
-        whole = base ** abs(int(part.exp))
-        return whole if part.exp > 0 else 1 / whole
+        whole = base ** abs(exponent := int(part.exp))
+        return whole if exponent > 0 else 1 / whole
     (arg,), name = args, part.func.__name__
     if name in ("sinh", "cosh", "tanh"):
         sinh, cosh = (arg.exp() - (-arg).exp()) / 2, (arg.exp() + (-arg).exp()) / 2

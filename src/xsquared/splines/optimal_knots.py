@@ -94,7 +94,7 @@ class _Cells:
     def errors(self, local: np.ndarray) -> np.ndarray:
         """Return the (n,) squared errors."""
         h, y = self._scaled(local)
-        return h[:, 0] * np.einsum("ni,ij,nj->n", y, self.form, y)
+        return h[:, 0] * np.einsum("ni,ni->n", y @ self.form, y)
 
     def derivatives(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return first and second derivatives, (n, c) and (n, c, c)."""
@@ -102,7 +102,7 @@ class _Cells:
         k, block, xi = self.order, 1 + self.shared, self.nodes
         n, c, m = len(h), 2 * (1 + self.shared), len(xi)
         place = local[:, :1] + h * xi
-        f0, f1, f2 = (f(place) for f in self.f)
+        f0, f1, f2 = y[:, :m] / h**k, *(f(place) for f in self.f[1:])
         # By the left knot, then by the right one: h changes by sign, a node's place by move.
         sides = ((0, -1.0, 1 - xi), (block, 1.0, xi))
         first, second = np.zeros((n, c, y.shape[1])), np.zeros((n, c, c, y.shape[1]))
@@ -127,7 +127,7 @@ class _Cells:
         square = np.einsum("ni,ni->n", weighted, y)
         along = 2 * np.einsum("ni,nai->na", weighted, first)
         slopes = rise * square[:, None] + h * along
-        curvature = np.einsum("nai,ij,nbj->nab", first, self.form, first, optimize=True)
+        curvature = first @ self.form @ first.transpose(0, 2, 1)
         curvature += np.einsum("ni,nabi->nab", weighted, second)
         crossed = rise[:, None] * along[:, None, :]
         return slopes, 2 * h[..., None] * curvature + crossed + crossed.transpose(0, 2, 1)

@@ -97,14 +97,10 @@ def gradient_and_hessian(
     loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute exact derivatives (p,) and (p, p) of a scalar function at theta (p,)."""
-    gradient = torch.func.grad(loss)
-
-    def column(direction: Tensor) -> Tensor:
-        return torch.func.jvp(gradient, (theta,), (direction,))[1]
-
+    gradient, back = torch.func.vjp(torch.func.grad(loss), theta)[:2]
     identity = torch.eye(len(theta), dtype=theta.dtype)
-    hessian = torch.func.vmap(column, chunk_size=columns)(identity)
-    return gradient(theta).detach().numpy(), hessian.detach().numpy()
+    (hessian,) = torch.func.vmap(back, chunk_size=columns)(identity)
+    return gradient.detach().numpy(), hessian.detach().numpy()
 
 
 def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
