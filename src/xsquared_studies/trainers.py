@@ -1,7 +1,7 @@
 """The space or the trainer? Twelve units by seven ways of training, on targets and real tables.
 
-Protocol of 2026-11-27, fixed before the first row. A target is a profile of one variable, as in
-:mod:`xsquared_studies.which_unit`: phi(x), or a sum of three ridges, or radial; besides Friedman's
+Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one variable: phi(x)
+for x in [-1, 1], or in more dimensions a sum of three ridges phi(w x), or radial; besides Friedman's
 first function and five tables. All networks of one trial have the same unit and number of inputs
 and points; they are stacked (:mod:`xsquared_studies.batched`). Learning rates are chosen for each
 unit, target and way at the middle size, by the mean logarithm of the validation error of two seeds
@@ -30,8 +30,15 @@ from xsquared_studies import batched
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial, unit_of
 from xsquared_studies.sweep import Trial
-from xsquared_studies.which_unit import KINDS
 
+#: By a target's kind: its profile and the noise of its training and validation values.
+KINDS = {
+    "smooth": ("1/(1 + 9*x**2)", 0.0),
+    "oscillating": ("sin(6*x)", 0.0),
+    "kinked": ("abs(x - 0.3) + sin(3*x)", 0.0),
+    "jump": ("(x - pi/20)/abs(x - pi/20) + sin(3*x)", 0.0),
+    "noisy": ("1/(1 + 9*x**2)", 0.1),
+}
 #: A name, or ``name:gate`` with another gate.
 UNITS = (
     *("mlp", "relu2_mlp", "relu3_mlp", "mlp:tanh", "mlp:gelu", "mlp:silu"),
