@@ -48,6 +48,7 @@ UNITS = (
 GROUPS: Mapping[str, Sequence[str]] = {
     "1 input": tuple(KINDS),
     "2 inputs": (*KINDS, "radial", "elevation"),
+    "4 inputs": ("friedman2", "friedman3"),
     "5 inputs": (*KINDS, "radial", "friedman1"),
     **{table: (table,) for table in ("airfoil", "housing", "diabetes", "wine")},
 }
@@ -106,7 +107,7 @@ def trainer_trials(
 @cache
 def drawn(name: str, group: str, seed: int) -> Dataset:
     """Draw a target's points or split a table by the seed."""
-    if name in ("airfoil", "housing", "friedman1"):
+    if name in ("airfoil", "housing") or name.startswith("friedman"):
         return load(name, seed, points=None if name == "airfoil" else 2000)
     if not group.endswith(("input", "inputs")) or name == "elevation":
         return from_arrays(*_table(name), seed, points=2000)
