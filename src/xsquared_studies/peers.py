@@ -13,6 +13,7 @@ import numpy as np
 from scipy.interpolate import LSQUnivariateSpline
 
 from xsquared.data.dataset import MARGIN, Points
+from xsquared.units import parameter_count
 from xsquared_studies.declared import Study
 from xsquared_studies.experiment import make_trial
 from xsquared_studies.sweep import Trial
@@ -20,7 +21,7 @@ from xsquared_studies.trainers import GROUPS, SIZES, drawn
 
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
 METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
-SEEDS = 3
+SEEDS = 1
 
 
 def peer_trials() -> list[Trial]:
@@ -69,8 +70,9 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
         case _:
             gate, solver = peer.split()
             same: Any = {"activation": gate, "solver": solver, "tol": 1e-10, "random_state": 0}
+            same |= {"hidden_layer_sizes": (n,)}
             for penalty in (0, 1e-6, 1e-4):
-                machine = MLPRegressor((n,), alpha=penalty, max_iter=2000, **same)
+                machine = MLPRegressor(alpha=penalty, max_iter=2000, **same)
                 yield machine.fit(x, y).predict
 
 
@@ -91,7 +93,9 @@ def run_peer(trial: Trial) -> dict[str, Any]:
         made = [[error(predict, part) for part in parts] for predict in found]
     names = ("validation_rmse", "train_rmse", "test_rmse")
     problem = f"{name}, {group}" if "input" in group else name
-    return {"problem": problem, "points": len(y), **dict(zip(names, min(made), strict=True))}
+    parameters = parameter_count(trial["unit"], data.dim, trial["n"])
+    row = {"problem": problem, "parameters": parameters, "points": len(y)}
+    return row | dict(zip(names, min(made), strict=True))
 
 
 PEERS = Study(

@@ -1,8 +1,8 @@
-"""The space or the trainer? Twelve units by seven ways of training, on targets and real tables.
+"""The space or the trainer? Twelve units by four ways of training, on targets and real tables.
 
-Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one variable: phi(x)
-for x in [-1, 1], or in more dimensions a sum of three ridges phi(w x), or radial; besides Friedman's
-first function and five tables. All networks of one trial have the same unit and number of inputs
+Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one variable: for x
+in [-1, 1]^d it is phi(x), for d > 1 a sum of three ridges phi(w x), or radial; besides Friedman's
+functions and four tables. All networks of one trial have the same unit and number of inputs
 and points; they are stacked (:mod:`xsquared_studies.batched`). Learning rates are chosen for each
 unit, target and way at the middle size, by the mean logarithm of the validation error of two seeds
 that are not judged, from a grid that grows until its ends are not chosen. Ten seeds, or five, of
@@ -23,8 +23,7 @@ import torch
 from xsquared.data import Dataset, load
 from xsquared.data.dataset import Points, from_arrays, from_generator
 from xsquared.functions import target
-from xsquared.training import LBFGS, VariableProjection, fit
-from xsquared.training.first_order import trained
+from xsquared.training import VariableProjection, fit
 from xsquared.units import GatedNetwork, build, parameter_count
 from xsquared_studies import batched
 from xsquared_studies.declared import Study
@@ -39,6 +38,16 @@ KINDS = {
     "jump": ("(x - pi/20)/abs(x - pi/20) + sin(3*x)", 0.0),
     "noisy": ("1/(1 + 9*x**2)", 0.1),
 }
+#: Drawn after what AdamW loses was predicted from the kernel at the start.
+LATER = {
+    "later 1": "-0.93*sin(2.83*x + 1.81) + 0.68*sin(2.17*x + 2.36) + 0.91*sin(2.88*x + 0.52)"
+    " + 1/(1 + 4.9*(x + 0.75)**2)",
+    "later 2": "0.83*sin(6.22*x + 0.24) + 0.99*sin(5.55*x + 0.90) + 0.43*sin(6.94*x + 0.33)"
+    " + 1/(1 + 17.6*(x - 0.03)**2)",
+    "later 3": "0.15*sin(5.52*x + 4.07) + 0.50*sin(4.32*x + 0.21) - 0.94*sin(6.50*x + 4.72)"
+    " + 1/(1 + 5.0*(x - 0.70)**2)",
+}
+_PROFILES = KINDS | {name: (text, 0.0) for name, text in LATER.items()}
 #: A name, or ``name:gate`` with another gate.
 UNITS = (
     *("mlp", "relu2_mlp", "relu3_mlp", "mlp:tanh", "mlp:gelu", "mlp:silu"),
@@ -50,16 +59,19 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "2 inputs": (*KINDS, "radial", "elevation"),
     "4 inputs": ("friedman2", "friedman3"),
     "5 inputs": (*KINDS, "radial", "friedman1"),
-    **{table: (table,) for table in ("airfoil", "housing", "diabetes", "wine")},
+    **{table: (table,) for table in ("airfoil", "housing", "diabetes")},
 }
-#: Targets on which the ways of training are compared.
-PART: Mapping[str, Sequence[str]] = {
+_FEW: Mapping[str, Sequence[str]] = {
     "1 input": ("smooth",),
     "2 inputs": ("smooth", "kinked", "noisy"),
-    "5 inputs": ("smooth", "friedman1"),
-    "airfoil": ("airfoil",),
 }
-SIZES, MIDDLE, WIDE = (60, 120, 240), 120, (1000, 4000)
+#: Targets on which other ways of training are compared, with five seeds at the middle size.
+COMPARED: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "hinges": _FEW,
+    "readout": {"1 input": ("smooth",), "2 inputs": ("smooth",)},
+    "varpro": _FEW,
+}
+SIZES, MIDDLE = (60, 120, 240), 120
 RATES = (0.003, 0.01, 0.03, 0.1)
 #: Seeds that choose rates.
 _PILOTS = (1000, 1001)
@@ -68,19 +80,11 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "adamw": {"steps": 10_000, "batch": 64},
     "readout": {"steps": 3_000, "batch": None, "start": "hinges", "solved": True},
     "hinges": {"steps": 10_000, "batch": 64, "start": "hinges"},
-    "short": {"steps": 2_000, "batch": 64},
-    "long": {"steps": 50_000, "batch": 64},
-    "full": {"steps": 10_000, "batch": None},
 }
 PROTOCOLS = {
     "adamw": "AdamW from torch's start, batches of 64, 10,000 steps, rate to zero by a cosine",
-    "wide": "the same at P = 1,000 and 4,000",
     "readout": "from hinges through points Adam, all points, linear weights solved at 3,000 steps",
     "hinges": "as adamw from hinges through points",
-    "short": "as adamw with 2,000 steps",
-    "long": "as adamw with 50,000 steps",
-    "full": "as adamw with all points at each step",
-    "lbfgs": "L-BFGS from torch's start, at most 1,000 iterations",
     "varpro": "variable projection, three starts, at most 80 iterations, gates no sharper than 8",
 }
 
@@ -99,7 +103,7 @@ def trainer_trials(
         for unit in units:
             name, _, gate = unit.partition(":")
             said = {"targets": [*targets], "sizes": [*sizes], "seeds": seeds, **settings}
-            solver = protocol if protocol in ("lbfgs", "varpro") else "adamw"
+            solver = "varpro" if protocol == "varpro" else "adamw"
             trials.append(make_trial(group, name, 0, solver, protocol, gate=gate, settings=said))
     return trials
 
@@ -111,7 +115,7 @@ def drawn(name: str, group: str, seed: int) -> Dataset:
         return load(name, seed, points=None if name == "airfoil" else 2000)
     if not group.endswith(("input", "inputs")) or name == "elevation":
         return from_arrays(*_table(name), seed, points=2000)
-    dim, (text, noise) = int(group[0]), KINDS["smooth" if name == "radial" else name]
+    dim, (text, noise) = int(group[0]), _PROFILES["smooth" if name == "radial" else name]
     profile = target(text, (-3.0, 3.0))
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -141,10 +145,7 @@ def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
         return np.argwhere(height == height).astype(float), height.ravel()
     from sklearn import datasets
 
-    table = getattr(datasets, f"load_{name}")()
-    if name == "wine":  # its alcohol from the twelve other measurements
-        return table.data[:, 1:], table.data[:, 0]
-    return table.data, table.target
+    return datasets.load_diabetes(return_X_y=True)
 
 
 def run_trainers(trial: Trial) -> dict[str, Any]:
@@ -195,7 +196,7 @@ def _trained(
     """Train a stack of networks, each for a target, seed and rate; weights in float64."""
     if trial["solver"] != "adamw":
         return torch.stack([_one(trial, module, name, seed) for name, seed, _ in asked])
-    way = {**WAYS.get(trial["protocol"], WAYS["adamw"]), **trial["settings"]}
+    way = {**WAYS[trial["protocol"]], **trial["settings"]}
     data = [drawn(name, trial["problem"], seed).train for name, seed, _ in asked]
     kind = torch.float64 if way.get("solved") else torch.float32
     x, y, rates = (
@@ -222,17 +223,11 @@ def _device() -> str:
 
 
 def _one(trial: Trial, module: GatedNetwork, name: str, seed: int) -> torch.Tensor:
-    """Weights (P,) of a network trained by itself, by L-BFGS or variable projection."""
+    """Weights (P,) of a network trained by itself, by variable projection."""
     data = drawn(name, trial["problem"], seed)
-    if trial["solver"] == "varpro":
-        solver = VariableProjection(max_iterations=80, starts=3, ridge=1e-14, sharpest=8.0)
-        done = fit(data, module.unit, module.n_hidden, solver=solver, seed=seed)
-        network = done.network or module
-    else:
-        network = _network(module, batched.torch_start(module, [seed])[0].double())
-        x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        trained(LBFGS(max_iterations=1000), network, x, y, [*dict(network.named_parameters())])
-    return torch.cat([p.detach().flatten() for p in network.parameters()])
+    solver = VariableProjection(max_iterations=80, starts=3, ridge=1e-14, sharpest=8.0)
+    done = fit(data, module.unit, module.n_hidden, solver=solver, seed=seed)
+    return torch.cat([p.detach().flatten() for p in (done.network or module).parameters()])
 
 
 def _network(module: GatedNetwork, weights: torch.Tensor) -> GatedNetwork:
@@ -263,10 +258,11 @@ def _sample() -> list[Trial]:
 
 def _all_trials() -> list[Trial]:
     trials = trainer_trials()
-    for protocol in ("readout", "hinges", "short", "varpro", "lbfgs", "long", "full"):
-        trials += trainer_trials(UNITS, PART, (MIDDLE,), 5, protocol)
-    wide = {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}
-    return _sample() + trials + trainer_trials(UNITS, wide, WIDE, 3, "wide")
+    for protocol, targets in COMPARED.items():
+        trials += trainer_trials(UNITS, targets, (MIDDLE,), 5, protocol)
+    for protocol in ("adamw", "varpro"):
+        trials += trainer_trials(UNITS, {"1 input": tuple(LATER)}, (MIDDLE,), 5, protocol)
+    return _sample() + trials
 
 
 TRAINERS = Study(

@@ -22,8 +22,8 @@ def test_noise_is_where_networks_are_trained_and_chosen_alone() -> None:
 
 
 def test_a_grid_of_rates_grows_until_its_best_is_inside() -> None:
-    said = {"sizes": (20,), "seeds": 1, "steps": 100, "rates": [1e-4]}
-    (trial,) = trainer_trials(("mlp",), {"1 input": ("smooth",)}, **said)
+    few = {"1 input": ("smooth",)}
+    (trial,) = trainer_trials(("mlp",), few, (20,), 1, steps=100, rates=[1e-4])
     row = attempt(run_trainers, trial)
     assert np.log(row["rate"][0] / 1e-4) / np.log(3) > 3
     assert row["solved_rmse"][0] < row["test_rmse"][0]
