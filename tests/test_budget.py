@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
-    "src/xsquared": (4996, ()),
-    "src/xsquared_studies": (2614, ()),
+    "src/xsquared": (4997, ()),
+    "src/xsquared_studies": (2990, ()),
     "src/xsquared_book": (1850, ()),
-    "tests": (5404, ("tests/book", "tests/papers")),
+    "tests": (5556, ("tests/book", "tests/papers")),
     "tests/book": (793, ()),
     "tests/papers": (384, ()),
 }

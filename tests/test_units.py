@@ -62,6 +62,7 @@ def test_gates_are_the_functions_of_their_names() -> None:
         "identity": z,
         "gelu": z * (1 + erf) / 2,
         "silu": z / (1 + np.exp(-z)),
+        "tanh": np.tanh(z),
     }
     assert set(expected) == set(GATES)
     for name, values in expected.items():

@@ -133,6 +133,7 @@ register(
     Gate("identity", lambda z: z, degree=1),
     Gate("gelu", nn.functional.gelu),
     Gate("silu", nn.functional.silu),
+    Gate("tanh", torch.tanh),
     Unit("mlp"),
     Unit("glu", (_LINEAR,)),
     Unit("gqu", (_LINEAR, _QUADRATIC)),

@@ -38,13 +38,13 @@ def counts_table(project: Project) -> str:
     """Write a Markdown table of how many claims of each paper got each verdict."""
     collect(project)
     counts = Counter((claim.paper, claim.verdict) for claim in ledger().values())
-    rows = ["| Verdict | Meaning | " + " | ".join(PAPERS.values()) + " |"]
-    rows += ["| --- | --- |" + " ---: |" * len(PAPERS)]
+    rows = ["| Verdict | " + " | ".join(PAPERS.values()) + " |"]
+    rows += ["| --- |" + " ---: |" * len(PAPERS)]
     for word, meaning in VERDICTS.items():
         cells = " | ".join(str(counts[paper, word]) for paper in PAPERS)
-        rows.append(f"| {word} | {meaning} | {cells} |")
+        rows.append(f"| **{word}**: {meaning} | {cells} |")
     totals = " | ".join(str(sum(c.paper == p for c in ledger().values())) for p in PAPERS)
-    return "\n".join([*rows, f"| claims | | {totals} |"])
+    return "\n".join([*rows, f"| all claims | {totals} |"])
 
 
 def _card(claim: Claim, record: dict[str, Any]) -> str:

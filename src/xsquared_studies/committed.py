@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: What tells a row from every other of its study, what they are sorted by, and what is compared.
-_NETWORK = ["key", "n", "seed"]
+_NETWORK = ["key", "problem", "n", "seed"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
 #: By what share an error may differ: training amplifies the last bits, in which processors differ.

@@ -1,43 +1,42 @@
-"""What one would use instead of a unit, on the points of :mod:`xsquared_studies.which_unit`.
+"""What one would use instead of a unit, on the points of :mod:`xsquared_studies.trainers`.
 
-A trial is a peer with all its choices, made on validation points, or a unit; ``seconds`` count all.
-Predictions are confined to the widened range of the training values, as networks' are. ``unit`` and
-``n`` of a peer say its budget; scikit-learn's MLP keeps it, and splines come near it.
+A trial is a peer with all its choices, made on validation points; ``seconds`` count all. The MLPs
+of scikit-learn have as many neurons as a ReLU MLP of ``size`` parameters, splines at most as many
+cells. Predictions are confined to the widened range of the training values, as networks' are.
 """
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.interpolate import LSQUnivariateSpline
 
 from xsquared.data.dataset import MARGIN, Points
-from xsquared.training import fit
 from xsquared.units import parameter_count
 from xsquared_studies.declared import Study
-from xsquared_studies.experiment import unit_of
+from xsquared_studies.experiment import make_trial
 from xsquared_studies.sweep import Trial
-from xsquared_studies.which_unit import KINDS, SETTINGS, SIZES, points, which_trials
+from xsquared_studies.trainers import GROUPS, SIZES, drawn
 
-OURS = ("mlp", "relu2_mlp", "mlp:silu", "swiglu")
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
 METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
+SEEDS = 1
 
 
 def peer_trials() -> list[Trial]:
-    """List every peer and four units on sums of ridges: the largest size, seed 0."""
-    largest = {d: sizes[-1:] for d, sizes in SIZES.items()}
-    return [
-        {**trial, "solver": solver, "protocol": "peers"}
-        for unit in OURS
-        for trial in which_trials((unit,), sizes=largest, seeds=1)
-        if trial["settings"]["shape"] == "ridges"
-        # Other methods stand beside the first unit, whose budget they have.
-        for solver in ("varpro", *(METHODS if unit == OURS[0] else ()))
-        if solver != "splines" or trial["settings"]["inputs"] == 1
-    ]
+    """List every peer of every target and seed."""
+    trials: list[Trial] = []
+    for seed in range(SEEDS):
+        for group, targets in GROUPS.items():
+            n = round((SIZES[-1] - 1) / (drawn(targets[0], group, 0).dim + 2))
+            trials += [
+                make_trial(group, "mlp", n, method, "peers", settings={"target": name}, seed=seed)
+                for name in targets
+                for method in METHODS
+                if method != "splines" or group == "1 input"
+            ]
+    return trials
 
 
 def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callable[..., np.ndarray]]:
@@ -71,42 +70,38 @@ def choices(peer: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Callabl
         case _:
             gate, solver = peer.split()
             same: Any = {"activation": gate, "solver": solver, "tol": 1e-10, "random_state": 0}
+            same |= {"hidden_layer_sizes": (n,)}
             for penalty in (0, 1e-6, 1e-4):
-                machine = MLPRegressor((n,), alpha=penalty, max_iter=2000, **same)
+                machine = MLPRegressor(alpha=penalty, max_iter=2000, **same)
                 yield machine.fit(x, y).predict
 
 
 def run_peer(trial: Trial) -> dict[str, Any]:
-    """Fit one peer with all its choices, or train one unit."""
-    data, status, unit, n = points(trial), "completed", unit_of(trial), trial["n"]
+    """Fit one peer with all its choices."""
+    name, group = trial["settings"]["target"], trial["problem"]
+    data = drawn(name, group, trial["seed"])
     x, y, room = data.train.x, data.train.y, MARGIN * np.ptp(data.train.y)
-    # Who chooses on noisy data has noise in the values to choose by.
-    noise = KINDS[trial["settings"]["kind"]][1]
-    noisy = noise * np.random.default_rng((trial["seed"], 2)).normal(size=len(data.validation))
-    parts = Points(data.validation.x, data.validation.y + noisy), data.train, data.test
 
     def error(predict: Callable[..., np.ndarray], judged: Points) -> float:
         missed = np.clip(predict(judged.x), y.min() - room, y.max() + room) - judged.y
         return float(np.sqrt(np.mean(missed**2)))
 
-    if trial["solver"] not in METHODS:
-        done = fit(data, unit, n, solver=replace(SETTINGS, sharpest=8.0), seed=trial["seed"])
-        status = done.status
-        made = [[data.error(done.network, part) for part in parts]] if done.network else []
-    else:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of scikit-learn: budgets spent, bounds reached
-            found = choices(trial["solver"], x, y, n)
-            made = [[error(predict, part) for part in parts] for predict in found]
+    parts = data.validation, data.train, data.test
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn: budgets spent, bounds reached
+        found = choices(trial["solver"], x, y, trial["n"])
+        made = [[error(predict, part) for part in parts] for predict in found]
     names = ("validation_rmse", "train_rmse", "test_rmse")
-    budget = parameter_count(unit, data.dim, n)
-    return {"status": status, "parameters": budget, **dict(zip(names, min(made), strict=True))}
+    problem = f"{name}, {group}" if "input" in group else name
+    parameters = parameter_count(trial["unit"], data.dim, trial["n"])
+    row = {"problem": problem, "parameters": parameters, "points": len(y)}
+    return row | dict(zip(names, min(made), strict=True))
 
 
 PEERS = Study(
-    "What one would use instead of a unit, and four units",
-    {"peers": "the largest size of which_unit, ridges, seed 0"},
+    "What one would use instead of a unit",
+    {"peers": "choices on validation points, at the largest size"},
     run_peer,
     peer_trials,
-    lambda: [trial for trial in peer_trials() if trial["solver"] == METHODS[0]],
+    lambda: [trial for trial in peer_trials() if trial["solver"] == METHODS[0]][:5],
 )

@@ -36,7 +36,7 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     assert len(keys) == len(trials)
     assert {trial_key(trial) for trial in study.sample()} <= keys
     assert {trial["protocol"] for trial in trials} <= set(study.protocols)
-    assert not found.duplicated(["key", "n", "seed"]).any()
+    assert not found.duplicated(["key", "problem", "n", "seed"]).any()
     # A forward pass that says it misses its spline has an error all the same.
     assert set(found["status"]) <= {"completed", "converged", "iterations", "stalled", "inexact"}
     judged = [error for error in ("train_rmse", "test_rmse") if error in found] or ["nats"]
