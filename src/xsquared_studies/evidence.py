@@ -36,7 +36,8 @@ class Effect:
     p: float
 
     def __str__(self) -> str:
-        return f"{self.mean:.2g} [{self.low:.2g}, {self.high:.2g}]"
+        mean, low, high = (float(f"{end:.2g}") for end in (self.mean, self.low, self.high))
+        return f"{mean:g} [{low:g}, {high:g}]"
 
 
 def effect(logs: Collection[float], shared: bool = False) -> Effect:
@@ -74,15 +75,14 @@ def effects(logs: pd.DataFrame) -> dict[tuple[str, str], Effect]:
 
 def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
     """Say in how many settings multiplying pays, by Holm's test over all, and the range."""
-    ranked = sorted(found.values(), key=lambda one: one.p)
+    ranked, n = sorted(found.values(), key=lambda one: one.p), len(found)
     alike = [one.p > 0.05 / (len(ranked) - k) for k, one in enumerate(ranked)]
     sure = ranked[: [*alike, True].index(True)]
     up, down = sum(one.mean > 1 for one in sure), sum(one.mean < 1 for one in sure)
-    share = up / len(found)
-    word = "mostly" if share >= 0.75 else "rarely" if share <= 0.25 else "at times"
+    word = "mostly" if up >= 0.75 * n else "rarely" if up <= 0.25 * n else "at times"
     means = sorted(one.mean for one in found.values())
     middle = float(np.median(means))
     return {
-        "answer": f"{word}: pays in {up} of {len(found)} settings, costs in {down}",
+        "answer": f"{word}: pays in {up} of {n} settings, costs in {down}",
         "effect": f"{middle:.2g}, from {means[0]:.2g} to {means[-1]:.2g}",
     }
