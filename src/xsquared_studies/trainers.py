@@ -111,6 +111,8 @@ def trainer_trials(
 @cache
 def drawn(name: str, group: str, seed: int) -> Dataset:
     """Draw a target's points or split a table by the seed."""
+    if name == "twin":
+        return from_generator(_twin, seed)
     if name in ("airfoil", "housing") or name.startswith("friedman"):
         return load(name, seed, points=None if name == "airfoil" else 2000)
     if not group.endswith(("input", "inputs")) or name == "elevation":
@@ -133,6 +135,13 @@ def drawn(name: str, group: str, seed: int) -> Dataset:
         Points(p.x, p.y + e) for p, e in zip((data.train, data.validation), added, strict=True)
     ]
     return replace(data, train=noisy[0], validation=noisy[1])
+
+
+def _twin(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Friedman's first function with a sum of two sines in the place of the sine of a product."""
+    x = np.random.default_rng(seed).uniform(size=(count, 5))
+    curved = 5 * np.sin(np.pi * x[:, :2]).sum(axis=1) + 20 * (x[:, 2] - 0.5) ** 2
+    return x, curved + 10 * x[:, 3] + 5 * x[:, 4]
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -258,6 +267,7 @@ def _sample() -> list[Trial]:
 
 def _all_trials() -> list[Trial]:
     trials = trainer_trials()
+    trials += trainer_trials(groups={"5 inputs": ("twin",)})
     for protocol, targets in COMPARED.items():
         trials += trainer_trials(UNITS, targets, (MIDDLE,), 5, protocol)
     for protocol in ("adamw", "varpro"):
