@@ -2,10 +2,10 @@
 
 Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one variable: for x
 in [-1, 1]^d it is phi(x), for d > 1 a sum of three ridges phi(w x), or radial; besides Friedman's
-functions and four tables. All networks of one trial have the same unit and number of inputs
-and points; they are stacked (:mod:`xsquared_studies.batched`). Learning rates are chosen for each
-unit, target and way at the middle size, by the mean logarithm of the validation error of two seeds
-that are not judged, from a grid that grows until its ends are not chosen. Ten seeds, or five, of
+first function and tables. His others, the twin and LATER came the same day, after predictions. All
+networks of one trial have the same unit, inputs and number of points, and are stacked. Learning
+rates are chosen for each unit, target and way at the middle size, by the mean log validation error
+of two seeds that are not judged, from a grid that grows until its ends are not chosen. Ten seeds of
 points, splits and starts are then judged at every size. Noise is in training and validation values.
 
 Every network is judged as trained, and once more with its linear weights solved (ridge chosen on
