@@ -29,7 +29,7 @@ def depth(masses: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray]:
     rows = np.column_stack([scaled.T, -aim])
     bounds = [(-0.5, 0.5)] * len(masses) + [(0.0, 1e9)]
     found = linprog(-np.eye(len(bounds))[-1], A_eq=rows, b_eq=np.zeros(len(aim)), bounds=bounds)
-    tau = max(float(found.x[-1]), 1e-300)
+    tau = max(float(found.x[-1]), 1e-9)
     return 0.5 - 0.5 / tau, 0.5 + found.x[:-1] / tau
 
 
@@ -47,5 +47,5 @@ def network_depth(target: Target, order: int) -> tuple[float, np.ndarray, np.nda
 
 
 def rounded(chi: np.ndarray, phase: float = 0.5) -> np.ndarray:
-    """Give directions, -1 to the left, of which in every stretch a share chi opens to the left."""
-    return 1 - 2 * np.diff(np.floor(np.concatenate([[0.0], np.cumsum(chi)]) + phase)).astype(int)
+    """Choose gates, 1 where open to the left, of which every stretch has its share chi."""
+    return np.diff(np.floor(np.append(0.0, chi.clip(0, 1).cumsum()) + phase)).astype(int)

@@ -4,8 +4,6 @@ Where gates at the knots inside open to either side, no neuron is left for the p
 them all, which has to be constant. Which directions cost least is decided for knots that stay.
 """
 
-import itertools
-import math
 from functools import cache
 
 import numpy as np
@@ -13,74 +11,76 @@ import numpy as np
 from xsquared.functions import Target
 from xsquared.splines import spaces
 from xsquared.splines.free_knots import Model
+from xsquared.splines.zonoid import depth, rounded
 from xsquared.units import Unit, space
 
-#: Combinations of directions that are compared at most.
-_COMBINATIONS = 25_000
+#: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
+_BLOCK, _ROUNDS = 8, 8
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
     """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
-    The polynomial behind all gates is a combination of cells with alternating signs. What it costs
-    to make it constant is a quadratic form in few coefficients, so thousands of combinations are
-    compared, with the rounding of the neurons' largest values. Return at most ``count`` arrays (n -
-    1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the best.
+    The polynomial behind all gates is the first cell's and what those that open to the left add.
+    What it costs to make it constant is a quadratic form in few coefficients; the rounding of the
+    neurons' largest values counts as well. Of many gates, a few at a time are turned as is best,
+    from the shares of :func:`xsquared.splines.zonoid.depth` on. Return at most ``count`` arrays (n
+    - 1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the best.
     """
     shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
-    state = Model(f, shape, None).project(knots)
+    state, q, cells = Model(f, shape, None).project(knots), shape.degree, np.arange(n)
     banded, _, scale = spaces.projection(shape, width, state.moments)
-    cells, q = sign_patterns(n)[0][:, 0], shape.degree
-    powers = scale[cells, :, None] * spaces.local_basis(q).powers
-    behind = spaces.ungated_polynomial(shape, knots, cells) @ powers.mT
-    flat = np.concatenate(
-        [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in range(len(cells))]
-    )
-    form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(len(cells), q, len(cells), q)
-    form = form.transpose(0, 2, 1, 3).copy()
-    value = np.einsum("kqj,kj->kq", behind, state.local[cells])
+    behind = spaces.ungated_polynomial(shape, knots, cells)
+    behind = behind @ (scale[:, :, None] * spaces.local_basis(q).powers).mT
+    value = np.einsum("kqj,kj->kq", behind, state.local)
+    rows = [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in cells]
+    flat = np.concatenate(rows)
+    form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
     right, left = neuron_sizes(knots, spaces.to_powers(shape, width, state.local))
-    lean = np.concatenate([[0.0], np.cumsum(left - right)])
-    found: list[tuple[float, np.ndarray]] = []
-    for chosen in sign_patterns(n):
-        signs, at = (-1.0) ** np.arange(chosen.shape[1]), np.searchsorted(cells, chosen)
-        pairs = form[at[:, :, None], at[:, None]].reshape(len(at), -1, q * q)
-        matrix = (np.outer(signs, signs).ravel() @ pairs).reshape(-1, q, q)
-        vector = np.einsum("a,saq->sq", signs, value[at])
+    lean = np.append(0.0, np.cumsum(left - right))
+
+    def costs(gates: np.ndarray) -> np.ndarray:
+        """Costs (m,) of gates (m, n - 1), 1 where open to the left."""
+        signs = -np.diff(np.pad(gates, ((0, 0), (1, 1)), constant_values=(1, 0)))
+        same = (signs == signs[0]).all(axis=0)
+        # The cells whose signs are the same throughout count as one.
+        basis = np.vstack([same * signs[0], np.eye(n)[~same]])
+        chosen = np.column_stack([np.ones(len(signs)), signs[:, ~same]])
+        part = np.tensordot(basis, np.tensordot(basis, form, (1, 0)), (1, 1))
+        pairs = (chosen[:, :, None] * chosen[:, None]).reshape(len(chosen), -1)
+        matrix = (pairs @ part.reshape(-1, q * q)).reshape(-1, q, q)
         size = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
-        matrix = matrix / (size[:, :, None] * size[:, None, :]) + 1e-13 * np.eye(q)
-        reduced = np.linalg.solve(matrix, (vector / size)[..., None])[..., 0]
-        rounding = np.finfo(float).eps * (right.sum() + lean[chosen] @ signs)
-        total = np.einsum("sq,sq->s", vector / size, reduced) + rounding**2
-        best = np.argsort(total, kind="stable")[:count]
-        found += [(float(total[i]), directions_of(chosen[i], n)) for i in best]
-    found[1:] = sorted(found[1:], key=lambda pair: pair[0])
-    return [directions for _, directions in found[:count]]
+        matrix = matrix / (size[:, :, None] * size[:, None]) + 1e-13 * np.eye(q)
+        vector = signs @ value / size
+        reduced = np.linalg.solve(matrix, vector[..., None])[..., 0]
+        rounding = np.finfo(float).eps * (right.sum() + signs @ lean)
+        return np.einsum("sq,sq->s", vector, reduced) + rounding**2
+
+    one = np.tri(n, n - 1, -1, dtype=int)
+    alone = one[np.argmin(costs(one))]
+    starts, few, found = [alone], n <= _BLOCK + 1, dict[tuple[int, ...], float]()
+    found |= {tuple(alone): 0.0} if few else {}
+    if not few:
+        chi = depth(np.diff(value, axis=0), -value[0])[1]
+        starts += [rounded(chi, j / count) for j in range(count)]
+    draw, block = np.random.default_rng(n), min(n - 1, _BLOCK)
+    for start in starts:
+        for _ in range(1 if few else _ROUNDS):
+            tried = np.tile(start, (2**block, 1))
+            tried[:, draw.permutation(n - 1)[:block]] = _all(block)
+            total = costs(tried)
+            best = np.argsort(total, kind="stable")[:count]
+            start = tried[best[0]]
+            found |= zip(map(tuple, tried[best]), total[best], strict=True)
+    first = tuple(alone) if few else ()
+    ranked = sorted(found, key=lambda gates: (gates != first, found[gates]))
+    return [1 - 2 * np.array(gates, dtype=int) for gates in ranked[:count]]
 
 
 @cache
-def sign_patterns(n: int) -> tuple[np.ndarray, ...]:
-    """List cells, of n, whose polynomials, with signs + - + ..., may stand behind all gates.
-
-    Indices (m, size) for sizes 1, 3, 5, ... until they are too many; of many cells some, evenly.
-    """
-    compared, cells, made = 0, np.arange(n), []
-    for size in range(1, n + 1, 2):
-        most = {1: 200, 3: 50}.get(size, n)
-        if len(cells) > most:
-            cells = cells[np.linspace(0, len(cells) - 1, most).astype(int)]
-        compared += math.comb(len(cells), size)
-        if compared > _COMBINATIONS:
-            break
-        made.append(cells[np.array(list(itertools.combinations(range(len(cells)), size)))])
-    return tuple(made)
-
-
-def directions_of(chosen: np.ndarray, n: int) -> np.ndarray:
-    """Directions (n - 1,) of the gates for a combination of the n cells: see ``ungated_signs``."""
-    multiples = np.zeros(n, dtype=int)
-    multiples[chosen] = (-1) ** np.arange(len(chosen))
-    return 2 * np.cumsum(multiples)[:-1] - 1
+def _all(gates: int) -> np.ndarray:
+    """Every choice (2^gates, gates) of gates that open to the left."""
+    return np.arange(2**gates)[:, None] >> np.arange(gates) & 1
 
 
 def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
