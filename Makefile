@@ -2,12 +2,13 @@
 PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv/bin
+PRINT := chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer --virtual-time-budget=120000 --print-to-pdf
 PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 # One thread a process: two that spin for the same cores take many times as long.
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
 PYTEST := $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
 CPUS := Haswell Zen Sandybridge Nehalem
-.PHONY: book test types replay lab pdf speedrun studies transformers test-other-cpu $(CPUS) oldest clean
+.PHONY: book test types replay lab pdf paper speedrun studies transformers test-other-cpu $(CPUS) oldest clean
 
 book: .venv/installed
 	$(VENV)/xsquared book
@@ -20,7 +21,9 @@ lab: .venv/installed
 	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]' && $(VENV)/jupyter lab
 pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
-	chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer --virtual-time-budget=120000 --print-to-pdf=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
+	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
+# The theorems alone, from the page that `make book` renders.
+paper: ; $(PRINT)=_build/paper.pdf _build/html/book/paper.html
 speedrun studies: .venv/installed
 	$(VENV)/xsquared $(subst studies,study --all,$@)
 transformers: .venv/installed
