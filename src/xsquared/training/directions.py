@@ -16,6 +16,8 @@ from xsquared.units import Unit, space
 
 #: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
 _BLOCK, _ROUNDS = 8, 8
+#: Knots of which two bound a stretch of gates that open to the right.
+_ENDS = 64
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
@@ -47,8 +49,7 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         basis = np.vstack([same * signs[0], np.eye(n)[~same]])
         chosen = np.column_stack([np.ones(len(signs)), signs[:, ~same]])
         part = np.tensordot(basis, np.tensordot(basis, form, (1, 0)), (1, 1))
-        pairs = (chosen[:, :, None] * chosen[:, None]).reshape(len(chosen), -1)
-        matrix = (pairs @ part.reshape(-1, q * q)).reshape(-1, q, q)
+        matrix = np.einsum("sb,sbqp->sqp", chosen, np.tensordot(chosen, part, (1, 0)))
         size = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (size[:, :, None] * size[:, None]) + 1e-13 * np.eye(q)
         vector = signs @ value / size
@@ -56,10 +57,15 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         rounding = np.finfo(float).eps * (right.sum() + signs @ lean)
         return np.einsum("sq,sq->s", vector, reduced) + rounding**2
 
-    one = np.tri(n, n - 1, -1, dtype=int)
-    alone = one[np.argmin(costs(one))]
-    starts, few, found = [alone], n <= _BLOCK + 1, dict[tuple[int, ...], float]()
-    found |= {tuple(alone): 0.0} if few else {}
+    # Gates that open to the right in one stretch, those that reach the end first.
+    ends = np.unique(np.linspace(0, n - 1, min(n, _ENDS)).astype(int))
+    begin, end = ends[np.column_stack(np.triu_indices(len(ends)))].T[:, :, None]
+    runs = 1 - ((np.arange(n - 1) >= begin) & (np.arange(n - 1) < end)).astype(int)
+    total, apart = costs(runs), end[:, 0] < n - 1
+    starts = [runs[np.argmin(np.where(cut, np.inf, total))] for cut in (apart, ~apart)]
+    few = n <= _BLOCK + 1
+    first = starts[: 1 if few else 2]
+    found = {tuple(one): place - 2.0 for place, one in enumerate(first)}  # before all others
     if not few:
         chi = depth(np.diff(value, axis=0), -value[0])[1]
         starts += [rounded(chi, j / count) for j in range(count)]
@@ -71,10 +77,8 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
             total = costs(tried)
             best = np.argsort(total, kind="stable")[:count]
             start = tried[best[0]]
-            found |= zip(map(tuple, tried[best]), total[best], strict=True)
-    first = tuple(alone) if few else ()
-    ranked = sorted(found, key=lambda gates: (gates != first, found[gates]))
-    return [1 - 2 * np.array(gates, dtype=int) for gates in ranked[:count]]
+            found = dict(zip(map(tuple, tried[best]), total[best], strict=True)) | found
+    return [1 - 2 * np.array(gates) for gates in sorted(found, key=found.__getitem__)[:count]]
 
 
 @cache
