@@ -4,6 +4,7 @@ Where gates at the knots inside open to either side, no neuron is left for the p
 them all, which has to be constant. Which directions cost least is decided for knots that stay.
 """
 
+import itertools
 from functools import cache
 
 import numpy as np
@@ -11,11 +12,13 @@ import numpy as np
 from xsquared.functions import Target
 from xsquared.splines import spaces
 from xsquared.splines.free_knots import Model
-from xsquared.splines.zonoid import depth, rounded
+from xsquared.splines.zonoid import depth
 from xsquared.units import Unit, space
 
 #: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
-_BLOCK, _ROUNDS = 8, 8
+_BLOCK, _ROUNDS = 8, 4
+#: Cells of which three are combined.
+_SOME, _NEAR = 16, 2
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
@@ -36,45 +39,47 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
     rows = [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in cells]
     flat = np.concatenate(rows)
     form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
-    right, left = neuron_sizes(knots, spaces.to_powers(shape, width, state.local))
-    lean = np.append(0.0, np.cumsum(left - right))
+    large = np.einsum("kqj,kj->k", np.abs(behind), np.finfo(float).eps * np.abs(state.local))
 
-    def costs(gates: np.ndarray) -> np.ndarray:
-        """Costs (m,) of gates (m, n - 1), 1 where open to the left."""
-        signs = -np.diff(np.pad(gates, ((0, 0), (1, 1)), constant_values=(1, 0)))
-        same = (signs == signs[0]).all(axis=0)
-        # The cells whose signs are the same throughout count as one.
-        basis = np.vstack([same * signs[0], np.eye(n)[~same]])
-        chosen = np.column_stack([np.ones(len(signs)), signs[:, ~same]])
-        part = np.tensordot(basis, np.tensordot(basis, form, (1, 0)), (1, 1))
-        pairs = (chosen[:, :, None] * chosen[:, None]).reshape(len(chosen), -1)
-        matrix = (pairs @ part.reshape(-1, q * q)).reshape(-1, q, q)
+    def signs_of(gates: np.ndarray) -> np.ndarray:
+        """Signs (m, n) of the cells behind all gates (m, n - 1), 1 where open to the left."""
+        return -np.diff(np.pad(gates, ((0, 0), (1, 1)), constant_values=(1, 0)))
+
+    def ranked(gates: np.ndarray) -> np.ndarray:
+        """Sort gates (m, n - 1) by what they cost."""
+        signs = signs_of(gates).astype(float)
+        matrix = np.einsum("sk,skqr->sqr", signs, np.tensordot(signs, form, (1, 0)))
         size = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (size[:, :, None] * size[:, None]) + 1e-13 * np.eye(q)
         vector = signs @ value / size
         reduced = np.linalg.solve(matrix, vector[..., None])[..., 0]
-        rounding = np.finfo(float).eps * (right.sum() + signs @ lean)
-        return np.einsum("sq,sq->s", vector, reduced) + rounding**2
+        total = np.einsum("sq,sq->s", vector, reduced) + (np.abs(signs) @ large) ** 2
+        return gates[np.argsort(total, kind="stable")]
 
-    one = np.tri(n, n - 1, -1, dtype=int)
-    alone = one[np.argmin(costs(one))]
-    starts, few, found = [alone], n <= _BLOCK + 1, dict[tuple[int, ...], float]()
-    found |= {tuple(alone): 0.0} if few else {}
-    if not few:
-        chi = depth(np.diff(value, axis=0), -value[0])[1]
-        starts += [rounded(chi, j / count) for j in range(count)]
-    draw, block = np.random.default_rng(n), min(n - 1, _BLOCK)
-    for start in starts:
-        for _ in range(1 if few else _ROUNDS):
-            tried = np.tile(start, (2**block, 1))
-            tried[:, draw.permutation(n - 1)[:block]] = _all(block)
-            total = costs(tried)
-            best = np.argsort(total, kind="stable")[:count]
-            start = tried[best[0]]
-            found |= zip(map(tuple, tried[best]), total[best], strict=True)
-    first = tuple(alone) if few else ()
-    ranked = sorted(found, key=lambda gates: (gates != first, found[gates]))
-    return [1 - 2 * np.array(gates, dtype=int) for gates in ranked[:count]]
+    if n <= _BLOCK + 1:
+        alone = ranked(np.tri(n, n - 1, -1, dtype=int))[0]
+        found = [alone, *ranked(_all(n - 1))]
+    else:
+        some = np.linspace(0, n - 1, _SOME).astype(int)
+        for _ in range(2):
+            threes = np.array(list(itertools.combinations_with_replacement(np.unique(some), 3)))
+            left = 1 - (np.arange(n - 1) >= threes[:, :, None]).sum(axis=1) % 2
+            found = [*ranked(left)[:count]]
+            near = np.flatnonzero(signs_of(found[0][None])[0])[:, None] + np.arange(-_NEAR, _NEAR + 1)
+            some = near.clip(0, n - 1)
+        chi = depth(np.diff(value, axis=0), -value[0])[1].clip(0, 1)
+        # Every stretch of gates has its share chi of those that open to the left.
+        sums = np.floor(np.append(0.0, chi.cumsum()) + np.arange(count)[:, None] / count)
+        draw = np.random.default_rng(n)
+        for start in np.diff(sums).astype(int):
+            for _ in range(_ROUNDS):
+                tried = np.tile(start, (2**_BLOCK, 1))
+                tried[:, draw.permutation(n - 1)[:_BLOCK]] = _all(_BLOCK)
+                start = ranked(tried)[0]
+            found.append(start)
+    distinct = dict.fromkeys(tuple(gates.tolist()) for gates in found)
+    most = count if n <= _BLOCK + 1 else None
+    return [1 - 2 * np.array(gates, dtype=int) for gates in list(distinct)[:most]]
 
 
 @cache
