@@ -18,7 +18,7 @@ from xsquared.units import Unit, space
 #: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
 _BLOCK, _ROUNDS = 8, 4
 #: Cells of which three are combined.
-_SOME, _NEAR = 16, 2
+_SOME, _NEAR = 17, 2
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
