@@ -17,18 +17,19 @@ from xsquared.units import Unit, space
 
 #: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
 _BLOCK, _ROUNDS = 8, 4
-#: Cells of which three are combined.
-_SOME, _NEAR = 17, 2
+#: Of many cells those of which three are combined, then those so near the best three.
+_SOME, _NEAR = 16, 2
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
     """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
     The polynomial behind all gates is the first cell's and what those that open to the left add.
-    What it costs to make it constant is a quadratic form in few coefficients; the rounding of the
-    neurons' largest values counts as well. Of many gates, a few at a time are turned as is best,
-    from the shares of :func:`xsquared.splines.zonoid.depth` on. Return at most ``count`` arrays (n
-    - 1,) of 1 and -1: that of the best single cell, whose gates open away from it, then the best.
+    What it costs to make it constant is a quadratic form in few coefficients; rounding counts as
+    well. Return at most ``count`` arrays (n - 1,) of 1 and -1: of few gates that of the best single
+    cell, whose gates open away from it, then the best of all. Of many gates half combine three
+    cells; half are the shares of :func:`xsquared.splines.zonoid.depth`, rounded, of which a few at
+    a time are turned as is best.
     """
     shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
     state, q, cells = Model(f, shape, None).project(knots), shape.degree, np.arange(n)
@@ -36,18 +37,14 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
     behind = spaces.ungated_polynomial(shape, knots, cells)
     behind = behind @ (scale[:, :, None] * spaces.local_basis(q).powers).mT
     value = np.einsum("kqj,kj->kq", behind, state.local)
+    large = np.einsum("kqj,kj->k", np.abs(behind), np.finfo(float).eps * np.abs(state.local))
     rows = [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in cells]
     flat = np.concatenate(rows)
     form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
-    large = np.einsum("kqj,kj->k", np.abs(behind), np.finfo(float).eps * np.abs(state.local))
-
-    def signs_of(gates: np.ndarray) -> np.ndarray:
-        """Signs (m, n) of the cells behind all gates (m, n - 1), 1 where open to the left."""
-        return -np.diff(np.pad(gates, ((0, 0), (1, 1)), constant_values=(1, 0)))
 
     def ranked(gates: np.ndarray) -> np.ndarray:
-        """Sort gates (m, n - 1) by what they cost."""
-        signs = signs_of(gates).astype(float)
+        """Sort gates (m, n - 1), 1 where open to the left, by what they cost."""
+        signs = -np.diff(np.pad(gates, ((0, 0), (1, 1)), constant_values=(1, 0)).astype(float))
         matrix = np.einsum("sk,skqr->sqr", signs, np.tensordot(signs, form, (1, 0)))
         size = np.sqrt(np.einsum("sqq->sq", matrix)) + 1e-300
         matrix = matrix / (size[:, :, None] * size[:, None]) + 1e-13 * np.eye(q)
@@ -57,29 +54,26 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         return gates[np.argsort(total, kind="stable")]
 
     if n <= _BLOCK + 1:
-        alone = ranked(np.tri(n, n - 1, -1, dtype=int))[0]
-        found = [alone, *ranked(_all(n - 1))]
+        found = [ranked(np.tri(n, n - 1, -1, dtype=int))[0], *ranked(_all(n - 1))]
     else:
-        some = np.linspace(0, n - 1, _SOME).astype(int)
+        some, draw = np.linspace(0, n - 1, _SOME).astype(int), np.random.default_rng(n)
         for _ in range(2):
-            threes = np.array(list(itertools.combinations_with_replacement(np.unique(some), 3)))
-            left = 1 - (np.arange(n - 1) >= threes[:, :, None]).sum(axis=1) % 2
-            found = [*ranked(left)[:count]]
-            near = np.flatnonzero(signs_of(found[0][None])[0])[:, None] + np.arange(-_NEAR, _NEAR + 1)
-            some = near.clip(0, n - 1)
+            threes = itertools.combinations_with_replacement(np.unique(some), 3)
+            beyond = np.arange(n - 1) >= np.array(list(threes))[:, :, None]
+            found = [*ranked(1 - beyond.sum(axis=1) % 2)[: count // 2]]
+            ends = np.flatnonzero(np.diff(found[0], prepend=1, append=0))
+            some = (ends[:, None] + np.arange(-_NEAR, _NEAR + 1)).clip(0, n - 1)
         chi = depth(np.diff(value, axis=0), -value[0])[1].clip(0, 1)
         # Every stretch of gates has its share chi of those that open to the left.
-        sums = np.floor(np.append(0.0, chi.cumsum()) + np.arange(count)[:, None] / count)
-        draw = np.random.default_rng(n)
-        for start in np.diff(sums).astype(int):
+        sums = np.append(0.0, chi.cumsum()) + np.arange(0.0, 1.0, 2 / count)[:, None]
+        for start in np.diff(np.floor(sums)).astype(int):
             for _ in range(_ROUNDS):
                 tried = np.tile(start, (2**_BLOCK, 1))
                 tried[:, draw.permutation(n - 1)[:_BLOCK]] = _all(_BLOCK)
                 start = ranked(tried)[0]
             found.append(start)
     distinct = dict.fromkeys(tuple(gates.tolist()) for gates in found)
-    most = count if n <= _BLOCK + 1 else None
-    return [1 - 2 * np.array(gates, dtype=int) for gates in list(distinct)[:most]]
+    return [1 - 2 * np.array(gates, dtype=int) for gates in distinct][:count]
 
 
 @cache

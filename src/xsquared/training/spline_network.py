@@ -154,11 +154,11 @@ class FreeKnots:
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
     ) -> list[FreeKnotSpline]:
-        """The best splines of n + 1 cells that n neurons carry, the best first: five, wide one."""
+        """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        narrow = n_cells - 1 <= _NARROW
-        places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
-        if narrow:
+        places = [(optima[0].knots, 2 * self.directions)]
+        if narrow := n_cells - 1 <= _NARROW:
+            places = [(one.knots, self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
@@ -170,8 +170,7 @@ class FreeKnots:
             places += [(knots, 2) for knots in (*twins, *random)]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
-            best = best_directions(target, unit, knots, min(count, self.directions))
-            tries += [(knots, directions) for directions in best]
+            tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
