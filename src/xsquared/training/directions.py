@@ -5,7 +5,6 @@ them all, which has to be constant. Which directions cost least is decided for k
 """
 
 import itertools
-from functools import cache
 
 import numpy as np
 
@@ -53,8 +52,10 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         total = np.einsum("sq,sq->s", vector, reduced) + (np.abs(signs) @ large) ** 2
         return gates[np.argsort(total, kind="stable")]
 
-    if n <= _BLOCK + 1:
-        found = [ranked(np.tri(n, n - 1, -1, dtype=int))[0], *ranked(_all(n - 1))]
+    block = min(n - 1, _BLOCK)
+    every = np.arange(2**block)[:, None] >> np.arange(block) & 1
+    if block == n - 1:
+        found = [ranked(np.tri(n, n - 1, -1, dtype=int))[0], *ranked(every)]
     else:
         some, draw = np.linspace(0, n - 1, _SOME).astype(int), np.random.default_rng(n)
         for _ in range(2):
@@ -68,23 +69,9 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         sums = np.append(0.0, chi.cumsum()) + np.arange(0.0, 1.0, 2 / count)[:, None]
         for start in np.diff(np.floor(sums)).astype(int):
             for _ in range(_ROUNDS):
-                tried = np.tile(start, (2**_BLOCK, 1))
-                tried[:, draw.permutation(n - 1)[:_BLOCK]] = _all(_BLOCK)
+                tried = np.tile(start, (len(every), 1))
+                tried[:, draw.permutation(n - 1)[:block]] = every
                 start = ranked(tried)[0]
             found.append(start)
     distinct = dict.fromkeys(tuple(gates.tolist()) for gates in found)
     return [1 - 2 * np.array(gates, dtype=int) for gates in distinct][:count]
-
-
-@cache
-def _all(gates: int) -> np.ndarray:
-    """Every choice (2^gates, gates) of gates that open to the left."""
-    return np.arange(2**gates)[:, None] >> np.arange(gates) & 1
-
-
-def neuron_sizes(knots: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bound a neuron at each knot inside, (n - 1,), its gate open to the right and to the left."""
-    change, powers = np.abs(spaces.jumps_at_knots(knots, pieces)), np.arange(pieces.shape[1])
-    reach = (np.abs(end - knots[1:-1, None]) for end in (knots[-1], knots[0]))
-    right, left = (np.sum(change * distance**powers, axis=1) for distance in reach)
-    return right, left

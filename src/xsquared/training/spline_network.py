@@ -48,10 +48,6 @@ _error = attrgetter("rmse")
 class FreeKnots:
     """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
-    Over knots t and splines s of the unit's space, with the constraints of its neurons::
-
-        min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
-
     Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
     take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
     directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
