@@ -2,9 +2,7 @@
 
 Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets one ReLU
 neuron per cell add what that polynomial has more than the one on its left.
-
-The first two of :data:`CONSTRUCTIONS` are the gated-units paper's (Eq. 6 in its corrected form, and
-Eqs. 10-12), the last two ours. :mod:`xsquared.truncation` derives orders and constants.
+:mod:`xsquared.truncation` derives orders and constants.
 """
 
 import math

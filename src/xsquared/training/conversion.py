@@ -1,7 +1,4 @@
-"""Networks of n neurons that are given splines (the gated-units paper, section 3).
-
-That n GQUs cannot carry every C1 cubic spline on n cells is proved in the chapter on them.
-"""
+"""Networks of n neurons that are given splines (the gated-units paper, section 3)."""
 
 import numpy as np
 

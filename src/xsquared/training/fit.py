@@ -1,7 +1,4 @@
-"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run.
-
-On points all minimise the mean square error.
-"""
+"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

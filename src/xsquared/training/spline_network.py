@@ -60,7 +60,8 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices of directions fitted at an optimum; with 0, no splines of n + 1 cells.
+        directions: choices fitted at an optimum, twice as many in wide networks; with 0, no splines
+            of n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -104,8 +105,7 @@ class FreeKnots:
             for spline in self._with_directions(target, record, optima, seed):
                 made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
-            counts = (n, max(n - 1, 1))
-            splines = (self.spline(target, record, cells, seed) for cells in counts)
+            splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
@@ -161,7 +161,7 @@ class FreeKnots:
             twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
-            drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
+            drawn = width * draw.exponential(size=(_RANDOM, n_cells))
             random = (proportioned_knots(target, widths) for widths in drawn)
             places += [(knots, 2) for knots in (*twins, *random)]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
