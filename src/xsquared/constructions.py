@@ -2,18 +2,7 @@
 
 Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets one ReLU
 neuron per cell add what that polynomial has more than the one on its left.
-
-========================= ======= =================================== ===== ==================
-builder                   unit    polynomial on a cell [t, t + h]     order leading constant
-========================= ======= =================================== ===== ==================
-interpolating_mlp         MLP     line through both end values        2     1/sqrt(120)
-left_curvature_glu        GLU     end values, curvature f''(t)        3     1/sqrt(945/2)
-midpoint_curvature_glu    GLU     end values, curvature f''(t + h/2)  3     1/sqrt(30240)
-hermite_gqu               GQU     end values and end slopes           4     1/sqrt(9!)
-========================= ======= =================================== ===== ==================
-
-The first two are the gated-units paper's (Eq. 6 in its corrected form, and Eqs. 10-12), the last
-two ours. :mod:`xsquared.truncation` derives the constants.
+:mod:`xsquared.truncation` derives orders and constants.
 """
 
 import math

@@ -1,7 +1,6 @@
 """Truncation errors of the closed-form networks and their leading constants, derived.
 
 Each construction is carried out literally on the target's Taylor polynomial on a cell [0, h].
-Nothing below states a constant: ``sqrt(120)`` and its like come out of integrals.
 """
 
 from collections.abc import Callable

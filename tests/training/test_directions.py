@@ -33,13 +33,12 @@ def test_wide_gqus_lose_little_to_their_directions(n: int) -> None:
     """Three conditions need combinations of many cells: of a few they cost a tenth."""
     knots = equidistributed_knots(f := target("sin(4*x)"), space("gqu"), n + 1)
     free = fit_free_knots(f, space("gqu"), knots)
-    ways = best_directions(f, "gqu", free.knots, 4)
+    ways = best_directions(f, "gqu", free.knots, 8)
     least = min(fit_free_knots(f, space("gqu"), free.knots, 25, one).rmse for one in ways)
     assert least < 1.02 * free.rmse
 
 
 def test_a_programme_decides_whether_a_cell_is_lost() -> None:
-    deep = [network_depth(target(f"sin(4*x) + {c}*x"), 2)[0] for c in (10, 12.1)]
+    deep = [network_depth(target(f"sin(4*x) + {c}*x"), 2) for c in (10, 12.1)]
     assert deep[0] == pytest.approx(0.107, abs=1e-3)
-    assert deep[1] < 0
-    assert network_depth(target("x**2"), 3)[0] < 0
+    assert max(deep[1], network_depth(target("x**2"), 3)) < 0

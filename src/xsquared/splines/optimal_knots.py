@@ -36,7 +36,6 @@ class OptimalKnots:
 
     knots: np.ndarray
     rmse: float
-    converged: bool
 
 
 @cache
@@ -179,7 +178,7 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
             continue
         converged = loss - lower < _CONVERGED * loss and damping < 1e-6
         unknowns, loss, damping = trial, lower, damping / 10
-    return OptimalKnots(unknowns[::block], math.sqrt(loss / (start[-1] - start[0])), converged)
+    return OptimalKnots(unknowns[::block], math.sqrt(loss / (start[-1] - start[0])))
 
 
 def _step(slope: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float) -> np.ndarray:

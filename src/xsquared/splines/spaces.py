@@ -136,12 +136,17 @@ def assemble_banded(
     matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add up the cells' symmetric matrices, in lower banded form, and their vectors."""
-    (n, size), (i, j) = vectors.shape, np.tril_indices(vectors.shape[1])
-    total, in_vector = (n - 1) * block + size, unknowns_of(n, block, size)
-    in_band = (i - j) * total + in_vector[:, j]
-    banded = np.bincount(in_band.ravel(), matrices[:, i, j].ravel(), minlength=size * total)
-    vector = np.bincount(in_vector.ravel(), vectors.ravel(), minlength=total)
-    return banded.reshape(size, total), vector
+    i, j, in_band, in_vector = _in_band(*vectors.shape, block)
+    size, total = vectors.shape[1], in_vector[-1] + 1
+    banded = np.bincount(in_band, matrices[:, i, j].ravel(), minlength=size * total)
+    return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel())
+
+
+@cache
+def _in_band(n: int, size: int, block: int) -> tuple[np.ndarray, ...]:
+    """Rows and columns of cells' lower triangles, and where these and the unknowns are added."""
+    (i, j), places = np.tril_indices(size), unknowns_of(n, block, size)
+    return i, j, ((i - j) * (places[-1, -1] + 1) + places[:, j]).ravel(), places.ravel()
 
 
 def unknowns_of(n: int, block: int, size: int) -> np.ndarray:

@@ -33,19 +33,11 @@ def depth(masses: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray]:
     return 0.5 - 0.5 / tau, 0.5 + found.x[:-1] / tau
 
 
-def network_depth(target: Target, order: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return how deep a target lies, above zero inside, and shares chi (m,) at places (m,).
-
-    Order is that of the unit's splines: 2 for an MLP, 3 for a GLU, 4 for a GQU.
-    """
+def network_depth(target: Target, order: int) -> float:
+    """Return how deep a target lies, above zero inside, for splines of order k = 2, 3 or 4."""
     a, b = interval_of(target)
     nodes, weights = (part.ravel() for part in on_cells(np.linspace(a, b, _CELLS + 1)))
     weighed, powers = target.derivative(order)(nodes) * weights, range(order - 2, -1, -1)
     masses = [weighed * (a - nodes) ** power / math.factorial(power) for power in powers]
     wanted = [-float(target.derivative(j)(np.array(a))) for j in range(1, order)]
-    return *depth(np.array(masses).T, np.array(wanted)), nodes
-
-
-def rounded(chi: np.ndarray, phase: float = 0.5) -> np.ndarray:
-    """Choose gates, 1 where open to the left, of which every stretch has its share chi."""
-    return np.diff(np.floor(np.append(0.0, chi.clip(0, 1).cumsum()) + phase)).astype(int)
+    return depth(np.array(masses).T, np.array(wanted))[0]

@@ -1,18 +1,11 @@
-"""Networks of n neurons that are given splines (the gated-units paper, section 3).
-
-That n GQUs cannot carry every C1 cubic spline on n cells is proved in the chapter on them.
-"""
+"""Networks of n neurons that are given splines (the gated-units paper, section 3)."""
 
 import numpy as np
 
 from xsquared.constructions import network_from_pieces
 from xsquared.splines.free_knots import FreeKnotSpline
-from xsquared.splines.spaces import taylor_shift
-from xsquared.training.directions import neuron_sizes
+from xsquared.splines.spaces import jumps_at_knots, taylor_shift
 from xsquared.units import GatedNetwork, Unit
-
-#: Directions of all gates that are drawn.
-_SOME = 2000
 
 
 def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> GatedNetwork:
@@ -20,25 +13,24 @@ def spline_network(unit: str | Unit, spline: FreeKnotSpline, n_hidden: int) -> G
 
     A spline of n_hidden + 1 cells has its directions. With n_hidden cells all gates open away from
     one cell, that for which the neurons' largest values have the least sum. A unit of two factors
-    needs real roots there, so directions are drawn as well; one cell fewer always does. Where
-    none will, and where rounding tears pieces of all but merged cells apart, it is a ValueError.
+    needs real roots there; one cell fewer always does. Where none will, and where rounding tears
+    pieces of all but merged cells apart, it is a ValueError.
     """
     t, c = spline.knots, spline.pieces
     if spline.directions is not None:
         return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
     gates, powers = len(c) - 1, np.arange(c.shape[1])
     cells = taylor_shift(c, t[0] - t[:-1])
-    right, left = neuron_sizes(t, c)
+    change, reach = np.abs(jumps_at_knots(t, c)), np.abs(t[[0, -1], None] - t[1:-1])[..., None]
+    left, right = np.sum(change * reach**powers, axis=2)
     merged = len(powers) == 4 and n_hidden == len(c)
-    # Gates that open to the left: those before one cell, then any.
-    some = np.random.default_rng(gates).integers(0, 2, (_SOME, gates))
-    for ways in (np.tri(gates + 1, gates, -1, dtype=int), some):
-        whole = cells[0] + ways @ np.diff(cells, axis=0)
-        size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + ways @ (left - right)
-        for i in np.argsort(size, kind="stable"):
-            factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
-            if factors is not None or not merged:
-                return network_from_pieces(unit, t, c, 1 - 2 * ways[i], factors)
+    ways = np.tri(gates + 1, gates, -1, dtype=int)  # 1 where open to the left: before one cell
+    whole = cells[0] + ways @ np.diff(cells, axis=0)
+    size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + ways @ (left - right)
+    for i in np.argsort(size, kind="stable"):
+        factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
+        if factors is not None or not merged:
+            return network_from_pieces(unit, t, c, 1 - 2 * ways[i], factors)
     raise ValueError("no directions of the gates will do")
 
 

@@ -87,7 +87,6 @@ def trained(
     solver: AdamW | LBFGS, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
 ) -> Fit:
     """Train the parameters of some letters of a network in place, on x (N, d) and y (N,)."""
-
     loss = partial(mean_square, network, x, y)
     begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, float(loss().detach().sqrt()))]

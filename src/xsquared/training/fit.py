@@ -1,12 +1,4 @@
-"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run.
-
-- ``FreeKnots``: one input, ReLU gates; the integral over a known target, or points.
-- ``Growth``: least errors with several inputs, for all widths; data with noise.
-- ``VariableProjection``: any dimension, every unit of the standard formula.
-- ``Newton``: the gated-units paper's optimiser; ``AdamW``, ``LBFGS``: what most would train with.
-
-On points all minimise the mean square error.
-"""
+"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one run."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

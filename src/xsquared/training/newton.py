@@ -1,7 +1,5 @@
 """The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer, full batch.
 
-A layer is a weight and its bias, as (G, g), or all parameters together.
-
 Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 """
 

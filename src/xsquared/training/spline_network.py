@@ -35,7 +35,7 @@ _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
-_SCREENED, _KEPT = (8, 25), (5, 1)
+_SCREENED, _KEPT = (8, 25), (5, 2)
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -47,10 +47,6 @@ _error = attrgetter("rmse")
 @dataclass(frozen=True)
 class FreeKnots:
     """Minimise the squared error's integral for a target f of one variable, or the sum on points.
-
-    Over knots t and splines s of the unit's space, with the constraints of its neurons::
-
-        min_t min_s  1/(b - a) * integral of (f(x) - s(x))**2 over [a, b]
 
     Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
     take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
@@ -64,7 +60,8 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices of directions fitted at an optimum; with 0, no splines of n + 1 cells.
+        directions: choices fitted at an optimum, twice as many in wide networks; with 0, no splines
+            of n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -108,8 +105,7 @@ class FreeKnots:
             for spline in self._with_directions(target, record, optima, seed):
                 made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
-            counts = (n, max(n - 1, 1))
-            splines = (self.spline(target, record, cells, seed) for cells in counts)
+            splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
@@ -154,24 +150,23 @@ class FreeKnots:
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
     ) -> list[FreeKnotSpline]:
-        """The best splines of n + 1 cells that n neurons carry, the best first: five, wide one."""
+        """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        narrow = n_cells - 1 <= _NARROW
-        places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
-        if narrow:
+        places = [(optima[0].knots, 2 * self.directions)]
+        if narrow := n_cells - 1 <= _NARROW:
+            places = [(one.knots, self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
             twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
-            drawn = (width * draw.exponential(size=n_cells) for _ in range(_RANDOM))
+            drawn = width * draw.exponential(size=(_RANDOM, n_cells))
             random = (proportioned_knots(target, widths) for widths in drawn)
             places += [(knots, 2) for knots in (*twins, *random)]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
-            best = best_directions(target, unit, knots, min(count, self.directions))
-            tries += [(knots, directions) for directions in best]
+            tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
