@@ -15,7 +15,8 @@ STUDIES = {
     **{"line": "line", "smooth_line": "line", "table1": "scaling", "as_drawn": "scaling"},
     **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
     **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
-    **{name: name for name in ("misses", "trainers", "peers", "layer_features", "small_models")},
+    **{name: name for name in ("misses", "trainers", "peers", "small_models")},
+    "controls": "gates_replaced",
 }
 
 

@@ -40,7 +40,7 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     # A forward pass that says it misses its spline has an error all the same.
     assert set(found["status"]) <= {"completed", "converged", "iterations", "stalled", "inexact"}
     judged = [error for error in ("train_rmse", "test_rmse") if error in found] or ["nats"]
-    assert not found[["parameters", *judged]].isna().to_numpy().any()
+    assert not found[found["protocol"] != "bend"][["parameters", *judged]].isna().to_numpy().any()
     made = tomllib.loads((ROOT / "results" / f"{name}.toml").read_text())
     assert "torch" in made["versions"]
     assert (made["rows"], made["trials"]) == (len(found), len(trials))

@@ -1,15 +1,17 @@
-"""Two transformers with other feed-forward layers, and the law of a layer's features.
+"""Two transformers with other feed-forward layers.
 
 What needs the weights is skipped where they are not installed.
 """
 
-import numpy as np
+from types import SimpleNamespace as Module
+
 import pytest
 import torch
+from torch.nn.functional import cross_entropy, relu
 
-from xsquared_studies.gates_replaced import contexts, forward
-from xsquared_studies.language_models import folder, missing, model
-from xsquared_studies.layer_features import GATES, left_over, needed, second_moments
+from xsquared_studies import gates_replaced
+from xsquared_studies.gates_replaced import contexts, forward, replacement, shared_moments, tuned
+from xsquared_studies.language_models import FeedForward, Model, folder, missing, model
 
 weights = pytest.mark.skipif(bool(missing()), reason=missing() or "there")
 
@@ -45,22 +47,23 @@ def test_minilm_with_its_own_layers_is_the_librarys() -> None:
         torch.testing.assert_close(last, untouched(text).last_hidden_state, rtol=0, atol=1e-5)
 
 
-def test_second_moments_of_normal_values_are_exact_for_polynomials_and_meet_draws() -> None:
-    draw = np.random.default_rng(0)
-    mean, A = draw.normal(size=4), draw.normal(size=(4, 4))
-    C = A @ A.T
-    squares = np.outer(mean**2 + np.diag(C), mean**2 + np.diag(C))
-    expected = squares + 2 * C**2 + 4 * np.outer(mean, mean) * C  # Isserlis
-    np.testing.assert_allclose(second_moments(np.square, mean, C), expected, rtol=1e-10)
-    z = draw.multivariate_normal(mean, C, 400_000)
-    for gate in GATES.values():
-        found = second_moments(gate, mean, C)
-        made = gate(z)
-        error = np.sqrt(((made[:, :, None] * made[:, None]) ** 2).mean(0) / len(z))
-        assert (np.abs(made.T @ made / len(z) - found) < 5 * error).all()
+def test_one_function_is_found_and_tuning_learns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a layer whose gate is a hinge, after words that come twice."""
+    torch.manual_seed(0)
+    feed, words, only = FeedForward(*torch.randn(3, 8, 8) / 2), torch.randn(20, 8), Module()
+    text = torch.randint(20, (16, 128)).repeat_interleave(2, dim=1)
 
+    def nats(h: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        return cross_entropy((h[:, :-1] @ words.T).transpose(1, 2), tokens[:, 1:], reduction="none")
 
-def test_what_features_leave_over_and_how_many_are_needed() -> None:
-    errors = left_over(np.diag([0.0, 9.0, 16.0, 0.0]))
-    np.testing.assert_allclose(errors, [1.0, 0.6, 0.0, 0.0], atol=1e-12)
-    assert [needed(errors, share) for share in (1.0, 0.7, 0.6, 0.1)] == [0, 1, 1, 2]
+    run = lambda tokens: words[tokens] + only.forward(words[tokens])  # noqa: E731
+    of = Model(lambda z: 0.3 * z + relu(z) / 2 - 0.1, [feed], [only], run, lambda _: [], nats)
+    monkeypatch.setattr(gates_replaced, "model", lambda _: of)
+    monkeypatch.setattr(gates_replaced, "contexts", lambda *_: text)
+    monkeypatch.setattr(gates_replaced, "shared_moments", shared_moments.__wrapped__)
+    z = torch.linspace(-2, 2, 9)[:, None]
+    torch.testing.assert_close(replacement("", 0, "one-hinge")(z), of.gate(z), rtol=0, atol=1e-5)
+    kept, (trained,) = feed.W.clone(), tuned(of, relu, text)
+    assert feed.W.equal(kept)
+    after, before = (of.stream(text, lambda _, x, f=f: f(x, relu)) for f in (trained, feed))
+    assert nats(after, text).mean() < nats(before, text).mean()
