@@ -7,6 +7,7 @@ the tensors given. Outputs are one.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 import torch
 from torch import Tensor
@@ -88,20 +89,25 @@ def batch_losses(
     return loss
 
 
-def solved_losses(module: GatedNetwork, x: Tensor, y: Tensor) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses` on all points, with the linear weights solved at every call.
+def solved_losses(
+    module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
+) -> Callable[[Tensor], Tensor]:
+    """As :func:`batch_losses` on all points, with the linear weights solved at calls 1, 1 + every.
 
     Their derivative is zero at the solution, so that the gradient is that of the reduced error.
     """
+    calls, linear = count(), torch.empty(0)
 
     def loss(weights: Tensor) -> Tensor:
+        nonlocal linear
         made = features(module, weights, x)
-        with torch.no_grad():
-            size = made.norm(dim=1, keepdim=True) + 1e-30
-            scaled = made / size
-            gram = scaled.mT @ scaled
-            gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
-            linear = torch.linalg.solve(gram, scaled.mT @ y[..., None]) / size.mT
+        if next(calls) % every == 0:
+            with torch.no_grad():
+                size = made.norm(dim=1, keepdim=True) + 1e-30
+                scaled = made / size
+                gram = scaled.mT @ scaled
+                gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
+                linear = torch.linalg.solve(gram, scaled.mT @ y[..., None]) / size.mT
         return ((made @ linear)[..., 0] - y).square().mean(dim=1).sum()
 
     return loss
