@@ -25,7 +25,7 @@ speedrun studies: .venv/installed
 	$(VENV)/xsquared $(subst studies,study --all,$@)
 transformers: .venv/installed
 	$(PIP) install $(PIP_ARGS) --no-deps --group llm && $(PIP) install $(PIP_ARGS) --group transformers
-	for name in gates_replaced models_replaced segments layer_features small_models; do $(VENV)/xsquared study $$name || exit 1; done
+	for name in gates_replaced models_replaced segments layer_features; do $(VENV)/xsquared study $$name || exit 1; done
 # Chapters and tests as processors of other kinds round; needs AVX2. One alone: make Nehalem.
 test-other-cpu: $(CPUS)
 Haswell Zen: SIMD := ATEN_CPU_CAPABILITY=avx2

@@ -64,8 +64,7 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
         "Robust": told(claim.variations),
         "The paper's points": told(claim.points),
         "Threshold": claim.why,
-        "Where": f"{claim.where}; settled in {{ref}}`chapter {claim.chapter[:2]} "
-        f"<tab-claims-{claim.chapter[:2]}>`.",
+        "Where": f"{claim.where}; settled in {{doc}}`chapters/{claim.chapter}`.",
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in lines.items() if words)
     head = f"(claim-{claim.id})=\n**{claim.verdict.capitalize()}.** {claim.sentence}"
