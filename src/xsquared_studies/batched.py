@@ -7,6 +7,7 @@ the tensors given. Outputs are one.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 
 import torch
 from torch import Tensor
@@ -70,16 +71,7 @@ def batch_losses(
     """
     if batch is None:
         return lambda weights: (values(module, weights, x) - y).square().mean(dim=1).sum()
-
-    def parts() -> Iterator[tuple[Tensor, Tensor]]:
-        draw, size = torch.Generator().manual_seed(seed), min(batch, y.shape[1])
-        while True:
-            order = torch.randperm(y.shape[1], generator=draw).to(x.device)
-            xs, ys = x[:, order], y[:, order]
-            for begin in range(0, y.shape[1] - size + 1, size):
-                yield xs[:, begin : begin + size], ys[:, begin : begin + size]
-
-    turn = parts()
+    turn = _shuffled(x, y, batch, seed)
 
     def loss(weights: Tensor) -> Tensor:
         points, wanted = next(turn)
@@ -88,21 +80,61 @@ def batch_losses(
     return loss
 
 
-def solved_losses(module: GatedNetwork, x: Tensor, y: Tensor) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses` on all points, with the linear weights solved at every call.
+def _shuffled(x: Tensor, y: Tensor, batch: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Cut epochs of x (K, N, d) and y (K, N), shuffled alike for all, into batches without end."""
+    draw, size = torch.Generator().manual_seed(seed), min(batch, y.shape[1])
+    while True:
+        order = torch.randperm(y.shape[1], generator=draw).to(x.device)
+        xs, ys = x[:, order], y[:, order]
+        for begin in range(0, y.shape[1] - size + 1, size):
+            yield xs[:, begin : begin + size], ys[:, begin : begin + size]
+
+
+def solved_losses(
+    module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
+) -> Callable[[Tensor], Tensor]:
+    """As :func:`batch_losses` on all points, with the linear weights solved at calls 1, 1 + every.
 
     Their derivative is zero at the solution, so that the gradient is that of the reduced error.
     """
+    calls, linear = count(), torch.empty(0)
 
     def loss(weights: Tensor) -> Tensor:
+        nonlocal linear
         made = features(module, weights, x)
-        with torch.no_grad():
-            size = made.norm(dim=1, keepdim=True) + 1e-30
-            scaled = made / size
-            gram = scaled.mT @ scaled
-            gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
-            linear = torch.linalg.solve(gram, scaled.mT @ y[..., None]) / size.mT
+        if next(calls) % every == 0:
+            with torch.no_grad():
+                size = made.norm(dim=1, keepdim=True) + 1e-30
+                scaled = made / size
+                gram = scaled.mT @ scaled
+                gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
+                linear = torch.linalg.solve(gram, scaled.mT @ y[..., None]) / size.mT
         return ((made @ linear)[..., 0] - y).square().mean(dim=1).sum()
+
+    return loss
+
+
+def averaged_losses(
+    module: GatedNetwork, x: Tensor, y: Tensor, batch: int, keep: float, seed: int = 0
+) -> Callable[[Tensor], Tensor]:
+    """As :func:`batch_losses`, with linear weights solved from a Gram matrix averaged over calls.
+
+    Each call takes it and the right side ``keep`` times, and adds those of its own points.
+    """
+    turn = _shuffled(x, y, batch, seed)
+    gram, right = x.new_zeros(()), x.new_zeros(())
+
+    def loss(weights: Tensor) -> Tensor:
+        nonlocal gram, right
+        points, wanted = next(turn)
+        made = features(module, weights, points)
+        with torch.no_grad():
+            gram, right = keep * gram + made.mT @ made, keep * right + made.mT @ wanted[..., None]
+            size = gram.diagonal(dim1=1, dim2=2).sqrt()[..., None] + 1e-30
+            scaled = gram / size / size.mT
+            scaled.diagonal(dim1=1, dim2=2).add_(RIDGE)
+            linear = torch.linalg.solve(scaled, right / size) / size
+        return ((made @ linear)[..., 0] - wanted).square().mean(dim=1).sum()
 
     return loss
 

@@ -72,6 +72,15 @@ def test_a_solve_at_every_step_leaves_the_gradient_of_the_reduced_error(name: st
     assert float(change) == pytest.approx(2 * float((slope * step).sum()), rel=1e-3)
 
 
+def test_an_average_of_all_points_is_the_readout_solved_on_them() -> None:
+    module, (x, y) = build("swiglu", 2, 3), drawn()
+    weights = batched.torch_start(module, range(COUNT)).double()
+    losses = batched.averaged_losses(module, x, y, POINTS, 0.9), batched.solved_losses(module, x, y)
+    for _ in range(2):  # the second average holds the same points twice
+        averaged, solved = (float(loss(weights)) for loss in losses)
+        assert averaged == pytest.approx(solved, rel=1e-8)
+
+
 def test_hinges_start_on_training_points_with_the_lengths_said() -> None:
     x, _ = drawn()
     for name, longest in (("glu", 1.0), ("swiglu", 8.0)):
