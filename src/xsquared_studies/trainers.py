@@ -128,7 +128,7 @@ PROTOCOLS = {
     "varpro": "variable projection, three starts, at most 80 iterations, gates no sharper than 8",
     "unsolved": "as readout, but no weight is solved: 3,000 steps of Adam, all points, from hinges",
     "tenth": "as readout, linear weights solved at every tenth step and kept between",
-    "averaged": "as readout, 10,000 steps of batches of 64, solved from an average of Gram matrices",
+    "averaged": "as readout, 10,000 steps, batches of 64, solved from an average of Gram matrices",
     "full": "as adamw with all points at each step",
     "lbfgs": "L-BFGS from normal weights or the line's start, 2,000 steps at most, all points",
     "growth": "networks grown neuron by neuron, joint steps of variable projection",
@@ -286,15 +286,10 @@ def _one(trial: Trial, module: GatedNetwork, name: str, seed: int) -> torch.Tens
     return torch.cat([p.detach().flatten() for p in (done.network or module).parameters()])
 
 
-def _network(module: GatedNetwork, weights: torch.Tensor) -> GatedNetwork:
-    """The module of one row of weights (P,)."""
+def _error(module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str) -> float:
     network = build(module.unit, module.n_in, module.n_hidden)
     network.load_state_dict(batched.named(module, weights))
-    return network
-
-
-def _error(module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str) -> float:
-    return data.error(_network(module, weights), getattr(data, part))
+    return data.error(network, getattr(data, part))
 
 
 def _judged(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> dict[str, float]:

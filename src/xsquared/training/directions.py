@@ -24,10 +24,9 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
     """Choose directions of the gates at the knots (n + 1,) inside for which a fit loses least.
 
     The polynomial behind all gates is the first cell's and what those that open to the left add.
-    What it costs to make it constant is a quadratic form in few coefficients, and rounding.
-    Return at most ``count`` arrays (n - 1,) of 1 and -1. Of few gates: away from the best cell,
-    then the best of all. Of many: the best three cells, then the best found, a few turned at a time
-    from it and from rounded shares of :func:`xsquared.splines.zonoid.depth`.
+    To make it constant costs a quadratic form in few coefficients, and rounding. Return at most
+    ``count`` arrays (n - 1,) of 1 and -1. Of few gates: away from the best cell, then the best of
+    all. Of many: the best three cells, then the best found from them and rounded shares of `depth`.
     """
     shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
     state, q, cells = Model(f, shape, None).project(knots), shape.degree, np.arange(n)
