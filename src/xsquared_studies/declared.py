@@ -16,6 +16,7 @@ STUDIES = {
     **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
     **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
     **{name: name for name in ("misses", "trainers", "peers", "layer_features", "small_models")},
+    "curves": "curves",
 }
 
 
