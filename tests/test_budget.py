@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
     "src/xsquared": (4997, ()),
-    "src/xsquared_studies": (3035, ()),
+    "src/xsquared_studies": (3130, ()),
     "src/xsquared_book": (1850, ()),
     "tests": (5556, ("tests/book", "tests/papers")),
     "tests/book": (793, ()),
