@@ -1,7 +1,7 @@
 // Splines on knots that a reader moves, and networks that train. The same spaces, quadrature and layers as xsquared.splines
 // and xsquared.units: a browser test holds them together.
 "use strict";
-const { draw, path, said, placed, minus, fitted, ticks, axes } = drawing;
+const { draw, path, said, placed, minus, ticks, axes } = drawing;
 
 // A formula in x as a function, by recursive descent. What is wrong with it is said in one line.
 const NAMES = { pi: Math.PI, e: Math.E };
@@ -331,7 +331,7 @@ function adam(net, xs, ys, rate = 0.02) {
 }
 
 const at = (id) => document.getElementById(`explore-${id}`);
-const data = JSON.parse(at("data").textContent);
+const data = OPTIMA;
 const targets = {};
 for (const [key, { text, domain }] of Object.entries(data.targets)) targets[key] = target(text, ...domain);
 window.explore = { data, targets, parse, fit, spread, search, network, adam }; // for the test
@@ -346,8 +346,6 @@ let knots = [];
 let now = null; // rmse, joints, value
 let run = null; // a training: of knots, or of a network
 let going = false;
-let trail = new Map(); // least errors of trained networks by their neurons
-let sweeping = 0; // what a reader does ends a sweep
 const chosen = () => (name === OWN ? own : targets[name]);
 const space = () => data.units[unit];
 const ends = () => chosen().domain;
@@ -430,7 +428,6 @@ const room = (i) => {
 };
 function move(i, x) {
   const [low, high] = room(i);
-  sweeping++;
   pause();
   run = null;
   knots[i] = Math.min(Math.max(x, low), high);
@@ -495,8 +492,8 @@ function drawFit() {
   });
 }
 
-// The right picture, both axes logarithmic: errors of the best knots, of equal cells and of trained networks against
-// neurons, the order's line, the law with its offset, and the point of what is shown.
+// The right picture, both axes logarithmic: errors of the best knots and of equal cells against neurons, the order's line,
+// the law with its offset, and the point of what is shown.
 function drawLaw() {
   const board = at("law");
   const { law: { order, constant }, found, even } = bests();
@@ -523,10 +520,6 @@ function drawLaw() {
   });
   dots("explore-even", even);
   dots("explore-best", errors);
-  for (const [m, error] of trail) {
-    const [x, y] = place(m, error);
-    draw("rect", { class: "explore-trail", x: x - 4, y: y - 4, width: 8, height: 8 }, board);
-  }
   draw("path", { class: "explore-here", d: `M${place(n, now.rmse)}m0,-7l7,7l-7,7l-7,-7z` }, board);
   board.setAttribute("aria-label", `Errors of the best knots at 1 to ${errors.length} neurons, falling to ` +
     `${said(least)}; the line of order ${order}; what is shown at ${n} neurons and ${said(now.rmse)}.`);
@@ -540,7 +533,6 @@ function tell() {
   const rows = {
     here: said(now.rmse), best: said(rmse), over: (now.rmse / rmse || 1).toFixed(3), far: placed(far),
     line: said(constant * n ** -order), kappa: placed(kappa), slope: placed((-order * n) / (n + kappa)),
-    trained: placed(slopeOf(trail)),
   };
   for (const id in rows) at(id).textContent = rows[id].replace("NaN", "\u2013");
 }
@@ -560,7 +552,6 @@ function show() {
     now = { ...made, joints: knots, value: (x, k, share) => horner(made.pieces[k], share) };
     if (now.rmse < best().rmse) bests().found[n - 1] = { rmse: now.rmse, t: [...knots] };
   }
-  if (run) trail.set(n, Math.min(now.rmse, trail.get(n) ?? Infinity));
   drawFit();
   drawLaw();
   tell();
@@ -604,10 +595,7 @@ function begin(places) {
   show();
   fill();
 }
-const evenly = () => {
-  sweeping++;
-  begin(equal(ends(), n));
-};
+const evenly = () => begin(equal(ends(), n));
 
 // Training, a step at a time: of knots with all else at its best, or of all weights by Adam. For who wants no motion,
 // what would move is shown when it has come to its end.
@@ -642,43 +630,18 @@ function tick() {
   if (calm.matches || !byAdam()) setTimeout(tick, calm.matches ? 0 : 120);
   else requestAnimationFrame(tick);
 }
-// Networks of several widths, one after the other: their errors make a slope.
-async function sweep() {
-  const mine = ++sweeping;
-  trail = new Map();
-  for (const width of [1, 2, 3, 5, 8, 12, 20, 32, WIDEST]) {
-    n = width;
-    at("n").value = n;
-    begin(equal(ends(), n));
-    going = true;
-    while (going) {
-      for (const until = performance.now() + 12; going && performance.now() < until; ) advance();
-      await new Promise((done) => setTimeout(done));
-      if (sweeping !== mine) return;
-    }
-    show();
-  }
-}
-// From 3 neurons on.
-const slopeOf = (errors) => fitted([...errors].filter(([m, error]) => m >= 3 && error > 0).map((point) => point.map(Math.log))).slope;
-at("sweep").addEventListener("click", sweep);
 at("train").addEventListener("click", () => {
-  sweeping++;
   going = !going;
   if (going) tick();
   else show();
 });
 at("step").addEventListener("click", () => {
-  sweeping++;
   pause();
   for (let i = 0; i < (byAdam() ? 10 : 1); i++) advance();
   show();
 });
 at("reset").addEventListener("click", evenly);
-at("by").addEventListener("input", () => {
-  trail = new Map();
-  evenly();
-});
+at("by").addEventListener("input", evenly);
 
 // A formula of one's own: refused in one line, and then the last one stays.
 function read() {
@@ -693,17 +656,14 @@ function read() {
   }
 }
 for (const [id, change] of [
-  ["target", (value) => { name = value; read(); trail = new Map(); }],
-  ["unit", (value) => { unit = value; trail = new Map(); }],
+  ["target", (value) => { name = value; read(); }],
+  ["unit", (value) => (unit = value)],
   ["n", (value) => (n = Number(value))],
-  ...["f", "from", "to"].map((id) => [id, () => { read(); trail = new Map(); }]),
+  ...["f", "from", "to"].map((id) => [id, read]),
 ]) at(id).addEventListener("input", (event) => { change(event.target.value); evenly(); });
 at("own").addEventListener("submit", (event) => event.preventDefault());
 at("equal").addEventListener("click", evenly);
-at("optimum").addEventListener("click", () => {
-  sweeping++;
-  begin(best().t);
-});
+at("optimum").addEventListener("click", () => begin(best().t));
 
 const offer = (id, names, words) => at(id).replaceChildren(...names.map((key) => new Option(words(key), key)));
 offer("target", [...Object.keys(targets), OWN], (key) => key);
@@ -719,11 +679,12 @@ at("n").value = n;
 read();
 const [a, b] = ends();
 const placedBy = [a, ...(asked.get("knots") ?? "").split("_").filter(Boolean).map((share) => a + (b - a) * Number(share)), b];
-begin(placedBy.length === n + 1 && placedBy.every((x, i) => !i || x > placedBy[i - 1]) ? placedBy : equal(ends(), n));
-let drawn = svg.clientWidth;
+let drawn = 0; // the width; a page that is opened without a choice begins when a reader asks for more
 new ResizeObserver(() => {
   if (svg.clientWidth === drawn) return;
+  if (drawn) frame();
+  else begin(placedBy.length === n + 1 && placedBy.every((x, i) => !i || x > placedBy[i - 1]) ? placedBy : equal(ends(), n));
   drawn = svg.clientWidth;
-  frame();
   show();
 }).observe(svg);
+at("more").open = location.search.length > 1;

@@ -1,27 +1,34 @@
-"""The data of the page on which a reader moves knots.
+"""The data of the figures that move: rows of the studies ``curves`` and ``optimal_knots``.
 
-The optima are rows of the study ``optimal_knots``. The page gets them, targets and units in one
-block of JSON, as a page opened from a disk may not fetch. ``book/_extra/explore.js`` fits splines
-to any knots, reads formulas and trains.
+They are written as scripts, as a page opened from a disk may not fetch. ``book/_extra`` holds what
+works with them: ``figure.js`` compares three units on a curve, ``explore.js`` fits and trains.
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from xsquared.functions import PAPER_TARGET, interval_of
 from xsquared.units import PAPER_UNITS, find_unit
-from xsquared_book.project import Project
-from xsquared_studies import rows
+from xsquared_studies import curves, rows
 from xsquared_studies.optimal_knots import STEP, TARGETS
 
 #: What the page shows first: target, unit, neurons.
 FIRST = (PAPER_TARGET.name, "glu", 6)
 #: What the page offers: units of which n neurons are the splines of n cells.
 UNITS = {unit: unit.upper() for unit in PAPER_UNITS} | {"relu2_mlp": "ReLU² MLP"}
+#: Curves of the study ``curves``, as the figure offers them.
+CURVES = {
+    "smooth": "a bump: 1/(1 + 9x²)",
+    "oscillating": "a wave: sin 6x",
+    "kinked": "a kink: |x − 0.3| + sin 3x",
+    **{f"later {k}": f"waves and a bump, {k}" for k in (1, 2, 3)},
+}
 
 
 def read_optima() -> pd.DataFrame:
@@ -60,8 +67,25 @@ def page_data() -> dict[str, Any]:
     return {"targets": targets, "units": units, "optima": found, "step": STEP, "first": FIRST}
 
 
-def write_explorable(_project: Project) -> str:
-    """Write the data for the script as raw HTML."""
-    data = json.dumps(page_data(), separators=(",", ":"), ensure_ascii=False)
-    script = f'<script type="application/json" id="explore-data">{data}</script>'
-    return f"```{{raw}} html\n<noscript>This page needs JavaScript.</noscript>\n{script}\n```"
+def curve_data() -> dict[str, Any]:
+    """Collect curves and, by way and unit, errors and weights of the middle seed by size."""
+    seeds = rows("curves").sort_values("test_rmse").groupby(["problem", "protocol", "unit", "n"])
+    middle = seeds[["test_rmse", "weights"]].apply(lambda own: own.iloc[len(own) // 2].to_list())
+    return {
+        name: {
+            "title": title,
+            "values": curves.TARGETS[name](np.linspace(-1, 1, 241)).round(6).tolist(),
+            "rows": {
+                way: {unit: middle[name, way, unit].to_list() for unit in ("mlp", "glu", "swiglu")}
+                for way in ("best", "adamw")
+            },
+        }
+        for name, title in CURVES.items()
+    }
+
+
+def write_scripts(folder: Path) -> None:
+    """Write the data below a site's root."""
+    for name, data in {"OPTIMA": page_data(), "CURVES": curve_data()}.items():
+        text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+        (folder / f"{name.lower()}.js").write_text(f"const {name} = {text};\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The page on which knots move, in a browser: beside the package, by pointer and by keys."""
+"""The figures that move, in a browser: beside the package, by pointer and by keys."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,18 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn.utils import vector_to_parameters
 
 from tests.site_in_browser import IN_BROWSER
 from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.training.newton import mean_square
-from xsquared.units import PAPER_UNITS, as_points, build, find_unit, set_parameters, space
-from xsquared_book.explore import UNITS, page_data, read_optima
+from xsquared.units import PAPER_UNITS, as_points, build, find_unit, predict, set_parameters, space
+from xsquared_book.explore import UNITS, curve_data, page_data, read_optima
 from xsquared_studies.optimal_knots import STEP, TARGETS
 
 pytestmark = IN_BROWSER
-PAGE = "book/explore.html"
+PAGE = "book/explore.html?unit=glu"  # with a choice the knobs are open
 
 
 def cases() -> Iterator[tuple[str, str, list[float], float]]:
@@ -118,7 +119,7 @@ def test_a_target_of_ones_own_is_fitted_and_kept_in_the_address(reader: Any) -> 
     assert min(abs(np.array(knots_of(page)) - 0.25)) < 0.1, "a knot goes to the kink"
     page.wait_for_function("location.search.includes('knots=')")
     error, asked = shown(page, "here"), page.evaluate("location.search")
-    page = reader.open(f"{PAGE}{asked}")
+    page = reader.open(f"book/explore.html{asked}")
     assert shown(page, "here") == error
     page.locator("#explore-f").fill("alert(1)")
     assert "expected" in page.locator("#explore-refused").inner_text()
@@ -158,19 +159,42 @@ def test_training_moves_the_hinges(reader: Any) -> None:
     assert shown(page, "here") < start
 
 
-def test_every_choice_shows_its_optimum_from_a_disk(site: Path, browser: Any) -> None:
-    page = browser.new_page()
+def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
+    page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
+    for name, curve in curve_data().items():
+        for way, units in curve["rows"].items():
+            for unit, sizes in units.items():
+                numbers = [float(weight) for weight in sizes[3][1].split()]
+                network = build(unit, 1, 20 if unit == "mlp" else 12)
+                vector_to_parameters(torch.tensor(numbers).double(), network.parameters())
+                call = "([unit, all, xs]) => xs.map(figure.network(unit, all).value)"
+                found = page.evaluate(call, [unit, numbers, x.tolist()])
+                assert found == pytest.approx(predict(network, x), abs=1e-6), (name, way, unit)
+
+
+def test_slider_choice_and_switch_change_what_the_figure_says(site: Path, browser: Any) -> None:
+    page = browser.new_page(reduced_motion="reduce")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((site / PAGE).as_uri())
-    optima = read_optima()
-    for name in TARGETS:
-        for unit, n in (("mlp", 50), ("gqu", 12)):
-            page.locator("#explore-target").select_option(name)
-            page.locator("#explore-unit").select_option(unit)
-            page.locator("#explore-n").fill(str(n))
-            page.locator("#explore-optimum").click()
-            best = optima.loc[name, unit, n]["rmse"]
-            assert shown(page, "best") == shown(page, "here") == pytest.approx(best, rel=6e-3)
-    assert all(url.startswith(("file:", "data:")) for url in asked)
+    page.goto((site / "figure.html").as_uri())
+    said = [page.locator("#said").inner_text()]
+    page.locator("#size").press("ArrowRight")
+    said.append(page.locator("#said").inner_text())
+    page.get_by_label("Curve").select_option("oscillating")
+    said.append(page.locator("#said").inner_text())
+    page.get_by_label("AdamW").check()
+    said.append(page.locator("#said").inner_text())
+    assert len({*said}) == 4
+    assert ["76" in text for text in said] == [True] * 4
+    assert all(url.startswith("file:") for url in asked)
+    page.close()
+
+
+def test_the_figure_moves_by_itself_until_it_is_touched(address: str, browser: Any) -> None:
+    page = browser.new_page(reduced_motion="no-preference")
+    page.goto(f"{address}/figure.html")
+    page.wait_for_function("document.getElementById('size').value === '3'")
+    page.locator("#errors").click()
+    page.wait_for_timeout(1500)
+    assert page.locator("#size").input_value() == "3"
     page.close()
