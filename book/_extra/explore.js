@@ -340,7 +340,7 @@ window.explore = { data, targets, parse, fit, spread, search, network, adam }; /
 const OWN = "your own";
 const WIDEST = 50;
 const POINTS = Array.from({ length: 200 }, (_, i) => (2 * i + 1) / 200 - 1);
-let [name, unit, n] = data.first;
+let name = Object.keys(targets)[0], unit = "glu", n = 6;
 let own = targets[name];
 let knots = [];
 let now = null; // rmse, joints, value
@@ -356,7 +356,7 @@ function bests() {
   const key = [chosen().text, ends(), unit].join();
   if (!known.has(key)) {
     const [a, b] = ends();
-    const stored = data.optima[name]?.[unit] ?? [];
+    const stored = data.targets[name]?.optima[unit] ?? [];
     const found = stored.map(([rmse, places]) => ({ rmse, t: [a, ...places.map((place) => a + (b - a) * data.step * place), b] }));
     const even = Array.from({ length: WIDEST }, (_, i) => fit(chosen().value, space(), equal(ends(), i + 1)).rmse);
     known.set(key, { law: spread(chosen(), space()), found, even });
@@ -379,12 +379,6 @@ function fill() {
   drawLaw();
   tell();
 }
-// The offset kappa in C (n + kappa)^-k, from the widest.
-function offset() {
-  const { law: { order, constant }, found } = bests();
-  return found[WIDEST - 1] ? (constant / found[WIDEST - 1].rmse) ** (1 / order) - WIDEST : NaN;
-}
-
 // The left picture: target, fit and knots above, the error below. Pixels are CSS pixels at every width.
 const HIGH = { fit: 230, gap: 40, error: 90, law: 360 };
 const svg = at("fit");
@@ -493,7 +487,7 @@ function drawFit() {
 }
 
 // The right picture, both axes logarithmic: errors of the best knots and of equal cells against neurons, the order's line,
-// the law with its offset, and the point of what is shown.
+// and the point of what is shown.
 function drawLaw() {
   const board = at("law");
   const { law: { order, constant }, found, even } = bests();
@@ -508,12 +502,8 @@ function drawLaw() {
   const { at: pixels, inside } = axes(board, HIGH.law, [0, decade(WIDEST), bottom, top], [1, 2, 5, 10, 20, 50].map((m) => [decade(m), m]),
     ticks(up, "1e"), ["neurons n", "root mean square error"]);
   const place = (m, error) => pixels([decade(m), Math.max(decade(error), bottom)]);
-  const curve = (shift, kind) => {
-    const shown = Array.from({ length: 99 }, (_, i) => 1 + i / 2).map((m) => [decade(m), decade(constant * (m + shift) ** -order)]);
-    if (constant) draw("path", { class: kind, d: path(shown.map(pixels)) }, inside);
-  };
-  curve(0, "explore-order");
-  if (offset() > -0.9) curve(offset(), "explore-offset");
+  const line = Array.from({ length: 99 }, (_, i) => 1 + i / 2).map((m) => [decade(m), decade(constant * m ** -order)]);
+  if (constant) draw("path", { class: "explore-order", d: path(line.map(pixels)) }, inside);
   const dots = (kind, all) => all.forEach((error, i) => {
     const [cx, cy] = place(i + 1, error);
     draw("circle", { class: kind, cx, cy, r: 2.2 }, board);
@@ -529,10 +519,9 @@ function tell() {
   const { rmse, t } = best();
   const { order, constant } = bests().law;
   const far = run?.D ? NaN : Math.max(...knots.map((x, i) => Math.abs(x - t[i])));
-  const kappa = offset();
   const rows = {
     here: said(now.rmse), best: said(rmse), over: (now.rmse / rmse || 1).toFixed(3), far: placed(far),
-    line: said(constant * n ** -order), kappa: placed(kappa), slope: placed((-order * n) / (n + kappa)),
+    line: said(constant * n ** -order),
   };
   for (const id in rows) at(id).textContent = rows[id].replace("NaN", "\u2013");
 }
@@ -555,17 +544,6 @@ function show() {
   drawFit();
   drawLaw();
   tell();
-  const { t } = best();
-  at("knots").replaceChildren(...(run?.D ? [] : knots.slice(1)).map((x, i) => {
-    const row = document.createElement("tr");
-    const cells = [`${i + 1}`, placed(knots[i]), placed(x), placed(t[i + 1]), said(Math.sqrt(now.cells[i] / (x - knots[i])))];
-    cells.forEach((text, j) => {
-      const cell = row.appendChild(document.createElement(j ? "td" : "th"));
-      cell.textContent = text;
-      if (!j) cell.scope = "row";
-    });
-    return row;
-  }));
   at("train").textContent = going ? "Pause" : "Train";
   clearTimeout(late);
   late = setTimeout(() => {
@@ -640,7 +618,6 @@ at("step").addEventListener("click", () => {
   for (let i = 0; i < (byAdam() ? 10 : 1); i++) advance();
   show();
 });
-at("reset").addEventListener("click", evenly);
 at("by").addEventListener("input", evenly);
 
 // A formula of one's own: refused in one line, and then the last one stays.

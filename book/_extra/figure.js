@@ -42,7 +42,7 @@ function times(ratio) {
 }
 
 let way = "best", k = 0, name = Object.keys(CURVES)[0];
-const stored = (unit, by = way) => CURVES[name].rows[by][unit];
+const stored = (unit, by = way) => CURVES[name][by][unit];
 
 function panels(wide) {
   const { values } = CURVES[name], last = values.length - 1;

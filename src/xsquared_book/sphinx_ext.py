@@ -3,8 +3,6 @@
 - ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked to it.
 - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the chapters' verdicts;
   ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it covers, and the paper's slips.
-
-With the site it writes the data of the figures that move.
 """
 
 from __future__ import annotations
