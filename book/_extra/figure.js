@@ -9,9 +9,9 @@ const UNITS = {
 };
 const WAYS = {
   best: ["with the best weights found", "Best weights found: by free knots (MLP, GLU), or the best of twelve runs of variable projection (SwiGLU), whose " +
-    "arithmetic ends near 10\u207b\u2078. Dotted: errors that fall with the second and the third power of the parameters."],
+    "arithmetic ends near 10\u207b\u2078. Dotted: slopes \u22122 and \u22123, at twice the parameters a quarter and an eighth of the error."],
   adamw: ["trained by AdamW", "AdamW: torch\u2019s start, batches of 64 of 1,000 points, 10,000 steps, a rate that falls to zero by a cosine; " +
-    "the median of three seeds. Dashed: the best weights found."],
+    "the median of three seeds. Dashed: the best weights found; dotted: slopes \u22122 and \u22123."],
 };
 const LEAST = 16, STEP = 15; // parameters at the slider's first place, and from one to the next
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -78,7 +78,7 @@ function errors() {
   const up = Array.from({ length: top - low + 1 }, (_, i) => [low + i, power(low + i)]).filter((_, i) => (top - low < 5 ? 1 : i % 2 === 0));
   const sizes = [16, 31, 46, 61, 91, 121].map((size) => [log(size), size]);
   const [left, right] = [log(LEAST) - 0.02, log(LEAST + 7 * STEP) + 0.17];
-  const { at, inside } = axes(board, 250, [left, right, low, top], sizes, up, ["parameters", "error"]);
+  const { at, inside } = axes(board, 280, [left, right, low, top], sizes, up, ["parameters", "error"]);
   draw("path", { d: path([at([log(LEAST + STEP * k), low]), at([log(LEAST + STEP * k), top])]) }, inside);
   [["mlp", 2], ["glu", 3]].forEach(([unit, order]) => { // through the widest of the best weights
     const [x, y] = of(unit, "best")[7];
@@ -103,7 +103,7 @@ function show() {
   document.querySelector("output").textContent = size;
   find("said").textContent = `At ${size} parameters, ${by}, the GLU\u2019s error is ${times(glu / mlp)} the MLP\u2019s, ` +
     `the SwiGLU\u2019s ${times(swiglu / mlp)} it.` + (way === "best" ? "" : ` The best GLU found has ${times(1 / lost)} AdamW\u2019s error.`);
-  find("way").textContent = note;
+  find("way").textContent = `${note} Errors are root mean squares, in the curve\u2019s standard deviations.`;
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);
   errors();
@@ -129,7 +129,7 @@ for (const [unit, { title, what }] of Object.entries(UNITS)) {
   box.insertAdjacentHTML("beforeend", `<figcaption><b>${title}</b>: ${what}<br><span></span></figcaption>`);
 }
 find("curve").replaceChildren(...Object.entries(CURVES).map(([key, { title }]) => new Option(title, key)));
-document.querySelector("code").textContent = `<iframe src="${location.href}" title="${document.title}" width="100%" height="720"></iframe>`;
+document.querySelector("code").textContent = `<iframe src="${location.href}" title="${document.title}" width="100%" height="900"></iframe>`;
 document.forms[0].addEventListener("input", () => {
   play(false);
   way = document.forms[0].elements.way.value;

@@ -21,7 +21,8 @@ from xsquared_studies.optimal_knots import STEP, TARGETS
 #: What the page offers: units of which n neurons are the splines of n cells.
 UNITS = {unit: unit.upper() for unit in PAPER_UNITS} | {"relu2_mlp": "ReLU² MLP"}
 #: The names of curves in the figure.
-_TITLES = ("a bump", "a wave", "a kink", "waves, a bump", "steeper waves", "falling waves")
+_TITLES = ("a bump: 1/(1 + 9x²)", "a wave: sin 6x", "a kink: |x − 0.3| + sin 3x")
+_TITLES += ("two waves and a bump", "steeper waves", "falling waves")
 
 
 def read_optima() -> pd.DataFrame:
@@ -43,8 +44,7 @@ def page_data() -> dict[str, Any]:
         units[unit] = named | shape
     for name, made in TARGETS.items():
         found = {unit: optima.loc[name, unit].to_numpy().tolist() for unit in PAPER_UNITS}
-        shown = {"text": str(made.expression), "domain": interval_of(made)}
-        targets[name] = shown | {"optima": found}
+        targets[name] = {"text": str(made.expression), "domain": interval_of(made), "optima": found}
     return {"targets": targets, "units": units, "step": STEP}
 
 
