@@ -21,7 +21,7 @@ from xsquared_studies.optimal_knots import STEP, TARGETS
 #: What the page offers: units of which n neurons are the splines of n cells.
 UNITS = {unit: unit.upper() for unit in PAPER_UNITS} | {"relu2_mlp": "ReLU² MLP"}
 #: The names of curves in the figure.
-_TITLES = ("a bump: 1/(1 + 9x²)", "a wave: sin 6x", "a kink: |x − 0.3| + sin 3x")
+_TITLES: tuple[str, ...] = ("a bump: 1/(1 + 9x²)", "a wave: sin 6x", "a kink: |x − 0.3| + sin 3x")
 _TITLES += ("two waves and a bump", "steeper waves", "falling waves")
 
 
