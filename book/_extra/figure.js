@@ -101,8 +101,8 @@ function show() {
   const lost = stored("glu")[k][0] / stored("glu", "best")[k][0];
   find("size").setAttribute("aria-valuetext", `${size} parameters`);
   document.querySelector("output").textContent = size;
-  find("said").textContent = `At ${size} parameters, ${by}, the GLU\u2019s error is ${times(glu / mlp)} the MLP\u2019s, ` +
-    `the SwiGLU\u2019s ${times(swiglu / mlp)} it.` + (way === "best" ? "" : ` The best GLU found has ${times(1 / lost)} AdamW\u2019s error.`);
+  find("said").textContent = `At ${size} parameters, ${by}, the GLU has ${times(glu / mlp)} the MLP\u2019s error, ` +
+    `the SwiGLU ${times(swiglu / mlp)} it.` + (way === "best" ? "" : ` The best GLU found has ${times(1 / lost)} AdamW\u2019s error.`);
   find("way").textContent = `${note} Errors are root mean squares, in the curve\u2019s standard deviations.`;
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);
