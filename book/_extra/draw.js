@@ -1,4 +1,4 @@
-// What the pictures that move share: parts of an SVG, numbers as pages print them, and small figures with sliders.
+// What the pictures that move share: parts of an SVG, numbers as pages print them, and axes.
 "use strict";
 const drawing = (() => {
   function draw(kind, attributes, parent, text) {
@@ -11,13 +11,6 @@ const drawing = (() => {
   const minus = (text) => `${text}`.replace("-", "\u2212");
   const said = (error) => minus(error.toExponential(2).replace("e+", "e"));
   const placed = (x, digits = 3) => minus(x.toFixed(digits));
-
-  // The least-squares line through points: its slope, and the point of means on it.
-  function fitted(points) {
-    const [x, y] = [0, 1].map((i) => points.reduce((sum, point) => sum + point[i], 0) / points.length);
-    const along = (f) => points.reduce((sum, point) => sum + (point[0] - x) * f(point), 0);
-    return { slope: along(([, v]) => v - y) / along(([u]) => u - x), x, y };
-  }
 
   // Empties a picture and draws its axes: a box [left, right, bottom, top], ticks with their texts, and names. Gives a point's
   // pixels, and what cuts off lines that leave the box.
@@ -39,24 +32,5 @@ const drawing = (() => {
     board.append(inside);
     return { at, inside };
   }
-
-  // A figure that sliders move. `make` gets their values by name, and `set`, which moves sliders; it gives what axes take, lines
-  // by their class, and words for what they show.
-  function figure(name, make) {
-    const root = document.getElementById(`moving-${name}`);
-    const board = root.querySelector("svg");
-    const sliders = [...root.querySelectorAll("input")];
-    const set = (values) => sliders.forEach((slider) => (slider.value = values[slider.name] ?? slider.value));
-    const show = () => {
-      const { box, across, up, names, lines, words } = make(Object.fromEntries(sliders.map((s) => [s.name, s.valueAsNumber])), set);
-      for (const slider of sliders) slider.nextElementSibling.textContent = minus(slider.value);
-      const { at, inside } = axes(board, 260, box, across, up, names);
-      for (const [kind, points] of lines) draw("path", { class: `explore-${kind}`, d: path(points.map(at)) }, inside);
-      board.setAttribute("aria-label", words);
-      root.querySelector("output").textContent = words;
-    };
-    root.addEventListener("input", show);
-    new ResizeObserver(show).observe(board);
-  }
-  return { draw, path, said, placed, minus, fitted, ticks, axes, figure };
+  return { draw, path, said, placed, minus, ticks, axes };
 })();

@@ -1,7 +1,7 @@
 // Splines on knots that a reader moves, and networks that train. The same spaces, quadrature and layers as xsquared.splines
 // and xsquared.units: a browser test holds them together.
 "use strict";
-const { draw, path, said, placed, minus, fitted, ticks, axes } = drawing;
+const { draw, path, said, placed, minus, ticks, axes } = drawing;
 
 // A formula in x as a function, by recursive descent. What is wrong with it is said in one line.
 const NAMES = { pi: Math.PI, e: Math.E };
@@ -331,7 +331,7 @@ function adam(net, xs, ys, rate = 0.02) {
 }
 
 const at = (id) => document.getElementById(`explore-${id}`);
-const data = JSON.parse(at("data").textContent);
+const data = OPTIMA;
 const targets = {};
 for (const [key, { text, domain }] of Object.entries(data.targets)) targets[key] = target(text, ...domain);
 window.explore = { data, targets, parse, fit, spread, search, network, adam }; // for the test
@@ -340,14 +340,12 @@ window.explore = { data, targets, parse, fit, spread, search, network, adam }; /
 const OWN = "your own";
 const WIDEST = 50;
 const POINTS = Array.from({ length: 200 }, (_, i) => (2 * i + 1) / 200 - 1);
-let [name, unit, n] = data.first;
+let name = Object.keys(targets)[0], unit = "glu", n = 6;
 let own = targets[name];
 let knots = [];
 let now = null; // rmse, joints, value
 let run = null; // a training: of knots, or of a network
 let going = false;
-let trail = new Map(); // least errors of trained networks by their neurons
-let sweeping = 0; // what a reader does ends a sweep
 const chosen = () => (name === OWN ? own : targets[name]);
 const space = () => data.units[unit];
 const ends = () => chosen().domain;
@@ -358,7 +356,7 @@ function bests() {
   const key = [chosen().text, ends(), unit].join();
   if (!known.has(key)) {
     const [a, b] = ends();
-    const stored = data.optima[name]?.[unit] ?? [];
+    const stored = data.targets[name]?.optima[unit] ?? [];
     const found = stored.map(([rmse, places]) => ({ rmse, t: [a, ...places.map((place) => a + (b - a) * data.step * place), b] }));
     const even = Array.from({ length: WIDEST }, (_, i) => fit(chosen().value, space(), equal(ends(), i + 1)).rmse);
     known.set(key, { law: spread(chosen(), space()), found, even });
@@ -381,12 +379,6 @@ function fill() {
   drawLaw();
   tell();
 }
-// The offset kappa in C (n + kappa)^-k, from the widest.
-function offset() {
-  const { law: { order, constant }, found } = bests();
-  return found[WIDEST - 1] ? (constant / found[WIDEST - 1].rmse) ** (1 / order) - WIDEST : NaN;
-}
-
 // The left picture: target, fit and knots above, the error below. Pixels are CSS pixels at every width.
 const HIGH = { fit: 230, gap: 40, error: 90, law: 360 };
 const svg = at("fit");
@@ -430,7 +422,6 @@ const room = (i) => {
 };
 function move(i, x) {
   const [low, high] = room(i);
-  sweeping++;
   pause();
   run = null;
   knots[i] = Math.min(Math.max(x, low), high);
@@ -495,8 +486,8 @@ function drawFit() {
   });
 }
 
-// The right picture, both axes logarithmic: errors of the best knots, of equal cells and of trained networks against
-// neurons, the order's line, the law with its offset, and the point of what is shown.
+// The right picture, both axes logarithmic: errors of the best knots and of equal cells against neurons, the order's line,
+// and the point of what is shown.
 function drawLaw() {
   const board = at("law");
   const { law: { order, constant }, found, even } = bests();
@@ -511,22 +502,14 @@ function drawLaw() {
   const { at: pixels, inside } = axes(board, HIGH.law, [0, decade(WIDEST), bottom, top], [1, 2, 5, 10, 20, 50].map((m) => [decade(m), m]),
     ticks(up, "1e"), ["neurons n", "root mean square error"]);
   const place = (m, error) => pixels([decade(m), Math.max(decade(error), bottom)]);
-  const curve = (shift, kind) => {
-    const shown = Array.from({ length: 99 }, (_, i) => 1 + i / 2).map((m) => [decade(m), decade(constant * (m + shift) ** -order)]);
-    if (constant) draw("path", { class: kind, d: path(shown.map(pixels)) }, inside);
-  };
-  curve(0, "explore-order");
-  if (offset() > -0.9) curve(offset(), "explore-offset");
+  const line = Array.from({ length: 99 }, (_, i) => 1 + i / 2).map((m) => [decade(m), decade(constant * m ** -order)]);
+  if (constant) draw("path", { class: "explore-order", d: path(line.map(pixels)) }, inside);
   const dots = (kind, all) => all.forEach((error, i) => {
     const [cx, cy] = place(i + 1, error);
     draw("circle", { class: kind, cx, cy, r: 2.2 }, board);
   });
   dots("explore-even", even);
   dots("explore-best", errors);
-  for (const [m, error] of trail) {
-    const [x, y] = place(m, error);
-    draw("rect", { class: "explore-trail", x: x - 4, y: y - 4, width: 8, height: 8 }, board);
-  }
   draw("path", { class: "explore-here", d: `M${place(n, now.rmse)}m0,-7l7,7l-7,7l-7,-7z` }, board);
   board.setAttribute("aria-label", `Errors of the best knots at 1 to ${errors.length} neurons, falling to ` +
     `${said(least)}; the line of order ${order}; what is shown at ${n} neurons and ${said(now.rmse)}.`);
@@ -536,11 +519,9 @@ function tell() {
   const { rmse, t } = best();
   const { order, constant } = bests().law;
   const far = run?.D ? NaN : Math.max(...knots.map((x, i) => Math.abs(x - t[i])));
-  const kappa = offset();
   const rows = {
     here: said(now.rmse), best: said(rmse), over: (now.rmse / rmse || 1).toFixed(3), far: placed(far),
-    line: said(constant * n ** -order), kappa: placed(kappa), slope: placed((-order * n) / (n + kappa)),
-    trained: placed(slopeOf(trail)),
+    line: said(constant * n ** -order),
   };
   for (const id in rows) at(id).textContent = rows[id].replace("NaN", "\u2013");
 }
@@ -560,21 +541,9 @@ function show() {
     now = { ...made, joints: knots, value: (x, k, share) => horner(made.pieces[k], share) };
     if (now.rmse < best().rmse) bests().found[n - 1] = { rmse: now.rmse, t: [...knots] };
   }
-  if (run) trail.set(n, Math.min(now.rmse, trail.get(n) ?? Infinity));
   drawFit();
   drawLaw();
   tell();
-  const { t } = best();
-  at("knots").replaceChildren(...(run?.D ? [] : knots.slice(1)).map((x, i) => {
-    const row = document.createElement("tr");
-    const cells = [`${i + 1}`, placed(knots[i]), placed(x), placed(t[i + 1]), said(Math.sqrt(now.cells[i] / (x - knots[i])))];
-    cells.forEach((text, j) => {
-      const cell = row.appendChild(document.createElement(j ? "td" : "th"));
-      cell.textContent = text;
-      if (!j) cell.scope = "row";
-    });
-    return row;
-  }));
   at("train").textContent = going ? "Pause" : "Train";
   clearTimeout(late);
   late = setTimeout(() => {
@@ -604,10 +573,7 @@ function begin(places) {
   show();
   fill();
 }
-const evenly = () => {
-  sweeping++;
-  begin(equal(ends(), n));
-};
+const evenly = () => begin(equal(ends(), n));
 
 // Training, a step at a time: of knots with all else at its best, or of all weights by Adam. For who wants no motion,
 // what would move is shown when it has come to its end.
@@ -642,43 +608,17 @@ function tick() {
   if (calm.matches || !byAdam()) setTimeout(tick, calm.matches ? 0 : 120);
   else requestAnimationFrame(tick);
 }
-// Networks of several widths, one after the other: their errors make a slope.
-async function sweep() {
-  const mine = ++sweeping;
-  trail = new Map();
-  for (const width of [1, 2, 3, 5, 8, 12, 20, 32, WIDEST]) {
-    n = width;
-    at("n").value = n;
-    begin(equal(ends(), n));
-    going = true;
-    while (going) {
-      for (const until = performance.now() + 12; going && performance.now() < until; ) advance();
-      await new Promise((done) => setTimeout(done));
-      if (sweeping !== mine) return;
-    }
-    show();
-  }
-}
-// From 3 neurons on.
-const slopeOf = (errors) => fitted([...errors].filter(([m, error]) => m >= 3 && error > 0).map((point) => point.map(Math.log))).slope;
-at("sweep").addEventListener("click", sweep);
 at("train").addEventListener("click", () => {
-  sweeping++;
   going = !going;
   if (going) tick();
   else show();
 });
 at("step").addEventListener("click", () => {
-  sweeping++;
   pause();
   for (let i = 0; i < (byAdam() ? 10 : 1); i++) advance();
   show();
 });
-at("reset").addEventListener("click", evenly);
-at("by").addEventListener("input", () => {
-  trail = new Map();
-  evenly();
-});
+at("by").addEventListener("input", evenly);
 
 // A formula of one's own: refused in one line, and then the last one stays.
 function read() {
@@ -693,17 +633,14 @@ function read() {
   }
 }
 for (const [id, change] of [
-  ["target", (value) => { name = value; read(); trail = new Map(); }],
-  ["unit", (value) => { unit = value; trail = new Map(); }],
+  ["target", (value) => { name = value; read(); }],
+  ["unit", (value) => (unit = value)],
   ["n", (value) => (n = Number(value))],
-  ...["f", "from", "to"].map((id) => [id, () => { read(); trail = new Map(); }]),
+  ...["f", "from", "to"].map((id) => [id, read]),
 ]) at(id).addEventListener("input", (event) => { change(event.target.value); evenly(); });
 at("own").addEventListener("submit", (event) => event.preventDefault());
 at("equal").addEventListener("click", evenly);
-at("optimum").addEventListener("click", () => {
-  sweeping++;
-  begin(best().t);
-});
+at("optimum").addEventListener("click", () => begin(best().t));
 
 const offer = (id, names, words) => at(id).replaceChildren(...names.map((key) => new Option(words(key), key)));
 offer("target", [...Object.keys(targets), OWN], (key) => key);
@@ -719,11 +656,12 @@ at("n").value = n;
 read();
 const [a, b] = ends();
 const placedBy = [a, ...(asked.get("knots") ?? "").split("_").filter(Boolean).map((share) => a + (b - a) * Number(share)), b];
-begin(placedBy.length === n + 1 && placedBy.every((x, i) => !i || x > placedBy[i - 1]) ? placedBy : equal(ends(), n));
-let drawn = svg.clientWidth;
+let drawn = 0; // the width; a page that is opened without a choice begins when a reader asks for more
 new ResizeObserver(() => {
   if (svg.clientWidth === drawn) return;
+  if (drawn) frame();
+  else begin(placedBy.length === n + 1 && placedBy.every((x, i) => !i || x > placedBy[i - 1]) ? placedBy : equal(ends(), n));
   drawn = svg.clientWidth;
-  frame();
   show();
 }).observe(svg);
+at("more").open = location.search.length > 1;

@@ -3,7 +3,6 @@
 - ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked to it.
 - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the chapters' verdicts;
   ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it covers, and the paper's slips.
-- ``{explorable}``: the data of the page on which knots move.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "verdicts": verdicts.verdict_list,
     "coverage": verdicts.coverage_table,
     "errata": verdicts.errata_list,
-    "explorable": explore.write_explorable,
 }
 
 
@@ -80,4 +78,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name in DIRECTIVES:
         app.add_directive(name, MarkdownDirective)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("build-finished", lambda app, _: explore.write_scripts(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

@@ -17,6 +17,7 @@ STUDIES = {
     **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
     **{name: name for name in ("misses", "trainers", "peers", "small_models")},
     "controls": "gates_replaced",
+    "curves": "curves",
 }
 
 

@@ -218,7 +218,7 @@ def run_trainers(trial: Trial) -> dict[str, Any]:
     for size, n in widths.items():
         module = build(unit, dim, n)
         asked = [(name, seed, rates[name]) for name in targets for seed in seeds]
-        for (name, seed, rate), row in zip(asked, _trained(trial, module, asked), strict=True):
+        for (name, seed, rate), row in zip(asked, trained(trial, module, asked), strict=True):
             data = drawn(name, group, seed)
             found = {"problem": f"{name}, {group}" if "input" in group else name, "n": n}
             found |= {"size": size, "seed": seed, "rate": rate, "points": len(data.train)}
@@ -235,7 +235,7 @@ def _chosen(trial: Trial, module: GatedNetwork) -> dict[str, float]:
         asked = [(name, seed, rate) for rate in missing for name in targets for seed in _PILOTS]
         errors = [
             _error(module, row, drawn(name, trial["problem"], seed), "validation")
-            for row, (name, seed, _) in zip(_trained(trial, module, asked), asked, strict=True)
+            for row, (name, seed, _) in zip(trained(trial, module, asked), asked, strict=True)
         ]
         logs = np.log(np.reshape(errors, (len(missing), len(targets), -1))).mean(axis=2)
         left |= dict(zip(missing, logs, strict=True))
@@ -245,7 +245,7 @@ def _chosen(trial: Trial, module: GatedNetwork) -> dict[str, float]:
     return {name: grid[k] for name, k in zip(targets, best, strict=True)}
 
 
-def _trained(
+def trained(
     trial: Trial, module: GatedNetwork, asked: Sequence[tuple[str, int, float]]
 ) -> torch.Tensor:
     """Train a stack of networks, each for a target, seed and rate; weights in float64."""

@@ -1,4 +1,4 @@
-"""The page on which knots move: its stored optima, and its script as a file."""
+"""The page on which knots move: its stored optima, and the site's scripts as files."""
 
 import re
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from tests.site_in_browser import PROJECT
-from xsquared.functions import target
 from xsquared.units import PAPER_UNITS
 from xsquared_book.explore import read_optima
-from xsquared_studies import rows
 from xsquared_studies.optimal_knots import TARGETS, WIDEST, spline
 
 
@@ -23,18 +21,11 @@ def test_every_optimum_is_stored_with_its_error() -> None:
         assert (np.diff(errors) < 0).all(), "one neuron more, and a larger error"
 
 
-def test_no_stored_error_is_above_the_best_of_the_certified_study() -> None:
-    names = {str(made.expression): name for name, made in TARGETS.items()}
-    optima, compared = read_optima()["rmse"], 0
-    for row in rows("certified_splines").itertuples():
-        place = (names.get(str(target(row.problem).expression)), row.unit, row.n + 1)
-        if place in optima.index:
-            assert optima[place] < 1.01 * row.train_rmse, place
-            compared += 1
-    assert compared >= 9
-
-
-def test_the_script_is_classic_and_asks_for_nothing() -> None:
-    script = PROJECT.root / "book" / "_extra" / "explore.js"
+def test_scripts_are_classic_few_and_ask_for_nothing() -> None:
+    book = PROJECT.root / "book"
+    paths = [*book.glob("_extra/*"), *book.glob("_static/*.css"), *book.glob("_static/*.js")]
+    texts = [path.read_text(encoding="utf-8") for path in paths]
     modern = r"\bimport\b|\bexport\b|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3)"
-    assert not re.search(modern, script.read_text(encoding="utf-8"))
+    assert not [text for text in texts if re.search(modern, text)]
+    parts = [re.sub(r".*<style>|</style>.*", "", text, flags=re.DOTALL) for text in texts]
+    assert sum(len(part.splitlines()) for part in parts) <= 1000

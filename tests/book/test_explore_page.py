@@ -1,34 +1,36 @@
-"""The page on which knots move, in a browser: beside the package, by pointer and by keys."""
+"""The figures that move, in a browser: beside the package, by pointer and by keys."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch.nn.utils import vector_to_parameters
 
 from tests.site_in_browser import IN_BROWSER
 from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.training.newton import mean_square
-from xsquared.units import PAPER_UNITS, as_points, build, find_unit, set_parameters, space
-from xsquared_book.explore import UNITS, page_data, read_optima
+from xsquared.units import PAPER_UNITS, as_points, build, find_unit, predict, set_parameters, space
+from xsquared_book.explore import UNITS, curve_data, page_data, read_optima
 from xsquared_studies.optimal_knots import STEP, TARGETS
 
 pytestmark = IN_BROWSER
-PAGE = "book/explore.html"
+PAGE = "book/explore.html?unit=glu"  # with a choice the knobs are open
 
 
 def cases() -> Iterator[tuple[str, str, list[float], float]]:
     """Target, unit, knots, least RMSE: of some optima by the package, of equal cells by scipy."""
-    optima = page_data()["optima"]
+    targets = page_data()["targets"]
     for name, made in TARGETS.items():
         a, b = made.domain[0]
         for unit in UNITS:
             record = find_unit(unit)
-            for _, places in optima[name].get(unit, [])[::5]:
+            for _, places in targets[name]["optima"].get(unit, [])[::5]:
                 inner = a + (b - a) * STEP * np.array(places)
                 knots = np.array([a, *inner.tolist(), b])
                 rmse = fit_free_knots(made, space(unit), knots, max_iterations=0).rmse
@@ -118,10 +120,15 @@ def test_a_target_of_ones_own_is_fitted_and_kept_in_the_address(reader: Any) -> 
     assert min(abs(np.array(knots_of(page)) - 0.25)) < 0.1, "a knot goes to the kink"
     page.wait_for_function("location.search.includes('knots=')")
     error, asked = shown(page, "here"), page.evaluate("location.search")
-    page = reader.open(f"{PAGE}{asked}")
+    page = reader.open(f"book/explore.html{asked}")
     assert shown(page, "here") == error
     page.locator("#explore-f").fill("alert(1)")
     assert "expected" in page.locator("#explore-refused").inner_text()
+    page.locator("#explore-equal").click()
+    start = shown(page, "here")
+    page.locator("#explore-train").click()  # for who wants no motion: all steps at once
+    page.wait_for_function("document.getElementById('explore-train').textContent === 'Train'")
+    assert shown(page, "here") < start
     assert reader.outside == []
 
 
@@ -129,15 +136,9 @@ def test_a_target_of_ones_own_is_fitted_and_kept_in_the_address(reader: Any) -> 
 def test_a_knot_moves_by_pointer_and_by_keys(reader: Any, theme: str, width: int) -> None:
     page = reader.open(PAGE, width, theme)
     before, error = knots_of(page), shown(page, "here")
-    thumb = page.locator("#explore-fit [role=slider]").nth(1)
-    thumb.scroll_into_view_if_needed()
-    box = thumb.locator(".explore-thumb").bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    at = page.locator("#explore-fit").bounding_box()
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + at["width"] / 20, y, steps=3)
-    page.mouse.up()
+    thumb, picture = page.locator("#explore-fit [role=slider]").nth(1), page.locator("#explore-fit")
+    goal = {"x": 0.42 * picture.bounding_box()["width"], "y": 225}
+    thumb.locator(".explore-thumb").drag_to(picture, target_position=goal, force=True)
     after = knots_of(page)
     assert [i for i in range(5) if before[i] != after[i]] == [1]
     assert shown(page, "here") != error
@@ -150,27 +151,35 @@ def test_a_knot_moves_by_pointer_and_by_keys(reader: Any, theme: str, width: int
     assert reader.outside == []
 
 
-def test_training_moves_the_hinges(reader: Any) -> None:
-    page = reader.open(PAGE)
-    start = shown(page, "here")
-    page.locator("#explore-train").click()  # for who wants no motion: all steps at once
-    page.wait_for_function("document.getElementById('explore-train').textContent === 'Train'")
-    assert shown(page, "here") < start
+def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
+    page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
+    call = "([unit, weights, xs]) => xs.map(figure.network(unit, weights).value)"
+    for name, curve in curve_data().items():
+        for unit, way in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
+            weights = [float(weight) for weight in curve[way][unit][3][1].split()]
+            network = build(unit, 1, 20 if unit == "mlp" else 12)
+            vector_to_parameters(torch.tensor(weights, dtype=torch.float64), network.parameters())
+            found = page.evaluate(call, [unit, weights, x.tolist()])
+            assert found == pytest.approx(predict(network, x), abs=1e-9), (name, way, unit)
 
 
-def test_every_choice_shows_its_optimum_from_a_disk(site: Path, browser: Any) -> None:
-    page = browser.new_page()
-    asked: list[str] = []
+def test_choice_slider_and_switch_change_what_the_figure_says(site: Path, browser: Any) -> None:
+    page, asked = browser.new_page(reduced_motion="reduce"), list[str]()
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((site / PAGE).as_uri())
-    optima = read_optima()
-    for name in TARGETS:
-        for unit, n in (("mlp", 50), ("gqu", 12)):
-            page.locator("#explore-target").select_option(name)
-            page.locator("#explore-unit").select_option(unit)
-            page.locator("#explore-n").fill(str(n))
-            page.locator("#explore-optimum").click()
-            best = optima.loc[name, unit, n]["rmse"]
-            assert shown(page, "best") == shown(page, "here") == pytest.approx(best, rel=6e-3)
-    assert all(url.startswith(("file:", "data:")) for url in asked)
+    page.goto((site / "figure.html").as_uri())
+    said = [page.locator("#said").inner_text()]
+    for label, key in (("Curve", "ArrowDown"), ("Parameters:", "ArrowLeft"), ("by AdamW", " ")):
+        page.get_by_label(label).press(key)
+        said.append(page.locator("#said").inner_text())
+    assert len({*said}) == 4
+    assert all(url.startswith("file:") for url in asked)
     page.close()
+
+
+def test_the_figure_moves_by_itself_until_it_is_touched(address: str, browser: Any) -> None:
+    page = browser.new_page(reduced_motion="no-preference")
+    page.goto(f"{address}/figure.html")
+    page.wait_for_function("document.getElementById('size').value === '3'")
+    page.locator("#errors").click()
+    page.wait_for_timeout(1500)
+    assert page.locator("#size").input_value() == "3"
