@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
     "src/xsquared": (4997, ()),
-    "src/xsquared_studies": (3050, ()),
+    "src/xsquared_studies": (3145, ()),
     "src/xsquared_book": (1850, ()),
     "tests": (5568, ("tests/book", "tests/papers")),
     "tests/book": (793, ()),
