@@ -21,8 +21,8 @@ CASES: dict[str, dict[str, Any]] = {
     "03_constructions": {
         "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
-    "09_gelu_series": {"n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2]},
-    "10_gelu_features": {
+    "13_gelu_series": {"n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2]},
+    "14_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "draws": 500,
         "random_dimension": 3, "feature_counts": [64, 128], "seeds": 2,
     },

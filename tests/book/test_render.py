@@ -54,4 +54,4 @@ def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -
     command = [str(tool), "build", ".", "-W", "-n", "-q"]
     built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
-    assert (tmp_path / "_build/html/book/chapters/14_transformer.html").is_file()
+    assert (tmp_path / "_build/html/book/chapters/12_transformer.html").is_file()
