@@ -8,7 +8,7 @@ PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
 PYTEST := $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
 CPUS := Haswell Zen Sandybridge Nehalem
-.PHONY: book test types replay lab pdf paper speedrun studies transformers test-other-cpu $(CPUS) oldest clean
+.PHONY: book test types replay lab pdf paper dist speedrun studies transformers test-other-cpu $(CPUS) oldest clean
 
 book: .venv/installed
 	$(VENV)/xsquared book
@@ -23,6 +23,8 @@ pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
 	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
 # The theorems alone, from the page that `make book` renders.
+dist: .venv/installed
+	$(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
 paper: ; $(PRINT)=_build/paper.pdf _build/html/book/paper.html
 speedrun studies: .venv/installed
 	$(VENV)/xsquared $(subst studies,study --all,$@)
