@@ -9,7 +9,7 @@ const UNITS = {
 };
 const WAYS = {
   best: ["with the best weights found", "Best weights found: by free knots (MLP, GLU), or the best of twelve runs of variable projection (SwiGLU), whose " +
-    "arithmetic ends near 10\u207b\u2078. Dotted: slopes \u22122 and \u22123, at twice the parameters a quarter and an eighth of the error."],
+    "arithmetic ends near 10\u207b\u2078; its gate does as well without the factor. Dotted: slopes \u22122 and \u22123, at twice the parameters a quarter and an eighth of the error."],
   adamw: ["trained by AdamW", "AdamW: torch\u2019s start, batches of 64 of 1,000 points, 10,000 steps, a rate that falls to zero by a cosine; " +
     "the median of three seeds. Dashed: the best weights found; dotted: slopes \u22122 and \u22123."],
 };
@@ -101,8 +101,8 @@ function show() {
   const lost = stored("glu")[k][0] / stored("glu", "best")[k][0];
   find("size").setAttribute("aria-valuetext", `${size} parameters`);
   document.querySelector("output").textContent = size;
-  find("said").textContent = `At ${size} parameters, ${by}, the GLU has ${times(glu / mlp)} the MLP\u2019s error, ` +
-    `the SwiGLU ${times(swiglu / mlp)} it.` + (way === "best" ? "" : ` The best GLU found has ${times(1 / lost)} AdamW\u2019s error.`);
+  find("said").textContent = `At ${size} parameters, ${by}, the MLP misses by ${plain(mlp)}, the GLU has ${times(glu / mlp)} that error, ` +
+    `the SwiGLU ${swiglu < 1e-6 ? "next to none" : `${times(swiglu / mlp)} it`}.` + (way === "best" ? "" : ` The best GLU found has ${times(1 / lost)} AdamW\u2019s error.`);
   find("way").textContent = `${note} Errors are root mean squares, in the curve\u2019s standard deviations.`;
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);

@@ -80,6 +80,7 @@ def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
     sure = ranked[: [*alike, True].index(True)]
     up, down = sum(one.mean > 1 for one in sure), sum(one.mean < 1 for one in sure)
     word = "mostly" if up >= 0.75 * n else "rarely" if up <= 0.25 * n else "at times"
+    word = "always" if up == n else word if up else "never"
     means = sorted(one.mean for one in found.values())
     middle = float(np.median(means))
     return {
