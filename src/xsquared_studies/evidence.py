@@ -82,8 +82,7 @@ def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
     word = "mostly" if up >= 0.75 * n else "rarely" if up <= 0.25 * n else "at times"
     word = "always" if up == n else word if up else "never"
     means = sorted(one.mean for one in found.values())
-    middle = float(np.median(means))
     return {
         "answer": f"{word}: pays in {up} of {n} settings, costs in {down}",
-        "effect": f"{middle:.2g}, from {means[0]:.2g} to {means[-1]:.2g}",
+        "effect": f"{np.median(means):.2g}, from {means[0]:.2g} to {means[-1]:.2g}",
     }
