@@ -34,7 +34,7 @@ def test_page_is_complete_without_the_network_and_whole_on_a_phone(
     wide += "parseFloat(f.style.fontSize) < 99 || f.scrollWidth > f.clientWidth + 1)"
     assert page.evaluate(f"{wide}.map(f => f.textContent)") == [], "formulas beyond their column"
     # Letters of 9 points, 12 pixels at a figure's own width, keep 9; the least, of 7, keep 7.
-    sizes = "[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 480)])"
+    sizes = "[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 472)])"
     for shown, own in page.evaluate(sizes):
         assert 9 / 12 * own <= shown <= 358, "figures cut, or with letters too small"
 
