@@ -177,12 +177,14 @@ def bounds_with_breaks(target: Target, k: int, most: int) -> tuple[np.ndarray, l
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
         values, away = enclosed(target, grid, k + _MORE_DEGREES)
-        size = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1)  # exact, so that no square overflows
-        bounds = least_errors(values / size, k, grid, longest)
+        # Powers of two, so exact: no square overflows, and underflow takes less than 1e-140.
+        size, unit = 2.0 ** (np.frexp([np.abs(values).max(), length])[1] - 1)
+        bounds = least_errors(values / size, k, grid / unit, longest)
         squares, skipped = certified_lower_bounds(bounds, last)
-        sure = (size * np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
+        sure = (np.sqrt(squares) * (1 - _SLACK) - 1e-140) / math.sqrt(length / unit)
+        sure = (sure - away / size / math.sqrt(length)) * (1 - _SLACK)
         for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):
-            found[n] = max(bound, found[n])
+            found[n] = max(math.nextafter(size * bound, -math.inf), found[n])
             if not len(ends[n]):
                 middles = (grid[left_out] + grid[left_out + 1]) / 2
                 ends[n] = np.concatenate([grid[:1], middles, grid[-1:]])
