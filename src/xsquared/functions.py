@@ -126,7 +126,10 @@ def _compile(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         expression = sp.diff(expression, variable, order)
     if expression.has(sp.zoo):  # 1/0, which lambdify does not know
         expression = sp.nan
-    raw = sp.lambdify(VARIABLES[: made.dim], expression, modules=["scipy", "numpy"], cse=True)
+    # Python's own large integers are no numbers to numpy.
+    large = {n: sp.Float(n, 20) for n in expression.atoms(sp.Integer) if abs(n) >= 2**64}
+    expression, variables = expression.xreplace(large), VARIABLES[: made.dim]
+    raw = sp.lambdify(variables, expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         arrays = [np.asarray(p, dtype=np.float64) for p in points]

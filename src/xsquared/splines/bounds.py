@@ -94,11 +94,10 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     change = seen[1:][np.diff(np.sign(values[seen])) != 0]
     cut = np.array([0, *change, _FINE])
     left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-
-    def knots(shares: np.ndarray) -> np.ndarray:
-        return np.interp(shares * mass[-1], mass, edges)
-
-    return SignIntervals(edges[cut], np.diff(mass[cut]), (bool(left), bool(right)), knots)
+    ends = (bool(left), bool(right))
+    return SignIntervals(
+        edges[cut], np.diff(mass[cut]), ends, lambda part: np.interp(part * mass[-1], mass, edges)
+    )
 
 
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:

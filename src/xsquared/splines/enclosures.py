@@ -29,6 +29,8 @@ def ball(part: sp.Expr, x: Any) -> Any:
         return arb(part.p) / part.q
     if part.is_Number or part.is_NumberSymbol:
         return {sp.pi: arb.pi, sp.E: arb.const_e}.get(part, lambda: arb(float(part)))()
+    if isinstance(part, sp.sinh | sp.cosh | sp.tanh):
+        return ball(part.rewrite(sp.exp), x)
     args = [ball(arg, x) for arg in part.args]
     if part.is_Add or part.is_Mul:
         return reduce(operator.add if part.is_Add else operator.mul, args)
@@ -39,9 +41,6 @@ def ball(part: sp.Expr, x: Any) -> Any:
         whole = base ** abs(exponent := int(part.exp))
         return whole if exponent > 0 else 1 / whole
     (arg,), name = args, part.func.__name__
-    if name in ("sinh", "cosh", "tanh"):
-        sinh, cosh = (arg.exp() - (-arg).exp()) / 2, (arg.exp() + (-arg).exp()) / 2
-        return sinh / cosh if name == "tanh" else sinh if name == "sinh" else cosh
     if name == "Abs":
         value = arg[0] if isinstance(arg, arb_series) else arg
         if not value > 0 and not value < 0:
@@ -76,6 +75,7 @@ def _piece(target: Target, middle: Any, half: Any, count: int) -> tuple[np.ndarr
 
 
 @np.errstate(over="ignore")
+@ctx.workprec(128)
 def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
     """Project piecewise polynomials near the target on polynomials of every grid cell.
 
@@ -89,8 +89,8 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
     halves = ((left, (arb(right) - left) / 2) for left, right in pairwise(grid.tolist()))
     cells, levels, more = [(left + half, half) for left, half in halves], [], _PIECES * len(grid)
     while True:
-        made = zip(*(_piece(target, *cell, count) for cell in cells), strict=True)
-        values, away = (np.array(part) for part in made)
+        made = [_piece(target, *cell, count) for cell in cells]
+        values, away = map(np.array, zip(*made, strict=True))
         roots = np.sqrt([2 * float(half) for _, half in cells])
         levels.append((values, away, roots, far := ~(away < close * roots)))
         more -= len(cells)
