@@ -128,8 +128,8 @@ def _compile(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         expression = sp.nan
     # Python's own large integers are no numbers to numpy.
     large = {n: sp.Float(n, 20) for n in expression.atoms(sp.Integer) if abs(n) >= 2**64}
-    expression, variables = expression.xreplace(large), VARIABLES[: made.dim]
-    raw = sp.lambdify(variables, expression, modules=["scipy", "numpy"], cse=True)
+    expression = expression.xreplace(large)
+    raw = sp.lambdify(VARIABLES[: made.dim], expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         arrays = [np.asarray(p, dtype=np.float64) for p in points]

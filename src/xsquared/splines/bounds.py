@@ -91,8 +91,7 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
     seen = np.flatnonzero(values)
-    change = seen[1:][np.diff(np.sign(values[seen])) != 0]
-    cut = np.array([0, *change, _FINE])
+    cut = np.array([0, *seen[1:][np.diff(np.sign(values[seen])) != 0], _FINE])
     left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
     ends = (bool(left), bool(right))
     return SignIntervals(
@@ -131,11 +130,10 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
             weighed = windows(products, cells * count)[::count]
             rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
             # Legendre polynomials but for their leading coefficients: fewer sweeps over the arrays.
-            lower, upper, leading, square = 1.0, z, 1.0, np.zeros(len(first))
+            lower, upper, leading, square = 0.0, 1.0, 1.0, np.zeros(len(first))
             for j in range(1, count + 1):
-                if j > 1:
-                    lower, upper = upper, z * upper - (j - 1) ** 2 / (4 * (j - 1) ** 2 - 1) * lower
-                    leading *= (2 * j - 1) / j
+                lower, upper = upper, z * upper - (j - 1) ** 2 / (4 * (j - 1) ** 2 - 1) * lower
+                leading *= (2 * j - 1) / j
                 if j >= order:
                     projection = leading * np.einsum("ij,ij->i", upper, weighed)
                     sure = np.maximum(np.abs(projection) - rounding, 0)

@@ -68,8 +68,7 @@ def _piece(target: Target, middle: Any, half: Any, count: int) -> tuple[np.ndarr
     bound = abs(series[count]) * half**count * norm * (2 / arb(2 * count + 1)).sqrt()
     # Values are rounded to floats: the interpolant moves by at most so much.
     kept = [float(value.mid()) for value in made]
-    moved = sum(map(abs, map(operator.sub, made, kept)), arb(0)) * count
-    bound = (bound + moved) * half.sqrt()
+    bound = (bound + sum(map(abs, map(operator.sub, made, kept)), arb(0)) * count) * half.sqrt()
     finite = bound.is_finite() and all(part.is_finite() for part in series)
     return np.array(kept), math.nextafter(float(bound.upper()), math.inf) if finite else math.inf
 

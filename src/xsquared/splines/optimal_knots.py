@@ -54,15 +54,13 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
     caused = root * legendre.legval(2 * points - 1, integrals).T
     pieces = root * legendre.legvander(2 * points - 1, order - 1)
     # Remove from the pieces what the conditions at the ends fix.
-    forced = np.zeros((len(points), 0))
-    if continuity >= 0:
-        series = np.concatenate([np.eye(len(integrals), order), integrals], axis=1)
-        ends = [(end, j) for end in (-1.0, 1.0) for j in range(continuity + 1)]
-        at_ends = [legendre.legval(end, legendre.legder(series, j)) * 2.0**j for end, j in ends]
-        at_piece, at_caused = np.split(np.array(at_ends), [order], axis=1)
-        forced = pieces @ np.linalg.pinv(at_piece)
-        caused = caused - forced @ at_caused
-        pieces = pieces @ np.linalg.svd(at_piece)[2][len(ends) :].T
+    series = np.concatenate([np.eye(len(integrals), order), integrals], axis=1)
+    ends = [(end, j) for end in (-1.0, 1.0) for j in range(continuity + 1)]
+    at_ends = [legendre.legval(end, legendre.legder(series, j)) * 2.0**j for end, j in ends]
+    at_piece, at_caused = np.split(np.reshape(at_ends, (-1, order + count)), [order], axis=1)
+    forced = pieces @ np.linalg.pinv(at_piece)
+    caused = caused - forced @ at_caused
+    pieces = pieces @ np.linalg.svd(at_piece)[2][len(ends) :].T
     both, (basis, _) = np.concatenate([caused, forced], axis=1), np.linalg.qr(pieces)
     both -= basis @ (basis.T @ both)
     return nodes, both.T @ both
@@ -146,15 +144,12 @@ def optimal_knots(
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
     best = min((_newton(cells, one, max_iterations) for one in starts), key=lambda one: one.rmse)
     # The least error of pieces on these cells that need not meet, from f^(k) and from values.
-    pairs = np.stack([best.knots[:-1], best.knots[1:]], axis=1)
-    told = math.sqrt(_Cells(target, order, -1, n_cells).errors(pairs).sum())
+    told = _newton(_Cells(target, order, -1, n_cells), best.knots, 0).rmse
     by_values = errors_by_values(target, best.knots, order - 1, 3 * len(cells.nodes))
-    seen, size = np.linalg.norm(by_values, axis=1)
+    seen, size = np.linalg.norm(by_values, axis=1) / math.sqrt(np.ptp(best.knots))
     if not (told > 1e-150 and abs(told - seen) < 0.01 * told + 1e-12 * size):
-        raise ValueError(
-            f"expected a derivative of order {order} that {n_cells} cells resolve, got"
-            f" {target.name}: its error is {told:.3g} by the derivative, {seen:.3g} by values"
-        )
+        errors = f"{told:.3g} by the derivative of order {order}, {seen:.3g} by values"
+        raise ValueError(f"expected errors that agree, got for {target.name} {errors}")
     return best
 
 
@@ -173,10 +168,9 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     for _ in range(max_iterations):
         if converged:
             break
-        step = _step(*cells.derivatives(unknowns[columns]), free, damping)
-        trial, lower = unknowns + step, math.inf
-        if np.isfinite(step).all() and (np.diff(trial[::block]) > 0).all():
-            lower = float(cells.errors(trial[columns]).sum())
+        trial = unknowns + _step(*cells.derivatives(unknowns[columns]), free, damping)
+        ordered = bool((np.diff(trial[::block]) > 0).all())
+        lower = float(cells.errors(trial[columns]).sum()) if ordered else math.inf
         if not lower < loss:
             damping = max(4 * damping, 1e-12)
             converged = damping > 1e8 or abs(lower - loss) < _CONVERGED * loss
