@@ -51,5 +51,4 @@ def errors_by_values(target: Target, edges: np.ndarray, degree: int, count: int)
     basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
     basis = np.linalg.qr(basis)[0]
     values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
-    rest = values - values @ basis @ basis.T
-    return np.sqrt(width * np.square([rest, values]).sum(axis=2))
+    return np.sqrt(width * np.square([values - values @ basis @ basis.T, values]).sum(axis=2))

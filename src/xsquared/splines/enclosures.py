@@ -14,8 +14,8 @@ from numpy.polynomial import legendre
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
 
-#: How many pieces are made at most for a cell, and the distance, over the target, that suffices.
-_PIECES, _CLOSE = 128, 1e-12
+#: The most pieces a cell and halvings, and the distance, over the target, that suffices.
+_PIECES, _HALVINGS, _CLOSE = 128, 50, 1e-12
 
 
 def ball(part: sp.Expr, x: Any) -> Any:
@@ -30,7 +30,8 @@ def ball(part: sp.Expr, x: Any) -> Any:
     if part.is_Number or part.is_NumberSymbol:
         return {sp.pi: arb.pi, sp.E: arb.const_e}.get(part, lambda: arb(float(part)))()
     if isinstance(part, sp.sinh | sp.cosh | sp.tanh):
-        return ball(part.rewrite(sp.exp), x)
+        tanh = 1 - 2 / (sp.exp(2 * part.args[0]) + 1)  # one place for x, so close enclosures
+        return ball(tanh if part.func == sp.tanh else part.rewrite(sp.exp), x)
     args = [ball(arg, x) for arg in part.args]
     if part.is_Add or part.is_Mul:
         return reduce(operator.add if part.is_Add else operator.mul, args)
@@ -93,7 +94,7 @@ def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, 
         roots = np.sqrt([2 * float(half) for _, half in cells])
         levels.append((values, away, roots, far := ~(away < close * roots)))
         more -= len(cells)
-        if 2 * far.sum() > more or not far.any():
+        if 2 * far.sum() > more or not far.any() or len(levels) > _HALVINGS:
             break
         halved = compress(cells, far)
         cells = [(at + half * j / 2, half / 2) for at, half in halved for j in (-1, 1)]
