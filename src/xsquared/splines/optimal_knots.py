@@ -162,7 +162,7 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     places = np.arange(len(unknowns))
     free, held = ~np.isin(places, [0, len(unknowns) - block]), places % block > 0
     # With knots held the error is quadratic.
-    unknowns = unknowns + _step(*cells.derivatives(unknowns[columns]), held, 0.0)
+    unknowns = unknowns + np.nan_to_num(_step(*cells.derivatives(unknowns[columns]), held, 0.0))
     loss = float(cells.errors(unknowns[columns]).sum())
     damping, converged = 1e-2, n_cells == 1
     for _ in range(max_iterations):
