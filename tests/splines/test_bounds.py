@@ -57,8 +57,7 @@ def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
     assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
     assert bounds[0, -1] <= error * (1 + 1e-12)
-    halved = least_errors(values, order, grid, 15)
-    assert 0 < halved[0, -1] < bounds[0, -1]
+    assert 0 < least_errors(values, order, grid, 15)[0, -1] < bounds[0, -1]
     assert (bounds[np.tril_indices(31)] == 0).all()
 
 
@@ -85,8 +84,8 @@ HOSTILE = [(text, interval, share) for share, interval, texts in (
     (0.4, (-1.0, 1.0), ["1/(x - 1.001)", "1/(x + 1.000001)", "1/(x**2 + 1e-16)", "tan(1.57*x)",
                         "log(x + 1 + 1e-9)", "sin(1/(x + 1.01))", "x**3 + atan(1e5*x)",
                         "tanh(1e4*x)", "erf(3e4*x) - x"]),
-    (0.05, (-1.0, 1.0), ["exp(-1e4*(x + 1))", "exp(400*x)", "exp(-1e6*x**2)", "cosh(500*x)",
-                         "1e-150*exp(-1e6*(x + 1))"]),
+    (0.05, (-1.0, 1.0), ["exp(-1e4*(x + 1))", "1e-150*exp(-1e6*(x + 1))", "exp(400*x)",
+                         "exp(-1e6*x**2)", "cosh(500*x)"]),
 ) for text in texts]  # fmt: skip
 
 
@@ -98,30 +97,25 @@ def _reached(f: Target, order: int, knots: np.ndarray) -> float:
     for left, right in pairwise(knots):
         own = (x > left) & (x < right)
         root = np.sqrt(weights[own] / (knots[-1] - knots[0]))
-        z = 2 * (x[own] - left) / (right - left) - 1
-        basis, _ = np.linalg.qr(np.polynomial.legendre.legvander(z, order - 1) * root[:, None])
+        basis, _ = np.linalg.qr(np.vander((x[own] - left) / (right - left), order) * root[:, None])
         rest = root * f(x[own]) / size
         square += np.sum((rest - basis @ (basis.T @ rest)) ** 2)
     return float(size * np.sqrt(square))
 
 
-@pytest.mark.parametrize(("order", "case"), [(2 + i % 3, case) for i, case in enumerate(HOSTILE)])
-def test_bounds_hold_where_targets_are_hostile(
-    order: int, case: tuple[str, tuple[float, float], float]
-) -> None:
-    text, interval, share = case
+@pytest.mark.parametrize("i", range(40))
+def test_bounds_hold_where_targets_are_hostile(i: int) -> None:
+    (text, interval, share), order = HOSTILE[i], 2 + i % 3
     f = target(text, interval)
-    bounds, breaks = bounds_with_breaks(f, order, 3)
-    for n, ends in enumerate(breaks, 1):
-        reached = min(_reached(f, order, knots) for knots in (ends, np.linspace(*interval, n + 1)))
-        assert 0 <= bounds[n - 1] <= reached * (1 + 1e-12)
-    assert bounds[0] >= share * _reached(f, order, np.array(interval))
+    for bound, ends in zip(*bounds_with_breaks(f, order, 3), strict=True):
+        reached = min(_reached(f, order, t) for t in (ends, np.linspace(*interval, len(ends))))
+        assert share * reached <= bound <= reached * (1 + 1e-12)
+        share = 0.0  # of more pieces any
 
 
 @pytest.mark.parametrize(
     ("text", "interval", "why"),
-    [("1/(x - 0.3)**2", (-1.0, 1.0), "analytic"), ("(x + 1)**2.5", (-1.0, 1.0), "analytic"),
-     ("exp(900*x)", (-1.0, 1.0), "not finite"), ("1e-330*sin(3*x)", (-1.0, 1.0), "has none"),
+    [("exp(900*x)", (-1.0, 1.0), "not finite"), ("1e-330*sin(3*x)", (-1.0, 1.0), "has none"),
      ("sin(1e300*x)", (0.0, 1e-300), "not finite"), ("sin(3*x)", (1e15, 1e15 + 4), "tell apart")],
 )  # fmt: skip
 def test_bounds_are_refused_by_name(text: str, interval: tuple[float, float], why: str) -> None:
