@@ -4,7 +4,7 @@ On a cell the error of a piece of degree k - 1 is fixed by f^(k) and by the erro
 slopes, where the spline has continuous ones) at both ends, and its square is a quadratic form with
 constant matrices: errors far below the rounding of f are exact to many digits. Their sum over cells
 is minimised over knots and end values together, with the exact Hessian. What is found is
-stationary: on two cells a symmetric start may end at a saddle.
+stationary: on two cells a symmetric start may end at a saddle. Unresolved f^(k) is a ValueError.
 """
 
 import math
