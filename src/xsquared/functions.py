@@ -126,6 +126,9 @@ def _compile(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
         expression = sp.diff(expression, variable, order)
     if expression.has(sp.zoo):  # 1/0, which lambdify does not know
         expression = sp.nan
+    # Python's own large integers are no numbers to numpy.
+    large = {n: sp.Float(n, 20) for n in expression.atoms(sp.Integer) if abs(n) >= 2**64}
+    expression = expression.xreplace(large)
     raw = sp.lambdify(VARIABLES[: made.dim], expression, modules=["scipy", "numpy"], cse=True)
 
     def evaluate(*points: np.ndarray) -> np.ndarray:

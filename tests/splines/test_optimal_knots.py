@@ -59,3 +59,12 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 ) -> None:
     """One cell more on the other side of a zero costs 1 to 6 per cent."""
     assert optimal_knots(target(text), order, n, continuity).rmse < 1.001 * best
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [("sqrt(x**2 + 1e-10)", 1), ("sin(200*x)", 3), ("1e160*x**3", 3), ("1e-160*x**3", 3)],
+)
+def test_a_derivative_that_cells_do_not_resolve_is_refused(text: str, n: int) -> None:
+    with pytest.raises(ValueError, match="by the derivative of order 2"):
+        optimal_knots(target(text), 2, n)

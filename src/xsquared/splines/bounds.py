@@ -91,14 +91,12 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
     seen = np.flatnonzero(values)
-    change = seen[1:][np.diff(np.sign(values[seen])) != 0]
-    cut = np.array([0, *change, _FINE])
+    cut = np.array([0, *seen[1:][np.diff(np.sign(values[seen])) != 0], _FINE])
     left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-
-    def knots(shares: np.ndarray) -> np.ndarray:
-        return np.interp(shares * mass[-1], mass, edges)
-
-    return SignIntervals(edges[cut], np.diff(mass[cut]), (bool(left), bool(right)), knots)
+    ends = (bool(left), bool(right))
+    return SignIntervals(
+        edges[cut], np.diff(mass[cut]), ends, lambda part: np.interp(part * mass[-1], mass, edges)
+    )
 
 
 def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int) -> np.ndarray:
@@ -132,11 +130,10 @@ def least_errors(values: np.ndarray, order: int, grid: np.ndarray, longest: int)
             weighed = windows(products, cells * count)[::count]
             rounding = (cells * count + 4096) * _ROUNDOFF * (sizes[cells:] - sizes[:-cells])
             # Legendre polynomials but for their leading coefficients: fewer sweeps over the arrays.
-            lower, upper, leading, square = 1.0, z, 1.0, np.zeros(len(first))
+            lower, upper, leading, square = 0.0, 1.0, 1.0, np.zeros(len(first))
             for j in range(1, count + 1):
-                if j > 1:
-                    lower, upper = upper, z * upper - (j - 1) ** 2 / (4 * (j - 1) ** 2 - 1) * lower
-                    leading *= (2 * j - 1) / j
+                lower, upper = upper, z * upper - (j - 1) ** 2 / (4 * (j - 1) ** 2 - 1) * lower
+                leading *= (2 * j - 1) / j
                 if j >= order:
                     projection = leading * np.einsum("ij,ij->i", upper, weighed)
                     sure = np.maximum(np.abs(projection) - rounding, 0)
@@ -177,12 +174,14 @@ def bounds_with_breaks(target: Target, k: int, most: int) -> tuple[np.ndarray, l
     for cells, longest, last in ((240, 240, min(most, 20)), (12 * most, 2 * most, most)):
         grid = cut.mesh(cells)
         values, away = enclosed(target, grid, k + _MORE_DEGREES)
-        size = 2.0 ** (np.frexp(np.abs(values).max())[1] - 1)  # exact, so that no square overflows
-        bounds = least_errors(values / size, k, grid, longest)
+        # Powers of two, so exact: no square overflows, and underflow takes less than 1e-140.
+        size, unit = 2.0 ** (np.frexp([np.abs(values).max(), length])[1] - 1)
+        bounds = least_errors(values / size, k, grid / unit, longest)
         squares, skipped = certified_lower_bounds(bounds, last)
-        sure = (size * np.sqrt(squares) * (1 - _SLACK) - away) / math.sqrt(length) * (1 - _SLACK)
+        sure = (np.sqrt(squares) * (1 - _SLACK) - 1e-140) / math.sqrt(length / unit)
+        sure = (sure - away / size / math.sqrt(length)) * (1 - _SLACK)
         for n, (bound, left_out) in enumerate(zip(sure, skipped, strict=True)):
-            found[n] = max(bound, found[n])
+            found[n] = max(math.nextafter(size * bound, -math.inf), found[n])
             if not len(ends[n]):
                 middles = (grid[left_out] + grid[left_out + 1]) / 2
                 ends[n] = np.concatenate([grid[:1], middles, grid[-1:]])

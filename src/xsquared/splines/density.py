@@ -20,15 +20,10 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     abs(f^(k)): its power s stands for the density. Cells that hold too much of it are halved.
     """
     (a, b), degree = interval_of(target), shape.degree
-    xi, weights = gauss_legendre(degree + EXTRA_NODES)
-    basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
-    basis = np.linalg.qr(basis)[0]
     edges, first = np.linspace(a, b, _MESH // 4 + 1), 0.0
     while True:
         width = np.diff(edges)
-        values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
-        rest = values - values @ basis @ basis.T
-        error, size = (np.sqrt(width * np.sum(part**2, axis=1)) for part in (rest, values))
+        error, size = errors_by_values(target, edges, degree, degree + EXTRA_NODES)
         error[error < 1e-14 * size] = 0.0  # what rounding leaves of a polynomial is nothing
         mass = error ** (1 / (degree + 1.5))
         first = first or float(mass.sum())
@@ -48,3 +43,12 @@ def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
     """Cut a target's interval into n cells with widths in proportion to (n,): knots (n + 1,)."""
     (a, b), share = interval_of(target), np.cumsum(widths)
     return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
+
+
+def errors_by_values(target: Target, edges: np.ndarray, degree: int, count: int) -> np.ndarray:
+    """Find (2, n) L2 errors of the best polynomial on each cell, and norms, from values."""
+    (xi, weights), width = gauss_legendre(count), np.diff(edges)
+    basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
+    basis = np.linalg.qr(basis)[0]
+    values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
+    return np.sqrt(width * np.square([values - values @ basis @ basis.T, values]).sum(axis=2))

@@ -3,6 +3,7 @@
 import math
 import operator
 from functools import reduce
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from numpy.polynomial import legendre
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
 
-#: Where each cell's parts are halved no more, and the distance, over the target, that suffices.
-_MOST_PARTS, _CLOSE = 64, 1e-12
+#: The most pieces a cell and halvings, and the distance, over the target, that suffices.
+_PIECES, _HALVINGS, _CLOSE = 128, 50, 1e-12
 
 
 def ball(part: sp.Expr, x: Any) -> Any:
@@ -28,6 +29,9 @@ def ball(part: sp.Expr, x: Any) -> Any:
         return arb(part.p) / part.q
     if part.is_Number or part.is_NumberSymbol:
         return {sp.pi: arb.pi, sp.E: arb.const_e}.get(part, lambda: arb(float(part)))()
+    if isinstance(part, sp.sinh | sp.cosh | sp.tanh):
+        tanh = 1 - 2 / (sp.exp(2 * part.args[0]) + 1)  # one place for x, so close enclosures
+        return ball(tanh if part.func == sp.tanh else part.rewrite(sp.exp), x)
     args = [ball(arg, x) for arg in part.args]
     if part.is_Add or part.is_Mul:
         return reduce(operator.add if part.is_Add else operator.mul, args)
@@ -38,9 +42,6 @@ def ball(part: sp.Expr, x: Any) -> Any:
         whole = base ** abs(exponent := int(part.exp))
         return whole if exponent > 0 else 1 / whole
     (arg,), name = args, part.func.__name__
-    if name in ("sinh", "cosh", "tanh"):
-        sinh, cosh = (arg.exp() - (-arg).exp()) / 2, (arg.exp() + (-arg).exp()) / 2
-        return sinh / cosh if name == "tanh" else sinh if name == "sinh" else cosh
     if name == "Abs":
         value = arg[0] if isinstance(arg, arb_series) else arg
         if not value > 0 and not value < 0:
@@ -49,14 +50,13 @@ def ball(part: sp.Expr, x: Any) -> Any:
     return getattr(arg, name)()
 
 
-def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.ndarray, float]:
-    """Return values at the count Gauss nodes of [left, right], and what interpolates them is off.
+def _piece(target: Target, middle: Any, half: Any, count: int) -> tuple[np.ndarray, float]:
+    """Return values at the count Gauss nodes of middle -+ half, and what interpolates them is off.
 
     The divided difference at the nodes and one more place is a Taylor coefficient somewhere in the
     interval; what remains of the node polynomial is a monic Legendre polynomial of known norm.
     """
     ctx.cap = max(ctx.cap, count + 1)  # flint drops coefficients beyond it, and says nothing
-    middle, half = (arb(left) + right) / 2, (arb(right) - left) / 2
     try:
         x = arb_series([middle + half * arb(0, 1), 1], prec=count + 1)
         series = ball(target.expression, x) + 0 * x
@@ -67,36 +67,46 @@ def _piece(target: Target, left: float, right: float, count: int) -> tuple[np.nd
     # The nodes themselves are rounded: a thousandth is more than that can do.
     norm = 1.001 * math.factorial(count) ** 2 * 2**count / math.factorial(2 * count)
     bound = abs(series[count]) * half**count * norm * (2 / arb(2 * count + 1)).sqrt()
-    # Values are rounded to the middles of their balls: the interpolant moves by at most so much.
-    bound = (bound + sum((value.rad() for value in made), arb(0)) * count) * half.sqrt()
+    # Values are rounded to floats: the interpolant moves by at most so much.
+    kept = [float(value.mid()) for value in made]
+    bound = (bound + sum(map(abs, map(operator.sub, made, kept)), arb(0)) * count) * half.sqrt()
     finite = bound.is_finite() and all(part.is_finite() for part in series)
-    distance = float(bound.upper()) * (1 + 1e-15) if finite else math.inf
-    return np.array([float(value.mid()) for value in made]), distance
+    return np.array(kept), math.nextafter(float(bound.upper()), math.inf) if finite else math.inf
 
 
+@np.errstate(over="ignore")
+@ctx.workprec(128)
 def enclosed(target: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
     """Project piecewise polynomials near the target on polynomials of every grid cell.
 
     Return (m, count) values at the Gauss nodes of the cells of a grid (m + 1,), by which products
     with polynomials of degree below ``count`` are integrated exactly, and a bound of the L2
-    distance from the target. A target that is not analytic there is a ValueError.
+    distance from the target. A ValueError where that is not analytic, or beyond the floats.
     """
-    (xi, weights), parts = gauss_legendre(count), 1
+    if not (np.diff(grid) > 0).all():
+        raise ValueError(f"expected cells that floats tell apart, got those of {target.name}")
+    (xi, weights), close = gauss_legendre(count), _CLOSE * float(np.abs(target(grid)).max())
+    halves = ((left, (arb(right) - left) / 2) for left, right in pairwise(grid.tolist()))
+    cells, levels, more = [(left + half, half) for left, half in halves], [], _PIECES * len(grid)
     while True:
-        edges = grid[:-1, None] + np.diff(grid)[:, None] * np.arange(parts + 1) / parts
-        edges[:, -1] = grid[1:]
-        pairs = np.stack([edges[:, :-1], edges[:, 1:]], axis=-1).reshape(-1, 2).tolist()
-        made = [_piece(target, left, right, count) for left, right in pairs]
-        values, away = zip(*made, strict=True)
-        total = math.sqrt(math.fsum(np.square(away))) * (1 + 1e-14)
-        size = np.abs(values).max() * math.sqrt(np.ptp(grid))
-        if parts == _MOST_PARTS or total < _CLOSE * size:
+        made = [_piece(target, *cell, count) for cell in cells]
+        values, away = map(np.array, zip(*made, strict=True))
+        roots = np.sqrt([2 * float(half) for _, half in cells])
+        levels.append((values, away, roots, far := ~(away < close * roots)))
+        more -= len(cells)
+        if 2 * far.sum() > more or not far.any() or len(levels) > _HALVINGS:
             break
-        parts *= 2
-    if not math.isfinite(total):
+        halved = compress(cells, far)
+        cells = [(at + half * j / 2, half / 2) for at, half in halved for j in (-1, 1)]
+    if not np.isfinite(away).all():
         raise ValueError(f"expected a target analytic on its interval, got {target.name}")
-    nodes = ((np.arange(parts)[:, None] + xi) / parts).ravel()
-    scaled = legendre.legvander(2 * nodes - 1, count - 1) * (2 * np.arange(count) + 1)
-    project = (np.tile(weights, parts) / parts)[:, None] * scaled
-    at_nodes = project @ legendre.legvander(2 * xi - 1, count - 1).T
-    return np.reshape(values, (len(grid) - 1, -1)) @ at_nodes, total
+    # From values of polynomials on halves of a cell to those of their projections on all of it.
+    basis = legendre.legvander(2 * xi - 1, count - 1) * (np.arange(count) + 0.5)
+    parts = np.array([legendre.legvander(xi - j, count - 1).T * weights for j in (1, 0)])
+    for whole, whole_away, roots, far in levels[-2::-1]:
+        both, off = values.reshape(-1, 2, count), away.reshape(-1, 2)
+        whole[far] = np.einsum("iq,jqk,njk->ni", basis, parts, both, optimize=True)
+        rounding = count**3 * 2.0**-53 * roots[far] * np.abs(both).max(axis=(1, 2))
+        whole_away[far] = np.hypot(*off.T) + rounding
+        values, away = whole, whole_away
+    return values, math.nextafter(math.hypot(*away) * (1 + 1e-14), math.inf)

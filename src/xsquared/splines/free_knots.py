@@ -196,16 +196,12 @@ class Model:
             damped[0, inner] += damping * size
             try:
                 step = spaces.solve_conditioned(damped, -total, condition)[0][places]
-                moved = _limited(t, step)
+                # No cell shrinks by more than a fixed share.
+                shrink = float(((step[:-1] - step[1:]) / width).max())
+                moved = t + step * min(1.0, _MAX_SHRINK / max(shrink, 1e-300))
                 narrow = float((moved[1:] - moved[:-1]).min()) < LEAST_WIDTH * (t[-1] - t[0])
                 return None if narrow else self.project(moved)
             except LinAlgError:
                 return None
 
         return attempt
-
-
-def _limited(knots: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Knots after the step, shortened so that no cell shrinks by more than a fixed share."""
-    shrink = (step[:-1] - step[1:]) / (knots[1:] - knots[:-1])
-    return knots + step * min(1.0, _MAX_SHRINK / max(float(shrink.max()), 1e-300))

@@ -3,7 +3,6 @@
 The local basis (values, slopes, bubbles) is well conditioned, unlike a network's one-sided powers.
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -200,8 +199,6 @@ def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
 
 def taylor_shift(pieces: np.ndarray, distance: np.ndarray) -> np.ndarray:
     """Expand polynomials (n, degree + 1) in powers of s in those of s - distance."""
-    made = np.zeros_like(pieces)
-    for i in range(pieces.shape[1]):
-        for j in range(i, pieces.shape[1]):
-            made[:, i] += math.comb(j, i) * pieces[:, j] * distance ** (j - i)
-    return made
+    j = np.arange(pieces.shape[1])
+    powers = distance[:, None, None] ** np.maximum(j - j[:, None], 0)
+    return ((comb(j, j[:, None]) * powers) @ pieces[..., None])[..., 0]

@@ -81,8 +81,7 @@ class FreeKnots:
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
             return Fit(to_network(frozen, unit), frozen.status, frozen.iterations)
-        curve = target or smoothing_spline(data.train)
-        made = self.fit_target(curve, unit, n_hidden, seed)
+        made = self.fit_target(target or smoothing_spline(data.train), unit, n_hidden, seed)
         if target is not None:
             missed = None if made.spline is None else made.spline(data.train.x[:, 0]) - data.train.y
             promised = None if missed is None else float(np.sqrt(np.mean(missed**2)))

@@ -206,8 +206,7 @@ def rows_on_data(
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
-    gate = draw()
-    return Rows(gate, tuple(draw() for _ in unit.factors[1:]))
+    return Rows(draw(), tuple(draw() for _ in unit.factors[1:]))
 
 
 def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
