@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from typing import ClassVar
 
@@ -48,20 +49,18 @@ _error = attrgetter("rmse")
 class FreeKnots:
     """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
-    Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
-    take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
-    directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
-    by formula. It competes, by the error of its forward pass, with n cells whose gates all open
-    away from one (the anchor), with a unit of one factor less where cells merge, and up to eight
-    neurons with variable projection from neurons inserted greedily.
+    Knots start from the optimal density and jittered copies, and take damped Newton steps. At the
+    best optimum (up to eight neurons: at all, and at random knots) directions of gates are chosen,
+    and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
+    forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
+    factor less where cells merge, and up to eight neurons with descents from greedy insertions.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices fitted at an optimum, twice as many in wide networks; with 0, no splines
-            of n + 1 cells.
+        directions: choices at an optimum, in wide networks twice as many; 0: no n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -74,9 +73,7 @@ class FreeKnots:
         scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
         target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
-            raise ValueError(
-                "free_knots fits one input, and with frozen gates a known, unscaled target"
-            )
+            raise ValueError("free_knots fits one input, with frozen gates an unscaled target")
         space(unit)
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
@@ -144,8 +141,7 @@ class FreeKnots:
         room = np.minimum(width[:-1], width[1:])
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
         starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
-        fits = [fit_free_knots(target, shape, knots, self.max_iterations) for knots in starts]
-        return sorted(fits, key=_error)
+        return _distinct([fit_free_knots(target, shape, t, self.max_iterations) for t in starts])
 
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
@@ -161,21 +157,18 @@ class FreeKnots:
             twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
-            drawn = width * draw.exponential(size=(_RANDOM, n_cells))
-            random = (proportioned_knots(target, widths) for widths in drawn)
-            places += [(knots, 2) for knots in (*twins, *random)]
+            drawn = draw.exponential(width, (_RANDOM, n_cells))
+            random = [proportioned_knots(target, widths) for widths in drawn]
+            places += [(knots, 2) for knots in twins + random]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
             tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
         screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
         for limit in (min(screened, self.max_iterations), self.max_iterations):
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            distinct = [min(fits, key=_error)]
-            for one in sorted(fits, key=_error):
-                if one.rmse > distinct[-1].rmse * (1 + _SAME):
-                    distinct.append(one)
-            tries = [(one.knots, one.directions) for one in distinct[:kept]]
-        return distinct[:kept]
+            distinct = _distinct(fits)[:kept]
+            tries = [(one.knots, one.directions) for one in distinct]
+        return distinct
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
@@ -212,8 +205,14 @@ class SplineNetwork:
         return self.rmse <= 1.01 * self.spline.rmse + rounding
 
 
+def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
+    """Sort fits, the best first, each optimum once."""
+    found = sorted(fits, key=_error)
+    return found[:1] + [b for a, b in pairwise(found) if b.rmse > a.rmse * (1 + _SAME)]
+
+
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
-    """The network that is a spline, judged by its forward pass; none where there is none."""
+    """The network that is a spline, judged by its pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
     except ValueError:
