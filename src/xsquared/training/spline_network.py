@@ -36,7 +36,7 @@ _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
-_SCREENED, _KEPT = (8, 25), (5, 2)
+_SCREENED, _KEPT = (16, 25), (5, 2)
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -60,13 +60,13 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices at an optimum, in wide networks twice as many; 0: no n + 1 cells.
+        directions: choices fitted at an optimum; with 0, no splines of n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
     starts: int = 3
-    directions: int = 4
+    directions: int = 8
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
@@ -95,7 +95,7 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
-        made, bound = list[SplineNetwork](), 0.0
+        made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
         if self.directions:
             optima = self._optima(target, shape, n + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
@@ -106,7 +106,6 @@ class FreeKnots:
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
-            draw = np.random.default_rng((seed, n))
             count = -(-_INSERTED // n) if several else 1
             starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
             # Roots that leave the hinges of a spline lower its error.
@@ -123,7 +122,8 @@ class FreeKnots:
             inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
-                made += self._descent(target, record, [rows_of(made[-1].network)])
+                starts = [rows_of(made[-1].network), greedy_rows(target, record, n, draw)]
+                made += self._descent(target, record, starts)
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
@@ -148,9 +148,9 @@ class FreeKnots:
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        places = [(optima[0].knots, 2 * self.directions)]
-        if narrow := n_cells - 1 <= _NARROW:
-            places = [(one.knots, self.directions) for one in optima]
+        narrow = n_cells - 1 <= _NARROW
+        places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
+        if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
