@@ -35,8 +35,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
-#: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
-_SCREENED, _KEPT = (16, 25), (5, 2)
+#: Steps of fits, and how many of these go on, in narrow networks and in wide.
+_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2))
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -60,7 +60,7 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices fitted at an optimum; with 0, no splines of n + 1 cells.
+        directions: choices at an optimum, in narrow networks twice as many; 0: no n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -148,9 +148,9 @@ class FreeKnots:
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        narrow = n_cells - 1 <= _NARROW
-        places = [(one.knots, self.directions) for one in (optima if narrow else optima[:1])]
-        if narrow:
+        places = [(optima[0].knots, self.directions)]
+        if narrow := n_cells - 1 <= _NARROW:
+            places = [(one.knots, 2 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
@@ -163,8 +163,8 @@ class FreeKnots:
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
             tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
-        screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
-        for limit in (min(screened, self.max_iterations), self.max_iterations):
+        for steps, kept in _STAGES[not narrow]:
+            limit = min(steps, self.max_iterations)
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
             distinct = _distinct(fits)[:kept]
             tries = [(one.knots, one.directions) for one in distinct]
