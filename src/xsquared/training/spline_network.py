@@ -60,13 +60,13 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices at an optimum, in narrow networks twice as many; 0: no n + 1 cells.
+        directions: half the choices at an optimum, in narrow networks a quarter; 0: no n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
     starts: int = 3
-    directions: int = 8
+    directions: int = 4
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
@@ -148,9 +148,9 @@ class FreeKnots:
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        places = [(optima[0].knots, self.directions)]
+        places = [(optima[0].knots, 2 * self.directions)]
         if narrow := n_cells - 1 <= _NARROW:
-            places = [(one.knots, 2 * self.directions) for one in optima]
+            places = [(one.knots, 4 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
