@@ -19,6 +19,8 @@ _POWERS = {
     2: [[1, -1, 0], [0, 4, -4], [0, 1, 0]],
     3: [[1, 0, -3, 2], [0, 1, -2, 1], [0, 0, 3, -2], [0, 0, -1, 1]],
 }
+#: How many ways there are to choose as many as the row says of as many as the column says.
+_CHOICES = comb(np.arange(4), np.arange(4)[:, None])
 
 
 @dataclass(frozen=True)
@@ -116,19 +118,18 @@ def projection(
 
 def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Map a cell's polynomial in xi to shares of the interval, no constant: (cells, d, d + 1)."""
-    i, r = np.arange(shape.degree + 1), np.arange(1, shape.degree + 1)[:, None]
+    i, choices = np.arange(shape.degree + 1), _CHOICES[1 : shape.degree + 1, : shape.degree + 1]
     left, length = t[cells, None], t[-1] - t[0]
     shifts, scales = ((t[0] - left) / length) ** i, (length / (t[cells + 1, None] - left)) ** i
-    return comb(i, r) * shifts[:, np.maximum(i - r, 0)] * scales[:, None]
+    return choices * shifts[:, i - i[1:, None]] * scales[:, None]
 
 
 def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
     """Sum of rows (cells, d, size) over cells, each at its unknowns of all, (d, unknowns)."""
     _, d, size = rows.shape
-    made = np.zeros((d, (n - 1) * block + size))
-    for cell, row in zip(cells.tolist(), rows, strict=True):
-        made[:, cell * block : cell * block + size] += row
-    return made
+    total = (n - 1) * block + size
+    places = (cells * block)[:, None, None] + np.add.outer(np.arange(d) * total, np.arange(size))
+    return np.bincount(places.ravel(), rows.ravel(), minlength=d * total).reshape(d, total)
 
 
 def assemble_banded(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from typing import ClassVar
 
@@ -34,8 +35,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
-#: Steps of the short fits from which some go on, and how many do, in narrow networks and in wide.
-_SCREENED, _KEPT = (8, 25), (5, 2)
+#: Steps of fits, and how many of these go on, in narrow networks and in wide.
+_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2))
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -48,20 +49,18 @@ _error = attrgetter("rmse")
 class FreeKnots:
     """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
-    Knots start from the optimal density (:mod:`xsquared.splines.density`) and jittered copies, and
-    take damped Newton steps. At the best optimum (up to eight neurons: at all, and at random knots)
-    directions of gates are chosen, and the fit goes on with each. The best spline becomes a network
-    by formula. It competes, by the error of its forward pass, with n cells whose gates all open
-    away from one (the anchor), with a unit of one factor less where cells merge, and up to eight
-    neurons with variable projection from neurons inserted greedily.
+    Knots start from the optimal density and jittered copies, and take damped Newton steps. At the
+    best optimum (up to eight neurons: at all, and at random knots) directions of gates are chosen,
+    and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
+    forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
+    factor less where cells merge, and up to eight neurons with descents from greedy insertions.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: choices fitted at an optimum, twice as many in wide networks; with 0, no splines
-            of n + 1 cells.
+        directions: half the choices at an optimum, in narrow networks a quarter; 0: no n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -74,9 +73,7 @@ class FreeKnots:
         scaled = data.target_scale != 1 or data.feature_scale[0] != 1 or data.target_mean != 0
         target = None if scaled else data.target
         if data.dim != 1 or (target is None and gates == "frozen"):
-            raise ValueError(
-                "free_knots fits one input, and with frozen gates a known, unscaled target"
-            )
+            raise ValueError("free_knots fits one input, with frozen gates an unscaled target")
         space(unit)
         if target is not None and gates == "frozen":
             frozen = fit_frozen(target, unit, n_hidden, self.max_iterations)
@@ -97,7 +94,7 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
-        made, bound = list[SplineNetwork](), 0.0
+        made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
         if self.directions:
             optima = self._optima(target, shape, n + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
@@ -108,7 +105,6 @@ class FreeKnots:
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
-            draw = np.random.default_rng((seed, n))
             count = -(-_INSERTED // n) if several else 1
             starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
             # Roots that leave the hinges of a spline lower its error.
@@ -125,7 +121,8 @@ class FreeKnots:
             inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
-                made += self._descent(target, record, [rows_of(made[-1].network)])
+                starts = [rows_of(made[-1].network), greedy_rows(target, record, n, draw)]
+                made += self._descent(target, record, starts)
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
@@ -143,8 +140,7 @@ class FreeKnots:
         room = np.minimum(width[:-1], width[1:])
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
         starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
-        fits = [fit_free_knots(target, shape, knots, self.max_iterations) for knots in starts]
-        return sorted(fits, key=_error)
+        return _distinct([fit_free_knots(target, shape, t, self.max_iterations) for t in starts])
 
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
@@ -153,28 +149,25 @@ class FreeKnots:
         shape, n_cells = space(unit), len(optima[0].pieces)
         places = [(optima[0].knots, 2 * self.directions)]
         if narrow := n_cells - 1 <= _NARROW:
-            places = [(one.knots, self.directions) for one in optima]
+            places = [(one.knots, 4 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
             twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
             draw = np.random.default_rng((seed, n_cells, 1))
-            drawn = width * draw.exponential(size=(_RANDOM, n_cells))
-            random = (proportioned_knots(target, widths) for widths in drawn)
-            places += [(knots, 2) for knots in (*twins, *random)]
+            drawn = draw.exponential(width, (_RANDOM, n_cells))
+            random = [proportioned_knots(target, widths) for widths in drawn]
+            places += [(knots, 2) for knots in twins + random]
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
             tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
-        screened, kept = (limits[not narrow] for limits in (_SCREENED, _KEPT))
-        for limit in (min(screened, self.max_iterations), self.max_iterations):
+        for steps, kept in _STAGES[not narrow]:
+            limit = min(steps, self.max_iterations)
             fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            distinct = [min(fits, key=_error)]
-            for one in sorted(fits, key=_error):
-                if one.rmse > distinct[-1].rmse * (1 + _SAME):
-                    distinct.append(one)
-            tries = [(one.knots, one.directions) for one in distinct[:kept]]
-        return distinct[:kept]
+            distinct = _distinct(fits)[:kept]
+            tries = [(one.knots, one.directions) for one in distinct]
+        return distinct
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
@@ -211,8 +204,14 @@ class SplineNetwork:
         return self.rmse <= 1.01 * self.spline.rmse + rounding
 
 
+def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
+    """Sort fits, the best first, each optimum once."""
+    found = sorted(fits, key=_error)
+    return found[:1] + [b for a, b in pairwise(found) if b.rmse > a.rmse * (1 + _SAME)]
+
+
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
-    """The network that is a spline, judged by its forward pass; none where there is none."""
+    """The network that is a spline, judged by its pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
     except ValueError:
