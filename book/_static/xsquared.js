@@ -1,15 +1,11 @@
 {
-  // On a narrow page a displayed formula is set smaller, down to about half, before it has to scroll.
+  // On a page narrower than phones' a displayed formula is set smaller before it has to scroll.
   const fit = () => {
     for (const box of document.querySelectorAll("div.math mjx-container")) {
       box.style.fontSize = "";
       const share = box.parentElement.clientWidth / box.scrollWidth;
-      if (share < 1) box.style.fontSize = `${100 * Math.max(share, 0.55)}%`;
+      if (share < 1) box.style.fontSize = `${100 * Math.max(share, 0.75)}%`;
     }
-  };
-  // A figure shrinks as far as its letters can be read, then scrolls.
-  const shrink = () => {
-    for (const image of document.querySelectorAll(".cell_output img")) image.style.minWidth = `${Math.min(Math.ceil(0.75 * image.naturalWidth), 600)}px`;
   };
   // What scrolls in its own box is a tab stop, so that keys scroll it.
   const stops = () => {
@@ -21,7 +17,6 @@
   addEventListener("load", async () => {
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
-    shrink();
     fit();
     stops();
     addEventListener("resize", () => { fit(); stops(); });

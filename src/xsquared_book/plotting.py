@@ -75,7 +75,6 @@ def error_plot(
     axes: Mapping[str, Axes] | None = None,
     names: Mapping[str, str] | None = None,
     titles: Mapping[str, str] | None = None,
-    columns: int = 2,
     note: str = "",
     spread: bool = True,
     **style: Any,
@@ -96,7 +95,6 @@ def error_plot(
         axes: panels to draw on, as returned; new ones where None. Other panels are left out.
         names: of the curves, for the legend.
         titles: of the panels.
-        columns: the most panels in a row.
         note: what tells these curves from others in the same panels; keeps them out of the legend.
         spread: whether to draw the range.
         **style: of every curve, before its look.
@@ -105,7 +103,11 @@ def error_plot(
         The panels by problem.
     """
     parts = dict(iter(frame.groupby("problem", sort=False)))
-    panels = dict(axes) if axes else _panels(list(parts), columns)
+    panels = dict(axes or {})
+    if not axes:  # one below another: a phone shows no two beside each other
+        size = (4.8, 2.8 * len(parts) + 0.6)
+        _, column = plt.subplots(len(parts), 1, figsize=size, squeeze=False)
+        panels = dict(zip(parts, column.flat, strict=True))
     cycle = {name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())}
     for place, ax in panels.items():
         if place not in parts:
@@ -125,21 +127,10 @@ def error_plot(
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_minor_formatter(NullFormatter())
     if axes is None:
-        for number, ax in enumerate(panels.values()):
-            ax.set_ylabel("" if number % columns else "RMSE")
-            ax.set_xlabel({"n": "neurons", "n_hidden": "neurons"}.get(x, x))
+        for ax in panels.values():
+            ax.set(xlabel={"n": "neurons", "n_hidden": "neurons"}.get(x, x), ylabel="RMSE")
         next(iter(panels.values())).legend()
     return panels
-
-
-def _panels(places: list[str], columns: int) -> dict[str, Axes]:
-    """An axes for each place, in rows of at most so many columns."""
-    wide = min(columns, len(places))
-    tall = -(-len(places) // wide)
-    fig, grid = plt.subplots(tall, wide, figsize=(7, 2.8 * tall + 0.4), squeeze=False)
-    for ax in grid.flat[len(places) :]:
-        fig.delaxes(ax)
-    return dict(zip(places, grid.flat, strict=False))
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:

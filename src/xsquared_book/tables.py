@@ -23,6 +23,13 @@ import pandas as pd
 TABLE_MIME = "application/vnd.xsquared.table+json"
 
 
+def with_powers(text: str) -> str:
+    """Write powers of ten for readers: 2.6·10⁻⁵ for 2.6e-05."""
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    found = r"(?<=\d)e(?=[+-])\+?(-?)0*(\d+)"
+    return re.sub(found, lambda power: "·10" + (power[1] + power[2]).translate(raised), text)
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """A table that a cell shows; its captions, headers and text cells may hold formulas.
@@ -79,7 +86,7 @@ class Table:
         if isinstance(cell, bool | np.bool_):
             return "yes" if cell else "no"
         if not isinstance(cell, Real):
-            return str(cell)
+            return with_powers(str(cell))
         if isinstance(self.formats, str):
             spec = "" if stub else self.formats
         else:
@@ -87,7 +94,7 @@ class Table:
             spec = next((formats[key] for key in (*map(str, labels), head) if key in formats), "")
         whole = isinstance(cell, Integral)
         text = format(int(float(cell)) if whole else float(cell), spec or ("" if whole else "g"))
-        return re.sub(r"^-(?=[0.]+$)", "", text)  # what rounds to zero has no sign
+        return with_powers(re.sub(r"^-(?=[0.]+$)", "", text))  # what rounds to zero has no sign
 
     def html(self) -> str:
         """The table as HTML, without styles of its own."""
@@ -139,6 +146,8 @@ def glue_numbers(
     except ImportError:  # a downloaded notebook
         return
     for key, value in numbers.items():
-        if isinstance(value, Real) and not isinstance(value, Integral):
+        if isinstance(value, str):
+            value = with_powers(value)
+        elif not isinstance(value, Integral):
             value = round(float(value), digits[key] if isinstance(digits, Mapping) else digits)
         glue(key, int(value) if isinstance(value, Integral) else value, display=False)

@@ -21,7 +21,7 @@ TABLE = Table(FRAME, "Errors of $x^2$.", "tab-errors", {"error & $e_1$": ".1e"})
 
 
 def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
-    expected = [["MLP", "1.0e-03", "1", "yes"], ["GLU", "–", "20", "no"]]
+    expected = [["MLP", "1.0·10⁻³", "1", "yes"], ["GLU", "–", "20", "no"]]
     bundle = TABLE._repr_mimebundle_()
     assert bundle[TABLE_MIME]["rows"] == expected
     html = bundle["text/html"]
@@ -39,7 +39,7 @@ def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() 
     frame = pd.DataFrame({25: [1.0, 0.5], 50: [2.0, 0.25]}, index=index)
     made = Table(frame, "C.", "tab-c", {"25": ".1f", "50": ".2f", "error": ".0e"}).content
     assert made["columns"] == ["cells", "25", "50"]
-    assert made["rows"] == [["ratio", "1.0", "2.00"], ["error", "5e-01", "2e-01"]]
+    assert made["rows"] == [["ratio", "1.0", "2.00"], ["error", "5·10⁻¹", "2·10⁻¹"]]
     assert (made["stubs"], made["numeric"]) == (1, [False, True, True])
     levels = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, -0.0]}).set_index(["a", "b"])
     made = Table(levels, "C.", "tab-c", ".1f").content
@@ -56,7 +56,7 @@ def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
         output = new_output("execute_result", data=data, execution_count=1)
         notebook = new_notebook(cells=[new_code_cell("Table()", outputs=[output])])
         nbformat.write(notebook, project.chapters / f"{name}.ipynb")
-    assert table_cell(project, "tab-errors:MLP,error & $e_1$") == "1.0e-03"
+    assert table_cell(project, "tab-errors:MLP,error & $e_1$") == "1.0·10⁻³"
     assert table_cell(project, "tab-b:a,y,in, all") == "2"
     with pytest.raises(BookError, match="no chapter has a table tab-c"):
         table_cell(project, "tab-c:a,b")

@@ -23,7 +23,7 @@ from xsquared.units import Unit, find_unit
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
-#: An exact forward pass is in doubt beyond 1 per cent of its error plus 1e-9 of the largest value.
+#: An exact forward pass is in doubt beyond 1% of its error plus 1e-9 of the largest value.
 _DOUBT, _ROUNDING = 0.01, 1e-9
 
 

@@ -44,7 +44,7 @@ class Growth:
     A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all move together,
     by steps of variable projection. At a width, neurons are exchanged for new ones as long as that
     lowers the error; then half as many again are inserted, and those that matter least taken out.
-    Steps go on until twice as many lower the error by less than 2 per cent ("converged").
+    Steps go on until twice as many lower the error by less than 2% ("converged").
 
     Attributes:
         exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that

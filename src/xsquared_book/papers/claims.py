@@ -18,7 +18,7 @@ import pandas as pd
 
 from xsquared_book.papers import VERDICT_MIME
 from xsquared_book.papers.ledger import Claim, ClaimError, ledger
-from xsquared_book.tables import Table
+from xsquared_book.tables import Table, with_powers
 
 #: What a chapter can say of a claim by one way of testing.
 Measured = float | bool | None
@@ -57,9 +57,9 @@ class Verdict:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if self.claim.value == 0 and self.claim.met_by(value):
-            return f"0 to {self.claim.tolerance:g}"  # what rounding leaves differs by machine
+            return with_powers(f"0 to {self.claim.tolerance:g}")  # rounding differs by machine
         # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
-        return f"{value:#.{self.claim.digits}g}".removesuffix(".")
+        return with_powers(f"{value:#.{self.claim.digits}g}".removesuffix("."))
 
     def as_record(self) -> dict[str, Any]:
         """The verdict as plain data, for the pages."""
