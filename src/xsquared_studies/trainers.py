@@ -66,17 +66,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "5 inputs": (*KINDS, "radial", "friedman1"),
     **{table: (table,) for table in ("airfoil", "housing", "diabetes")},
 }
-_FEW: Mapping[str, Sequence[str]] = {
-    "1 input": ("smooth",),
-    "2 inputs": ("smooth", "kinked", "noisy"),
-}
+_FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
 #: Targets on which other ways of training are compared, with five seeds at the middle size.
-_SMOOTH: Mapping[str, Sequence[str]] = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
-COMPARED: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "hinges": _FEW,
-    "readout": _SMOOTH,
-    "varpro": _FEW,
-}
+_SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
+COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
 #: Units of later parts.
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
 FIVE, EIGHT = SIX[:-1], (*SIX, "mlp:silu", "geglu")
