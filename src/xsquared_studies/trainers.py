@@ -69,6 +69,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 _FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
 #: Targets on which other ways of training are compared, with five seeds at the middle size.
 _SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
+COMPARED: Mapping[str, Mapping[str, Sequence[str]]]
 COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
 #: Units of later parts.
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
