@@ -67,11 +67,10 @@ GROUPS: Mapping[str, Sequence[str]] = {
     **{table: (table,) for table in ("airfoil", "housing", "diabetes")},
 }
 _FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
-#: Targets on which other ways of training are compared, with five seeds at the middle size.
 _SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
+#: Targets on which other ways of training are compared, with five seeds at the middle size.
 COMPARED: Mapping[str, Mapping[str, Sequence[str]]]
 COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
-#: Units of later parts.
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
 FIVE, EIGHT = SIX[:-1], (*SIX, "mlp:silu", "geglu")
 _SOLVABLE: Mapping[str, Sequence[str]] = {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}
