@@ -70,6 +70,7 @@ def effects(logs: pd.DataFrame) -> dict[tuple[str, str], Effect]:
         (str(problem), gate): effect(part[plain] - part[factored], problem in TABLES)
         for problem, part in logs.dropna().groupby(level="problem", sort=False)
         for gate, (plain, factored) in PAIRS.items()
+        if {plain, factored} <= {*part}
     }
 
 

@@ -11,16 +11,10 @@ points, splits and starts are then judged at every size. Noise is in training an
 Every network is judged as trained, and once more with its linear weights solved (ridge chosen on
 validation points).
 
-Second part, fixed on 2026-11-27 before its rows: six or five units at the middle size, five seeds,
-with one thing changed at a time (FACTORS), and 1,000 parameters by AdamW. Predicted: of what a
-readout solved at each step gains with two inputs, start and full batch alone give less than a third
-(SwiGLU, in logarithms); on Friedman's first function the readout solved at each step is ahead of
-AdamW for every unit; with 1,000 parameters no unit is 1.2 times ahead of the ReLU MLP on noisy
-values of five inputs.
-
-Third, on the same day and again before its rows: batches of 64, whose Gram matrices a solve at each
-step averages ("averaged"). Predicted: with two inputs SwiGLU keeps at least half of what the
-readout solved on all points gains over the same without a solve, in logarithms.
+Later parts (TRIED), each fixed on the same day before its rows: six or five units at the middle
+size with one thing changed at a time, and 1,000 parameters; solves in batches, whose Gram matrices
+are averaged; AdamW without weight decay, with rates chosen at each of two sizes. The claims of
+chapter 11 have what was predicted of each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,36 +66,41 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "5 inputs": (*KINDS, "radial", "friedman1"),
     **{table: (table,) for table in ("airfoil", "housing", "diabetes")},
 }
-_FEW: Mapping[str, Sequence[str]] = {
-    "1 input": ("smooth",),
-    "2 inputs": ("smooth", "kinked", "noisy"),
-}
+_FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
+_SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
 #: Targets on which other ways of training are compared, with five seeds at the middle size.
-_SMOOTH: Mapping[str, Sequence[str]] = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
-COMPARED: Mapping[str, Mapping[str, Sequence[str]]] = {
-    "hinges": _FEW,
-    "readout": _SMOOTH,
-    "varpro": _FEW,
-}
-#: Units of the second part, the last without powers, and by protocol its targets.
+COMPARED: Mapping[str, Mapping[str, Sequence[str]]]
+COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
-FIVE = SIX[:-1]
+FIVE, EIGHT = SIX[:-1], (*SIX, "mlp:silu", "geglu")
+_SOLVABLE: Mapping[str, Sequence[str]] = {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}
 _HARDER = {"5 inputs": ("friedman1",), "2 inputs": ("noisy",), "airfoil": ("airfoil",)}
-FACTORS: Mapping[str, tuple[Sequence[str], Mapping[str, Sequence[str]]]] = {
-    "unsolved": (SIX, _SMOOTH),
-    "readout": (SIX, _HARDER),
-    "lbfgs": (FIVE, {**_SMOOTH, "5 inputs": ("friedman1",)}),
-    "tenth": (FIVE, _SMOOTH),
-    "growth": (FIVE, {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}),
-    "full": (FIVE, {"2 inputs": ("smooth",)}),
-    "averaged": (FIVE, {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}),
-    "varpro": (FIVE, {"5 inputs": ("friedman1",), "airfoil": ("airfoil",)}),
+_UNDECAYED = {"1 input": ("smooth",), **_HARDER, "2 inputs": ("smooth", "noisy")}
+_REST = {name: GROUPS[name] for name in ("4 inputs", "housing", "diabetes")} | {
+    "1 input": GROUPS["1 input"][1:],
+    "2 inputs": (*GROUPS["2 inputs"][1:4], "radial", "elevation"),
+    "5 inputs": GROUPS["5 inputs"][:-1],
 }
-LARGE: Mapping[str, Sequence[str]] = {
-    "5 inputs": ("smooth", "noisy", "friedman1"),
-    "2 inputs": ("smooth", "noisy"),
-}
-SIZES, MIDDLE = (60, 120, 240), 120
+SIZES, MIDDLE, LARGEST = (60, 120, 240), 120, 240
+#: What was tried besides: protocol, units, targets and size, with five seeds.
+TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
+    *((protocol, UNITS, targets, MIDDLE) for protocol, targets in COMPARED.items()),
+    ("unsolved", SIX, _SMOOTH, MIDDLE),
+    ("unsolved", FIVE, {"5 inputs": ("friedman1",)}, MIDDLE),
+    ("readout", SIX, _HARDER, MIDDLE),
+    ("lbfgs", FIVE, {**_SMOOTH, "5 inputs": ("friedman1",)}, MIDDLE),
+    ("tenth", FIVE, _SMOOTH, MIDDLE),
+    ("growth", FIVE, _SOLVABLE, MIDDLE),
+    ("full", FIVE, {"2 inputs": ("smooth",)}, MIDDLE),
+    ("averaged", FIVE, _SOLVABLE, MIDDLE),
+    ("varpro", FIVE, {"5 inputs": ("friedman1",), "airfoil": ("airfoil",)}, MIDDLE),
+    *((protocol, UNITS, {"1 input": tuple(LATER)}, MIDDLE) for protocol in ("adamw", "varpro")),
+    ("adamw", FIVE, {"5 inputs": ("smooth", "noisy", "friedman1")}, 1000),
+    ("adamw", FIVE, {"2 inputs": ("smooth", "noisy")}, 1000),
+    ("retuned", EIGHT, _SOLVABLE, LARGEST),
+    *(("undecayed", EIGHT, _UNDECAYED, size) for size in (MIDDLE, LARGEST)),
+    ("undecayed", EIGHT, _REST, LARGEST),
+)
 RATES = (0.003, 0.01, 0.03, 0.1)
 #: Seeds that choose rates.
 _PILOTS = (1000, 1001)
@@ -109,6 +108,8 @@ _RIDGES = (1e-14, 1e-8, 1e-4, 1e-2)
 _FROM_HINGES = {"steps": 3_000, "batch": None, "start": "hinges", "kind": torch.float64}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "adamw": {"steps": 10_000, "batch": 64},
+    "retuned": {"steps": 10_000, "batch": 64},
+    "undecayed": {"steps": 10_000, "batch": 64, "decay": 0.0},
     "full": {"steps": 10_000, "batch": None},
     "hinges": {"steps": 10_000, "batch": 64, "start": "hinges"},
     "unsolved": _FROM_HINGES,
@@ -130,6 +131,8 @@ PROTOCOLS = {
     "tenth": "as readout, linear weights solved at every tenth step and kept between",
     "averaged": "as readout, 10,000 steps, batches of 64, solved from an average of Gram matrices",
     "full": "as adamw with all points at each step",
+    "retuned": "as adamw with the rate chosen at the size itself",
+    "undecayed": "as retuned without weight decay",
     "lbfgs": "L-BFGS from normal weights or the line's start, 2,000 steps at most, all points",
     "growth": "networks grown neuron by neuron, joint steps of variable projection",
 }
@@ -269,7 +272,8 @@ def trained(
         losses = batched.averaged_losses(module, x, y, way["batch"], keep, seed=seeds[0])
     else:
         losses = batched.batch_losses(module, x, y, way["batch"], seed=seeds[0])
-    weights = batched.descend(start, losses, rates, way["steps"]).double()
+    decay = way.get("decay", 0.01)
+    weights = batched.descend(start, losses, rates, way["steps"], decay).double()
     if every or way.get("keep"):
         (weights,) = batched.resolved(module, weights, x, y, [batched.RIDGE])
     return weights.cpu()
@@ -310,13 +314,8 @@ def _sample() -> list[Trial]:
 def _all_trials() -> list[Trial]:
     trials = trainer_trials()
     trials += trainer_trials(groups={"5 inputs": ("twin",)})
-    for protocol, targets in COMPARED.items():
-        trials += trainer_trials(UNITS, targets, (MIDDLE,), 5, protocol)
-    for protocol, (some, targets) in FACTORS.items():
-        trials += trainer_trials(some, targets, (MIDDLE,), 5, protocol)
-    trials += trainer_trials(FIVE, LARGE, (1000,), 5)
-    for protocol in ("adamw", "varpro"):
-        trials += trainer_trials(UNITS, {"1 input": tuple(LATER)}, (MIDDLE,), 5, protocol)
+    for protocol, some, targets, size in TRIED:
+        trials += trainer_trials(some, targets, (size,), 5, protocol)
     return _sample() + trials
 
 
