@@ -22,9 +22,10 @@ lab: .venv/installed
 pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
 	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
-# The theorems alone, from the page that `make book` renders.
+# The three packages with their tables and the rows of results/. Of files that setuptools left behind it would make a part.
 dist: .venv/installed
-	$(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
+	rm -rf build _build/dist && $(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
+# The theorems alone, from the page that `make book` renders.
 paper: ; $(PRINT)=_build/paper.pdf _build/html/book/paper.html
 speedrun studies: .venv/installed
 	$(VENV)/xsquared $(subst studies,study --all,$@)
@@ -37,9 +38,13 @@ Haswell Zen: SIMD := ATEN_CPU_CAPABILITY=avx2
 Sandybridge Nehalem: SIMD := ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2 NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 $(CPUS): .venv/installed
 	$(SIMD) OPENBLAS_CORETYPE=$@ $(PYTEST) -m "not network and not browser"
-# The numerics' tests with the oldest versions that pyproject.toml admits, in an environment of their own.
-oldest:
-	$(PYTHON) -m venv _build/oldest && sed -n '/^dependencies/,/^]/s/^ *"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml | _build/oldest/bin/python -m pip install -q $(PIP_ARGS) -c /dev/stdin pytest pytest-timeout hypothesis packaging -e .
+# The wheel with the oldest versions that pyproject.toml admits, in an empty environment: the numerics' tests, and chapters in an
+# empty folder, whose verdicts must be those on record.
+oldest: dist
+	rm -rf _build/oldest && $(PYTHON) -m venv _build/oldest && mkdir _build/oldest/empty
+	sed -n '/^\(dependencies\|book\) = /,/^]/s/^ *"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml | _build/oldest/bin/python -m pip install -q $(PIP_ARGS) -c /dev/stdin pytest pytest-timeout hypothesis packaging papermill ipykernel _build/dist/*.whl
+	cd _build/oldest/empty && for name in 01_function_space 02_truncation_errors 03_constructions 10_smooth_gates; do $(KERNELS) ../bin/papermill --no-progress-bar -k python3 ../../../book/chapters/$$name.ipynb $$name.ipynb || exit 1; done
+	! grep '"unexpected": "[^"]' _build/oldest/empty/*.ipynb
 	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/feature_maps tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
 clean:
 	rm -rf _build build .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The command ``xsquared``, the same as ``python -m xsquared_book``.
+"""The command ``xsquared``.
 
 Each command imports what it needs: the numerics work without the book's dependencies.
 """

@@ -23,7 +23,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared_book.pictures import PNG, SVG
-from xsquared_book.project import BookError, Project, read_source, records
+from xsquared_book.project import BookError, Project, read_source, records, said
 from xsquared_studies.sweep import ENVIRONMENT
 
 
@@ -157,9 +157,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
 
 def told_by(notebook: nbformat.NotebookNode) -> list[Any]:
     """What a notebook's author and its outputs say; of figures only that they are there."""
-    told: list[Any] = []
+    told = said(notebook)
     for cell in notebook.cells:
-        told.append((cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb")))
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             shown = {kind: "" if kind in (SVG, PNG) else text for kind, text in data.items()}

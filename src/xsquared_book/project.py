@@ -8,8 +8,13 @@ from typing import Any
 
 import jupytext
 import nbformat
+import yaml
+from nbformat.v4 import new_code_cell
 
 from xsquared_book.papers import VERDICT_MIME
+
+#: A chapter's first cell where the repository has an address; no page shows it.
+INSTALL = "try:\n    import xsquared_book\nexcept ImportError:\n    %pip install -q git+{}"
 
 
 class BookError(RuntimeError):
@@ -37,19 +42,14 @@ class Project:
         return self.root / "book" / "chapters"
 
     @property
-    def build(self) -> Path:
-        """Everything generated and not committed."""
-        return self.root / "_build"
-
-    @property
     def html(self) -> Path:
         """The rendered site."""
-        return self.build / "html"
+        return self.root / "_build" / "html"
 
     @property
     def runs(self) -> Path:
         """Chapters executed with parameters other than the committed ones."""
-        return self.build / "runs"
+        return self.root / "_build" / "runs"
 
     def sources(self) -> list[Path]:
         """The notebooks of the book, in reading order."""
@@ -69,9 +69,21 @@ def find_project(start: Path) -> Project:
 
 
 def read_source(source: Path) -> nbformat.NotebookNode:
-    """Read a chapter's notebook without outputs."""
+    """Read a chapter's notebook without outputs, with :data:`INSTALL` where it has an address."""
     notebook: nbformat.NotebookNode = jupytext.read(source)
+    settings = yaml.safe_load((source.parents[1] / "_config.yml").read_text(encoding="utf-8"))
+    if url := settings.get("repository", {}).get("url"):
+        cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
+        notebook.cells.insert(1, cell)
     return notebook
+
+
+def said(notebook: nbformat.NotebookNode) -> list[Any]:
+    """What a notebook's author says, cell by cell: text or code, tags, how the page shows it."""
+    return [
+        (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
+        for cell in notebook.cells
+    ]
 
 
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:

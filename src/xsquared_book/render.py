@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from xsquared_book.project import BookError, Project, read_source
+from xsquared_book.project import BookError, Project, read_source, said
 
 
 def check_chapters(project: Project) -> None:
@@ -25,18 +25,11 @@ def check_chapters(project: Project) -> None:
         if not path.is_file():
             problems.append(f"{path.name} is missing: run `xsquared book --only {source.stem}`")
             continue
-        cells = nbformat.read(path, as_version=4).cells
-        told, now = (
-            [
-                (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
-                for cell in one
-            ]
-            for one in (cells, read_source(source).cells)
-        )
-        if told != now:
+        notebook = nbformat.read(path, as_version=4)
+        if said(notebook) != said(read_source(source)):
             remedy = f"run `xsquared book --only {source.stem}`"
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
-        outputs = [output for cell in cells for output in cell.get("outputs", [])]
+        outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
         if not outputs:
             problems.append(f"{path.name} has no outputs")
         if any(output.output_type == "error" for output in outputs):

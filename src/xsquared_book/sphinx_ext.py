@@ -23,6 +23,7 @@ from xsquared_book.project import BookError, Project
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import system_message
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 #: What each directive writes, in Markdown, from the project and the directive's arguments.
 DIRECTIVES: dict[str, Callable[..., str]] = {
@@ -72,11 +73,26 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
             raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
 
 
+def link_repository(app: Sphinx, config: Config) -> None:
+    """Where the repository has an address, name it on pages; link their sources, and Colab."""
+    options = config.html_theme_options
+    if url := options.get("repository_url"):
+
+        def name_address(_app: Sphinx, _page: str, text: list[str]) -> None:
+            text[0] = text[0].replace("<address>", url)
+
+        app.connect("source-read", name_address)
+        options |= {"use_repository_button": True, "use_source_button": True}
+        if "github.com" in url:  # Colab opens no others
+            options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("cell", CellRole())
     for name in DIRECTIVES:
         app.add_directive(name, MarkdownDirective)
+    app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("build-finished", lambda app, _: explore.write_scripts(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from xsquared import __version__
 from xsquared_book.cli import main, typed_value
 from xsquared_book.project import Project
 
 
-def test_module_and_console_script_agree() -> None:
-    script = Path(sys.executable).with_name("xsquared")
-    commands = [str(script), "--version"], [sys.executable, "-m", "xsquared_book", "--version"]
-    first, second = (subprocess.check_output(command, text=True) for command in commands)
-    assert first == second
-    assert first.startswith("xsquared ")
+def test_the_console_script_names_its_version() -> None:
+    script = str(Path(sys.executable).with_name("xsquared"))
+    said = subprocess.check_output([script, "--version"], text=True)
+    assert said == f"xsquared {__version__}\n"
 
 
 def test_errors_are_one_line(

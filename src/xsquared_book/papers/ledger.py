@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 #: Who claims: the two papers and this book; short names, and their titles in tables.
 PAPERS = {
@@ -107,7 +108,7 @@ def _within(measured: float, low: float | None, high: float | None) -> bool:
 
 
 @cache
-def _read() -> dict[str, dict[str, object]]:
+def _read() -> dict[str, Any]:
     return tomllib.loads((files(__package__) / "claims.toml").read_text(encoding="utf-8"))
 
 
@@ -115,14 +116,10 @@ def _read() -> dict[str, dict[str, object]]:
 def ledger() -> dict[str, Claim]:
     """Read every claim by its id, in the order of the chapters that settle them."""
     lists = ("variations", "points")
-    rows: list[dict[str, object]] = _read()["claim"]  # type: ignore[assignment]
-    claims = [
-        Claim(**row | {name: tuple(row.get(name, ())) for name in lists})  # type: ignore[arg-type]
-        for row in rows
-    ]
-    return {claim.id: claim for claim in claims}
+    rows = (row | {name: tuple(row.get(name, ())) for name in lists} for row in _read()["claim"])
+    return {row["id"]: Claim(**row) for row in rows}
 
 
 def ways() -> dict[str, str]:
     """Read what each way of testing is, in words."""
-    return _read()["ways"]  # type: ignore[return-value]
+    return _read()["ways"]

@@ -46,8 +46,7 @@ class AsDrawn:
     def ratios(self) -> np.ndarray:
         """(t,) The paper's errors over the median of ours."""
         theirs = self.paper[np.searchsorted(self.grid, self.widths)]
-        over: np.ndarray = theirs / np.median(self.errors, axis=0)
-        return over
+        return theirs / np.median(self.errors, axis=0)
 
     @property
     def slope(self) -> Slope:
