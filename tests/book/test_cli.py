@@ -1,20 +1,11 @@
 """The command line: what it runs, what it says."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from xsquared import __version__
 from xsquared_book.cli import main, typed_value
 from xsquared_book.project import Project
-
-
-def test_the_console_script_names_its_version() -> None:
-    script = str(Path(sys.executable).with_name("xsquared"))
-    said = subprocess.check_output([script, "--version"], text=True)
-    assert said == f"xsquared {__version__}\n"
 
 
 def test_errors_are_one_line(

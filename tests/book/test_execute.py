@@ -71,12 +71,10 @@ def test_a_failing_cell_is_named_and_the_committed_chapter_stays(small_project: 
     assert (small_project.chapters / "01_good.ipynb").is_file(), "the good chapter is kept"
 
 
-def test_find_project_walks_up(
-    small_project: Project, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_find_project_walks_up(small_project: Project) -> None:
     assert find_project(small_project.chapters) == small_project
     with pytest.raises(BookError, match=r"no _config\.yml and _toc\.yml"):
-        find_project(tmp_path_factory.mktemp("elsewhere"))
+        find_project(Path("/"))
 
 
 def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:

@@ -1,9 +1,11 @@
 """What is refused before Sphinx sees it."""
 
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -11,6 +13,7 @@ from nbformat.v4 import new_output
 
 from xsquared_book.project import BookError, Project, read_source
 from xsquared_book.render import check_chapters
+from xsquared_book.sphinx_ext import link_repository
 
 STREAM = new_output("stream", name="stdout", text="4\n")
 TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])
@@ -42,6 +45,14 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
         check_chapters(small_project)
 
 
+def test_an_address_alone_gives_links_and_a_cell_that_installs(small_project: Project) -> None:
+    for url in ("", "https://github.com/a/b"):
+        (small_project.root / "_config.yml").write_text(f"repository: {{url: '{url}'}}")
+        assert (f"git+{url}" in str(read_source(small_project.sources()[0]))) == bool(url)
+        link_repository(Mock(), Mock(html_theme_options=(options := {"repository_url": url})))
+        assert ("launch_buttons" in options) == bool(url)
+
+
 @pytest.mark.slow
 def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -> None:
     root, tool = Path(__file__).parents[2], Path(sys.executable).with_name("jupyter-book")
@@ -49,9 +60,13 @@ def test_the_standard_tool_builds_a_checkout_without_a_warning(tmp_path: Path) -
     for name in listed.stdout.splitlines():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(root / name, tmp_path / name)
+    config = re.sub('url: ".*?"', "url: https://github.com/a/b", (root / "_config.yml").read_text())
+    (tmp_path / "_config.yml").write_text(config)
     (tmp_path / ".pytest_cache").mkdir()
     (tmp_path / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
     command = [str(tool), "build", ".", "-W", "-n", "-q"]
     built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
-    assert (tmp_path / "_build/html/book/chapters/12_transformer.html").is_file()
+    page = (tmp_path / "_build/html/book/chapters/12_transformer.html").read_text()
+    assert "google.com/github/a/b/blob/main/book/chapters/12_transformer.ipynb" in page
+    assert "github.com/a/b/blob/main/notebooks/12_transformer.md" in page
