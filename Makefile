@@ -22,7 +22,7 @@ lab: .venv/installed
 pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
 	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
-# The three packages with their tables and the rows of results/. Of files that setuptools left behind it would make a part.
+# The three packages, with their data tables and the rows of results/; setuptools would pack what an earlier build left behind.
 dist: .venv/installed
 	rm -rf build _build/dist && $(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
 # The theorems alone, from the page that `make book` renders.
