@@ -211,7 +211,7 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 
 
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
-    """The network that is a spline, judged by its pass; none where there is none."""
+    """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
         network = spline_network(unit, spline, n)
     except ValueError:
