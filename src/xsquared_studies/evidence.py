@@ -80,8 +80,9 @@ def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
     alike = [one.p > 0.05 / (len(ranked) - k) for k, one in enumerate(ranked)]
     sure = ranked[: [*alike, True].index(True)]
     up, down = sum(one.mean > 1 for one in sure), sum(one.mean < 1 for one in sure)
-    word = "mostly" if up >= 0.75 * n else "rarely" if up <= 0.25 * n else "at times"
-    word = "always" if up == n else word if up else "never"
+    words = [("mostly costs", down >= 0.75 * n), ("rather costs", down > max(up, 0.25 * n)),
+             ("yes", up >= 0.75 * n), ("at times", up > 0.25 * n), ("rarely", up > 0)]  # fmt: skip
+    word = next((word for word, holds in words if holds), "nothing sure")
     means = sorted(one.mean for one in found.values())
     return {
         "answer": f"{word}: pays in {up} of {n} settings, costs in {down}",
