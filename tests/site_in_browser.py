@@ -1,7 +1,11 @@
 """The rendered site in a real browser: fixtures for the tests that read it there."""
 
+import fcntl
 import functools
+import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,9 +16,10 @@ from typing import Any
 import pytest
 
 from xsquared_book.project import Project
-from xsquared_book.render import render
 
 PROJECT = Project(Path(__file__).parents[1])
+QUIETLY: dict[str, Any] = {"capture_output": True, "text": True, "check": False}
+URL = "https://github.com/a/b"
 AXE = Path(__file__).parent / "book" / "axe" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 #: What a test that opens a page is marked with.
@@ -25,14 +30,27 @@ IN_BROWSER = [
 
 
 @pytest.fixture(scope="session")
-def site() -> Path:
-    """The site of the last build, or a new one where what it is made from is newer."""
-    folders = (PROJECT.root / "book", PROJECT.root / "src" / "xsquared_book")
-    inputs = [path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc"]
-    inputs += PROJECT.root.glob("_*.yml")
-    index = PROJECT.html / "index.html"
-    newest = max(path.stat().st_mtime for path in inputs if path.is_file())
-    return PROJECT.html if index.is_file() and index.stat().st_mtime > newest else render(PROJECT)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a checkout that has an address, by the standard tool, once for all processes."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    copy, done = folder / "checkout", folder / "built"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            tracked = subprocess.run(["git", "ls-files"], cwd=PROJECT.root, **QUIETLY)
+            for name in tracked.stdout.splitlines():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(PROJECT.root / name, copy / name)
+            config = (copy / "_config.yml").read_text().replace('url: ""', f"url: {URL}")
+            (copy / "_config.yml").write_text(config)
+            (copy / ".pytest_cache").mkdir(exist_ok=True)
+            (copy / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
+            tool = str(Path(sys.executable).with_name("jupyter-book"))
+            built = subprocess.run([tool, "build", ".", "-W", "-n", "-q"], cwd=copy, **QUIETLY)
+            assert built.returncode == 0, built.stderr[-3000:]
+            done.touch()
+    return copy / "_build" / "html"
 
 
 class Handler(SimpleHTTPRequestHandler):
