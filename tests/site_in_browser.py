@@ -3,6 +3,7 @@
 import fcntl
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,6 @@ import pytest
 from xsquared_book.project import Project
 
 PROJECT = Project(Path(__file__).parents[1])
-QUIETLY: dict[str, Any] = {"capture_output": True, "text": True, "check": False}
-URL = "https://github.com/a/b"
 AXE = Path(__file__).parent / "book" / "axe" / "axe.min.js"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 #: What a test that opens a page is marked with.
@@ -34,22 +33,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a checkout that has an address, by the standard tool, once for all processes."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    copy, done = folder / "checkout", folder / "built"
+    copy, made = folder / "checkout", shutil.ignore_patterns(".*", "_build", "build", "*.pyc")
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            tracked = subprocess.run(["git", "ls-files"], cwd=PROJECT.root, **QUIETLY)
-            for name in tracked.stdout.splitlines():
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(PROJECT.root / name, copy / name)
-            config = (copy / "_config.yml").read_text().replace('url: ""', f"url: {URL}")
-            (copy / "_config.yml").write_text(config)
-            (copy / ".pytest_cache").mkdir(exist_ok=True)
+        if not copy.exists():
+            shutil.copytree(PROJECT.root, copy, ignore=made)
+            text = (config := copy / "_config.yml").read_text()
+            config.write_text(re.sub('url: ".*?"', "url: https://github.com/a/b", text))
+            (copy / ".pytest_cache").mkdir()
             (copy / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
             tool = str(Path(sys.executable).with_name("jupyter-book"))
-            built = subprocess.run([tool, "build", ".", "-W", "-n", "-q"], cwd=copy, **QUIETLY)
+            told: Any = {"cwd": copy, "capture_output": True, "text": True, "check": False}
+            built = subprocess.run([tool, "build", ".", "-W", "-n", "-q"], **told)
             assert built.returncode == 0, built.stderr[-3000:]
-            done.touch()
     return copy / "_build" / "html"
 
 
@@ -70,19 +66,6 @@ def address(site: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium that looks for nothing outside, and would find nothing."""
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
-    flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield chromium
-        chromium.close()
 
 
 @dataclass
@@ -117,8 +100,3 @@ class Reader:
         """Change the window and the theme."""
         self.page.set_viewport_size({"width": width, "height": 844})
         self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-
-
-@pytest.fixture(scope="session")
-def reader(browser: Any, address: str) -> Reader:
-    return Reader(browser.new_page(), address)

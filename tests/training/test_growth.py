@@ -14,15 +14,7 @@ from xsquared.data.problems import load
 from xsquared.errors import rmse
 from xsquared.training import Growth, fit, grow
 from xsquared.training import growth as module
-from xsquared.units import (
-    UNITS,
-    GatedNetwork,
-    Unit,
-    build,
-    find_unit,
-    predict,
-    set_parameters,
-)
+from xsquared.units import UNITS, GatedNetwork, Unit, build, predict, set_parameters
 
 #: Enough to see every part of the way.
 FEW = Growth(exchanges=1)
@@ -47,7 +39,7 @@ def test_a_width_that_gains_nothing_keeps_its_error(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where no descent ends well, the network of the width before stays, with idle neurons."""
-    made = FEW.grow(WAVES, find_unit(unit), [3, 5], "trained", 2)
+    made = FEW.grow(WAVES, UNITS[unit], [3, 5], "trained", 2)
     before = next(made)
     worse = module._Task.refine
     monkeypatch.setattr(

@@ -28,9 +28,7 @@ def error(network: GatedNetwork, f: Target) -> float:
     return math.sqrt(simpson(squares, x=x) / (x[-1] - x[0]))
 
 
-@pytest.mark.parametrize(
-    ("text", "unit"), [*(("exp(2*x)", unit) for unit in UNITS), ("x**3", "gqu")]
-)
+@pytest.mark.parametrize(("text", "unit"), [*(("exp(2*x)", u) for u in UNITS), ("x**3", "gqu")])
 def test_n_neurons_carry_the_spline(text: str, unit: str) -> None:
     f = target(text, (-1.0, 1.5))
     for n in (1, 3):
