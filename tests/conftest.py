@@ -25,8 +25,9 @@ def registered_units() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Processes take files in this order: a long one at the end would keep the other cores waiting.
-    long = ("test_installed.py", "chapters", "training")
+    # Processes take files in this order: a long one at the end would keep the other cores waiting,
+    # and so would the site that test_render builds, were it first asked for by two of them.
+    long = ("test_render.py", "test_installed.py", "chapters", "training")
     items.sort(
         key=lambda item: [name not in (item.path.parent.name, item.path.name) for name in long]
     )

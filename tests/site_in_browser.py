@@ -42,9 +42,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             config.write_text(re.sub('url: ".*?"', "url: https://github.com/a/b", text))
             (copy / ".pytest_cache").mkdir()
             (copy / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
-            tool = str(Path(sys.executable).with_name("jupyter-book"))
-            told: Any = {"cwd": copy, "capture_output": True, "text": True, "check": False}
-            built = subprocess.run([tool, "build", ".", "-W", "-n", "-q"], **told)
+            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-Wnq"]
+            built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
             assert built.returncode == 0, built.stderr[-3000:]
     return copy / "_build" / "html"
 
