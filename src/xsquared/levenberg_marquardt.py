@@ -50,9 +50,8 @@ def descend(
             else:
                 damping *= _RAISED
         if lower is None:
-            stalled = _PATIENCE
             break
         stalled = stalled + 1 if point.loss - lower.loss < stall * point.loss else 0
         point, damping = lower, max(damping / lowered, _LEAST)
-    ended = stalled >= _PATIENCE or point.loss <= floor or not max_iterations
+    ended = damping >= _MOST or stalled >= _PATIENCE or point.loss <= floor or not max_iterations
     yield point, iterations, "converged" if ended else "iterations"
