@@ -4,7 +4,8 @@ Where a damped step lowers the loss the damping falls, where it does not the dam
 step is tried again. Reference: Nocedal and Wright, Numerical Optimization, section 10.3.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
 P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
@@ -21,38 +22,53 @@ def descend(
     point: P,
     linearise: Callable[[P], Callable[[float], P | None]],
     max_iterations: int,
+    **rules: float,
+) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
+    """Lower a loss step by step as :func:`dampings` say; stop taking to stop early.
+
+    ``linearise`` takes a point and returns a function from a damping to the point after that step,
+    or to None where the arithmetic does not allow it. Yields the point at the start, then after
+    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
+    """
+    run, iterations = dampings(point.loss, max_iterations, **rules), 0
+    attempt: Callable[[float], P | None] | None = None
+    try:
+        damping = next(run)
+        while True:
+            if attempt is None:
+                yield point, iterations, "iterations"
+                attempt = linearise(point)
+            trial = attempt(damping)
+            loss = math.inf if trial is None else trial.loss
+            if trial is not None and loss < point.loss:
+                point, attempt, iterations = trial, None, iterations + 1
+            damping = run.send(loss)
+    except StopIteration as end:
+        yield point, *end.value
+
+
+def dampings(
+    loss: float,
+    max_iterations: int,
     damping: float = 1e-2,
     lowered: float = 4.0,
     stall: float = 1e-8,
     floor: float = 1e-30,
     rounding: float = 0.0,
-) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
-    """Lower a loss step by step, down to ``floor``; stop taking to stop early.
+) -> Generator[float, float, tuple[int, Literal["converged", "iterations"]]]:
+    """Yield dampings to try and take the losses they lead to, down to ``floor``.
 
-    ``linearise`` takes a point and returns a function from a damping to the point after that step,
-    or to None where the arithmetic does not allow it. Yields the point at the start, then after
-    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
-
-    The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
+    Return the iterations, and ``"iterations"`` where more would go on. The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
     less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
     """
     stalled, iterations = 0, 0
-    while iterations < max_iterations and stalled < _PATIENCE and point.loss > floor:
-        yield point, iterations, "iterations"
+    while iterations < max_iterations and stalled < _PATIENCE and loss > floor:
         iterations += 1
-        attempt, lower = linearise(point), None
-        while lower is None and damping < _MOST:
-            trial = attempt(damping)
-            if trial is not None and trial.loss < point.loss:
-                lower = trial
-            elif trial is not None and trial.loss < (1 + rounding) * point.loss:
-                damping = _MOST
-            else:
-                damping *= _RAISED
-        if lower is None:
-            stalled = _PATIENCE
-            break
-        stalled = stalled + 1 if point.loss - lower.loss < stall * point.loss else 0
-        point, damping = lower, max(damping / lowered, _LEAST)
-    ended = stalled >= _PATIENCE or point.loss <= floor or not max_iterations
-    yield point, iterations, "converged" if ended else "iterations"
+        while not (lower := (yield damping)) < loss:
+            damping = _MOST if lower < (1 + rounding) * loss else damping * _RAISED
+            if damping >= _MOST:
+                return iterations, "converged"
+        stalled = stalled + 1 if loss - lower < stall * loss else 0
+        loss, damping = lower, max(damping / lowered, _LEAST)
+    ended = stalled >= _PATIENCE or loss <= floor or not max_iterations
+    return iterations, "converged" if ended else "iterations"

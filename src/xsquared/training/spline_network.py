@@ -20,7 +20,7 @@ from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
 from xsquared.splines.density import equidistributed_knots, proportioned_knots
-from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.splines.spaces import Space
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
@@ -139,8 +139,8 @@ class FreeKnots:
         width, draw = np.diff(plain), np.random.default_rng((seed, cells))
         room = np.minimum(width[:-1], width[1:])
         shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
-        starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
-        return _distinct([fit_free_knots(target, shape, t, self.max_iterations) for t in starts])
+        starts = np.array([plain, *(plain + np.pad(shift, 1) for shift in shifts)])
+        return _distinct(fit_stacked(target, shape, starts, self.max_iterations))
 
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
@@ -163,9 +163,8 @@ class FreeKnots:
         for knots, count in places:
             tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
         for steps, kept in _STAGES[not narrow]:
-            limit = min(steps, self.max_iterations)
-            fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            distinct = _distinct(fits)[:kept]
+            limit, (starts, ways) = min(steps, self.max_iterations), map(np.array, zip(*tries))
+            distinct = _distinct(fit_stacked(target, shape, starts, limit, ways))[:kept]
             tries = [(one.knots, one.directions) for one in distinct]
         return distinct
 
