@@ -203,7 +203,8 @@ class Model:
 
     def linearise(self, state: State) -> Linear:
         """Newton's systems, for knots and coefficients together."""
-        shape, width, block = self.shape, np.diff(state.knots), self.shape.block
+        shape, block, t = self.shape, self.shape.block, state.knots
+        width = t[:, 1:] - t[:, :-1]
         count, n = width.shape
         basis, derivatives, scale = spaces.local_derivatives(shape, width, state.local)
         root = derivatives @ basis.root
@@ -234,9 +235,9 @@ class Model:
         damped[:, 0, block:-block:block] += damping[:, None] * linear.scale
         step = spaces.solve_conditioned(damped, -linear.slopes, linear.condition)[0][:, ::block]
         # No cell shrinks by more than a fixed share.
-        shrink = -(np.diff(step) / np.diff(t)).min(axis=1)
+        shrink = ((step[:, :-1] - step[:, 1:]) / (t[:, 1:] - t[:, :-1])).max(axis=1)
         moved = t + step * np.minimum(1.0, _MAX_SHRINK / np.maximum(shrink, 1e-300))[:, None]
-        wide = np.diff(moved).min(axis=1) >= LEAST_WIDTH * (t[:, -1] - t[:, 0])
+        wide = (moved[:, 1:] - moved[:, :-1]).min(axis=1) >= LEAST_WIDTH * (t[:, -1] - t[:, 0])
         trial = self.project(np.where(wide[:, None], moved, t), state.signs)
         trial.loss[~wide] = np.inf
         return trial

@@ -163,16 +163,17 @@ def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
 
 def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Solve symmetric banded systems for columns (unknowns of all, m); NaN where one is singular."""
-    total, rows = banded.shape[-1], np.moveaxis(banded, -2, 0).reshape(banded.shape[-2], -1)
-    factor, failed, singular = *dpbtrf(rows, lower=1), list[slice]()
-    while failed:  # at a system between which and the others nothing is
-        start = (failed - 1) // total * total
-        singular.append(slice(start, start + total))
-        factor[:, singular[-1]] = np.eye(len(rows), 1)
-        if (end := start + total) == rows.shape[1]:
-            break
-        factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
-        failed += end * (failed > 0)
+    size, total = banded.shape[-2:]
+    rows = banded.reshape(-1, size, total).swapaxes(0, 1).reshape(size, -1)
+    (factor, failed), end, singular = dpbtrf(rows, lower=1), 0, list[slice]()
+    while failed:  # in one system; those before it are done, those after it go on
+        start = end + (failed - 1) // total * total
+        end = start + total
+        factor[:, start:end], factor[0, start:end] = 0.0, 1.0
+        singular.append(slice(start, end))
+        failed = 0
+        if end < rows.shape[1]:
+            factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
     solved, _ = dpbtrs(factor, right, lower=1)
     for place in singular:
         solved[place] = np.nan
@@ -187,10 +188,9 @@ def solve_conditioned(
     columns = np.concatenate([right.reshape(1, -1), condition.swapaxes(0, 1).reshape(d, right.size)])
     solved = solve_banded(banded, columns.T).reshape(count, total, 1 + d)
     both = condition @ solved
-    matrix = both[:, :, 1:]
-    # Rows that depend on each other share multipliers.
-    matrix = matrix + np.eye(d) * (1e-14 * matrix + 1e-300)
-    multipliers = np.linalg.solve(matrix, both[:, :, :1])
+    diagonal = np.einsum("sqq->sq", both[:, :, 1:])
+    diagonal += 1e-14 * diagonal + 1e-300  # rows that depend on each other share multipliers
+    multipliers = np.linalg.solve(both[:, :, 1:], both[:, :, :1])
     return (solved[:, :, :1] - solved[:, :, 1:] @ multipliers)[..., 0], multipliers[..., 0]
 
 
