@@ -19,7 +19,7 @@ import torch
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.splines.density import equidistributed_knots, proportioned_knots
+from xsquared.splines.density import equidistributed_knots, is_rough, proportioned_knots
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.splines.spaces import Space
 from xsquared.training.conversion import spline_network
@@ -36,7 +36,8 @@ _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of fits, and how many of these go on, in narrow networks and in wide.
-_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2))
+_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2)), ((25, 4), (9999, 4))
+_ROUGH, _DRAWN = 4, 12
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -95,6 +96,7 @@ class FreeKnots:
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
         made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
+        rough = is_rough(target)
         if self.directions:
             optima = self._optima(target, shape, n + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
@@ -104,9 +106,12 @@ class FreeKnots:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
-        if narrow:
-            count = -(-_INSERTED // n) if several else 1
-            starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
+        if narrow or (rough and several):
+            if narrow:
+                count = -(-_INSERTED * (_ROUGH if rough else 1) // n) if several else 1
+                starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
+            else:
+                starts = [_beside(record, optima[0].knots, draw) for _ in range(_DRAWN)]
             # Roots that leave the hinges of a spline lower its error.
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
@@ -138,7 +143,8 @@ class FreeKnots:
         plain = equidistributed_knots(target, shape, cells)
         width, draw = np.diff(plain), np.random.default_rng((seed, cells))
         room = np.minimum(width[:-1], width[1:])
-        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
+        count = self.starts * (_ROUGH if is_rough(target) else 1) - 1
+        shifts = draw.uniform(-_JITTER, _JITTER, (count, cells - 1)) * room
         starts = np.array([plain, *(plain + np.pad(shift, 1) for shift in shifts)])
         return _distinct(fit_stacked(target, shape, starts, self.max_iterations))
 
@@ -147,7 +153,8 @@ class FreeKnots:
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
-        places = [(optima[0].knots, 2 * self.directions)]
+        rough = is_rough(target)
+        places = [(one.knots, 2 * self.directions) for one in optima[: 4 if rough else 1]]
         if narrow := n_cells - 1 <= _NARROW:
             places = [(one.knots, 4 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
@@ -162,7 +169,7 @@ class FreeKnots:
         tries: list[tuple[np.ndarray, np.ndarray | None]] = []
         for knots, count in places:
             tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
-        for steps, kept in _STAGES[not narrow]:
+        for steps, kept in _STAGES[0 if narrow else 1 + rough]:
             limit, (starts, ways) = min(steps, self.max_iterations), map(np.array, zip(*tries))
             distinct = _distinct(fit_stacked(target, shape, starts, limit, ways))[:kept]
             tries = [(one.knots, one.directions) for one in distinct]
@@ -172,7 +179,7 @@ class FreeKnots:
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        cells = np.linspace(*target.domain[0], _CELLS + 1)
+        cells = np.linspace(*target.domain[0], max(_CELLS, 3 * len(starts[0].gate)) + 1)
         x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST, self.max_iterations)
@@ -207,6 +214,14 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
     """Sort fits, the best first, each optimum once."""
     found = sorted(fits, key=_error)
     return found[:1] + [b for a, b in pairwise(found) if b.rmse > a.rmse * (1 + _SAME)]
+
+
+def _beside(unit: Unit, knots: np.ndarray, draw: np.random.Generator) -> Rows:
+    """Draw gates at knots inside, to either side, with their roots beside them."""
+    n, room = len(knots) - 2, np.minimum(knots[1:-1] - knots[:-2], knots[2:] - knots[1:-1])
+    signs, places = draw.choice([-1.0, 1.0], n), knots[1:-1] + draw.uniform(-0.5, 0.5, (3, n)) * room
+    rows = [torch.from_numpy(np.column_stack([s, -s * p])) for s, p in zip([signs, np.ones(n), np.ones(n)], places)]
+    return Rows(rows[0], tuple(rows[1 : len(unit.factors)]))
 
 
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
