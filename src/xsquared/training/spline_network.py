@@ -36,8 +36,8 @@ _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
 _NARROW, _RANDOM, _INSERTED = 8, 12, 15
 #: Steps of fits, and how many of these go on, in narrow networks and in wide.
-_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2)), ((25, 4), (9999, 4))
-_ROUGH, _DRAWN = 4, 12
+_STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 4), (9999, 4))
+_ROUGH, _DRAWN = 8, 12
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -97,8 +97,14 @@ class FreeKnots:
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
         made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
         rough = is_rough(target)
+        optima = self._optima(target, shape, n + 1, seed)
+
+        def drawn(count: int) -> list[Rows]:
+            if narrow:
+                return [greedy_rows(target, record, n, draw) for _ in range(count)]
+            return [_beside(record, optima[0].knots, draw) for _ in range(count)]
+
         if self.directions:
-            optima = self._optima(target, shape, n + 1, seed)
             bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
             for spline in self._with_directions(target, record, optima, seed):
                 made += _measured(target, record, spline, n)
@@ -106,15 +112,13 @@ class FreeKnots:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
-        if narrow or (rough and several):
-            if narrow:
-                count = -(-_INSERTED * (_ROUGH if rough else 1) // n) if several else 1
-                starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
-            else:
-                starts = [_beside(record, optima[0].knots, draw) for _ in range(_DRAWN)]
+        if narrow:
+            starts = drawn(-(-_INSERTED * (_ROUGH if rough else 1) // n) if several else 1)
             # Roots that leave the hinges of a spline lower its error.
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
+        elif rough and several:
+            made += self._descent(target, record, drawn(_DRAWN))
         best = min(made, key=_error, default=None)
         try_lesser = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
@@ -126,8 +130,7 @@ class FreeKnots:
             inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
-                starts = [rows_of(made[-1].network), greedy_rows(target, record, n, draw)]
-                made += self._descent(target, record, starts)
+                made += self._descent(target, record, [rows_of(made[-1].network), *drawn(1)])
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
