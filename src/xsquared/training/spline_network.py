@@ -33,11 +33,13 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
 _JITTER = 0.4
-#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
-_NARROW, _RANDOM, _INSERTED = 8, 12, 15
-#: Steps of fits, and how many of these go on, in narrow networks and in wide.
+#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and where the
+#: target is rough; so many times as many knots start there, and draws of a wide GQU's hinges.
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 60), 8, 12
+#: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
 _STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 4), (9999, 4))
-_ROUGH, _DRAWN = 8, 12
+#: Of fits that go on, the largest share of the best one's error.
+_CLOSE = 1.25
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -113,7 +115,7 @@ class FreeKnots:
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
-            starts = drawn(-(-_INSERTED * (_ROUGH if rough else 1) // n) if several else 1)
+            starts = drawn(-(-_INSERTED[rough] // n) if several else 1)
             # Roots that leave the hinges of a spline lower its error.
             starts += [rows_of(one.network) for one in made if several]
             made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
@@ -175,7 +177,8 @@ class FreeKnots:
         for steps, kept in _STAGES[0 if narrow else 1 + rough]:
             limit, (starts, ways) = min(steps, self.max_iterations), map(np.array, zip(*tries))
             distinct = _distinct(fit_stacked(target, shape, starts, limit, ways))[:kept]
-            tries = [(one.knots, one.directions) for one in distinct]
+            near = _CLOSE * distinct[0].rmse
+            tries = [(one.knots, one.directions) for one in distinct if one.rmse <= near]
         return distinct
 
     def _descent(
@@ -186,12 +189,14 @@ class FreeKnots:
         x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST, self.max_iterations)
-        best = min((last(run(rows, max_iterations=first)) for rows in starts), key=_error)
-        if best.rmse > _NEAR * reached:
-            return []
-        end = last(run(best.rows, max_iterations=self.max_iterations))
-        network = to_network(end, unit)
-        return [SplineNetwork(network, measured_rmse(network, target), end.iterations, end.status)]
+        fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
+        for near in sorted(fits, key=_error)[: 1 + is_rough(target)]:
+            if near.rmse <= _NEAR * reached:
+                end = last(run(near.rows, max_iterations=self.max_iterations))
+                network = to_network(end, unit)
+                error = measured_rmse(network, target)
+                made.append(SplineNetwork(network, error, end.iterations, end.status))
+        return made
 
 
 @dataclass(frozen=True)
