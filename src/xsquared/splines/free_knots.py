@@ -120,7 +120,9 @@ def fit_stacked(
         if not asked:
             break
         rows = np.array(list(asked))
-        trial = model.attempt(_taken(state, rows), _taken(linear, rows), np.array(list(asked.values())))
+        trial = model.attempt(
+            _taken(state, rows), _taken(linear, rows), np.array(list(asked.values()))
+        )
         lower = trial.loss < state.loss[rows]
         if lower.any():
             kept = _taken(trial, lower)

@@ -35,11 +35,11 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and where the
 #: target is rough; so many times as many knots start there, and draws of a wide GQU's hinges.
-_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 60), 8, 12
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 120), 8, 20
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
-_STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 4), (9999, 4))
+_STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 8), (9999, 8))
 #: Of fits that go on, the largest share of the best one's error.
-_CLOSE = 1.25
+_CLOSE = 1.5
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
@@ -117,8 +117,12 @@ class FreeKnots:
         if narrow:
             starts = drawn(-(-_INSERTED[rough] // n) if several else 1)
             # Roots that leave the hinges of a spline lower its error.
-            starts += [rows_of(one.network) for one in made if several]
-            made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
+            more, reached = (
+                [rows_of(one.network) for one in made if several],
+                min(map(_error, made), default=np.inf),
+            )
+            for group in (starts, more) if rough and more else (starts + more,):
+                made += self._descent(target, record, group, reached)
         elif rough and several:
             made += self._descent(target, record, drawn(_DRAWN))
         best = min(made, key=_error, default=None)
@@ -159,7 +163,7 @@ class FreeKnots:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells = space(unit), len(optima[0].pieces)
         rough = is_rough(target)
-        places = [(one.knots, 2 * self.directions) for one in optima[: 4 if rough else 1]]
+        places = [(one.knots, (2 + 2 * rough) * self.directions) for one in optima[: 1 + 3 * rough]]
         if narrow := n_cells - 1 <= _NARROW:
             places = [(one.knots, 4 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
@@ -185,12 +189,13 @@ class FreeKnots:
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        cells = np.linspace(*target.domain[0], max(_CELLS, 3 * len(starts[0].gate)) + 1)
+        rough = is_rough(target)
+        cells = np.linspace(*target.domain[0], _CELLS * (1 + 3 * rough) + 1)
         x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST, self.max_iterations)
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
-        for near in sorted(fits, key=_error)[: 1 + is_rough(target)]:
+        for near in sorted(fits, key=_error)[: 1 + 2 * rough]:
             if near.rmse <= _NEAR * reached:
                 end = last(run(near.rows, max_iterations=self.max_iterations))
                 network = to_network(end, unit)
@@ -227,8 +232,14 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 def _beside(unit: Unit, knots: np.ndarray, draw: np.random.Generator) -> Rows:
     """Draw gates at knots inside, to either side, with their roots beside them."""
     n, room = len(knots) - 2, np.minimum(knots[1:-1] - knots[:-2], knots[2:] - knots[1:-1])
-    signs, places = draw.choice([-1.0, 1.0], n), knots[1:-1] + draw.uniform(-0.5, 0.5, (3, n)) * room
-    rows = [torch.from_numpy(np.column_stack([s, -s * p])) for s, p in zip([signs, np.ones(n), np.ones(n)], places)]
+    signs, places = (
+        draw.choice([-1.0, 1.0], n),
+        knots[1:-1] + draw.uniform(-0.5, 0.5, (3, n)) * room,
+    )
+    rows = [
+        torch.from_numpy(np.column_stack([s, -s * p]))
+        for s, p in zip([signs, np.ones(n), np.ones(n)], places)
+    ]
     return Rows(rows[0], tuple(rows[1 : len(unit.factors)]))
 
 
