@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
+Status = Literal["converged", "iterations"]
 P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
 
 #: Multiplies the damping after a step that did not lower the loss.
@@ -19,32 +20,26 @@ _PATIENCE = 3
 
 
 def descend(
-    point: P,
-    linearise: Callable[[P], Callable[[float], P | None]],
-    max_iterations: int,
-    **rules: float,
-) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
+    point: P, linearise: Callable[[P], Callable[[float], P | None]], limit: int, **rules: float
+) -> Iterator[tuple[P, int, Status]]:
     """Lower a loss step by step as :func:`dampings` say; stop taking to stop early.
 
     ``linearise`` takes a point and returns a function from a damping to the point after that step,
     or to None where the arithmetic does not allow it. Yields the point at the start, then after
     each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
     """
-    run, iterations = dampings(point.loss, max_iterations, **rules), 0
-    attempt: Callable[[float], P | None] | None = None
-    try:
-        damping = next(run)
-        while True:
-            if attempt is None:
-                yield point, iterations, "iterations"
-                attempt = linearise(point)
+    run = dampings(point.loss, limit, **rules)
+    damping, iterations, status = next(run)
+    while damping:
+        yield point, iterations, status
+        attempt, moved = linearise(point), False
+        while damping and not moved:
             trial = attempt(damping)
             loss = math.inf if trial is None else trial.loss
-            if trial is not None and loss < point.loss:
-                point, attempt, iterations = trial, None, iterations + 1
-            damping = run.send(loss)
-    except StopIteration as end:
-        yield point, *end.value
+            if moved := trial is not None and loss < point.loss:
+                point = trial
+            damping, iterations, status = run.send(loss)
+    yield point, iterations, status
 
 
 def dampings(
@@ -55,20 +50,24 @@ def dampings(
     stall: float = 1e-8,
     floor: float = 1e-30,
     rounding: float = 0.0,
-) -> Generator[float, float, tuple[int, Literal["converged", "iterations"]]]:
-    """Yield dampings to try and take the losses they lead to, down to ``floor``.
+) -> Generator[tuple[float, int, Status], float]:
+    """Yield dampings to try, iterations and status; take the losses they lead to.
 
-    Return the iterations, and ``"iterations"`` where more would go on. The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
-    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
+    The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
+    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last,
+    as is one down to ``floor``. Then the damping is 0.
     """
-    stalled, iterations = 0, 0
+    stalled = iterations = 0
     while iterations < max_iterations and stalled < _PATIENCE and loss > floor:
-        iterations += 1
-        while not (lower := (yield damping)) < loss:
+        lower = yield damping, iterations, "iterations"
+        if lower < loss:
+            stalled = stalled + 1 if loss - lower < stall * loss else 0
+            loss, damping = lower, max(damping / lowered, _LEAST)
+        else:
             damping = _MOST if lower < (1 + rounding) * loss else damping * _RAISED
-            if damping >= _MOST:
-                return iterations, "converged"
-        stalled = stalled + 1 if loss - lower < stall * loss else 0
-        loss, damping = lower, max(damping / lowered, _LEAST)
+            if damping < _MOST:
+                continue
+            stalled = _PATIENCE
+        iterations += 1
     ended = stalled >= _PATIENCE or loss <= floor or not max_iterations
-    return iterations, "converged" if ended else "iterations"
+    yield 0.0, iterations, "converged" if ended else "iterations"

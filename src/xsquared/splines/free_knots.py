@@ -10,9 +10,10 @@ to be constant (:mod:`xsquared.training.directions`): one Lagrange multiplier pe
 Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """
 
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -102,70 +103,39 @@ def fit_stacked(
 ) -> list[FreeKnotSpline]:
     """Fit from each of the starts (s, n + 1), in step: arrays of many cells cost little more."""
     signs = np.empty((len(starts), 0)) if directions is None else spaces.ungated_signs(directions)
-    model = Model(target, shape)
+    model, limit = Model(target, shape), max_iterations if starts.shape[1] > 2 else 0
     state = model.project(starts.copy(), signs)
     if not np.isfinite(state.loss).all():
         raise FloatingPointError(f"the loss is {state.loss.max()} at the start")
-    limit, ends = max_iterations if starts.shape[1] > 2 else 0, [(0, "converged")] * len(starts)
     linear = model.linearise(state) if limit else None
     runs = [dampings(loss, limit, **_DAMPING) for loss in state.loss.tolist()]
-    reached: dict[int, float | None] = dict.fromkeys(range(len(runs)))
-    while reached:
-        asked = {}
-        for k, loss in reached.items():
-            try:
-                asked[k] = runs[k].send(loss)
-            except StopIteration as end:
-                ends[k] = end.value
-        if not asked:
-            break
-        rows = np.array(list(asked))
-        trial = model.attempt(
-            _taken(state, rows), _taken(linear, rows), np.array(list(asked.values()))
-        )
+    said = [next(run) for run in runs]
+    while (rows := np.flatnonzero([damping for damping, *_ in said])).size:
+        tried = np.array([said[k][0] for k in rows])
+        trial = model.attempt(_taken(state, rows), _taken(linear, rows), tried)
         lower = trial.loss < state.loss[rows]
         if lower.any():
             kept = _taken(trial, lower)
             for old, new in zip((*state, *linear), (*kept, *model.linearise(kept)), strict=True):
                 old[rows[lower]] = new
-        reached = dict(zip(asked, trial.loss.tolist(), strict=True))
+        for k, loss in zip(rows, trial.loss.tolist(), strict=True):
+            said[k] = runs[k].send(loss)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
-    errors = np.sqrt(state.loss).tolist()
     ways = [None] * len(starts) if directions is None else directions
-    fits = zip(state.knots, pieces, errors, *zip(*ends), ways, strict=True)
-    return [FreeKnotSpline(*one) for one in fits]
+    ends = zip(state.knots, pieces, np.sqrt(state.loss).tolist(), said, ways, strict=True)
+    return [FreeKnotSpline(*fit, *word[1:], way) for *fit, word, way in ends]
 
 
-class State(NamedTuple):
-    """Projected points, stacked: knots, best coefficients in the local bases, mean square errors.
-
-    Signs (s, n) are those of the condition, (s, 0) for none of d rows; ``behind`` makes its rows.
-    Moments are integrals of the error times powers of xi, jumps the error times the slope's jump.
-    """
-
-    knots: np.ndarray  # (s, n + 1)
-    signs: np.ndarray
-    local: np.ndarray  # (s, n, m)
-    moments: np.ndarray  # (s, n, d + 1)
-    jumps: np.ndarray  # (s, n - 1)
-    multipliers: np.ndarray  # (s, d)
-    behind: np.ndarray  # (s, n, d, d + 1)
-    loss: np.ndarray  # (s,)
+#: Projected points, stacked: knots (s, n + 1), the condition's signs (s, n), or (s, 0) where there
+#: is none, best coefficients (s, n, m) in the local bases, integrals (s, n, d + 1) of the error
+#: times powers of xi, jumps (s, n - 1) of it times the slope's jump, multipliers (s, d) of the
+#: condition and what makes its rows (s, n, d, d + 1), mean square errors (s,).
+State = namedtuple("State", "knots signs local moments jumps multipliers behind loss")
+#: Newton's systems there, and what multiplies a damping at each inner knot.
+Linear = namedtuple("Linear", "banded slopes condition scale")
 
 
-class Linear(NamedTuple):
-    """Newton's systems at states, and what a damping is multiplied by for each inner knot."""
-
-    banded: np.ndarray
-    slopes: np.ndarray
-    condition: np.ndarray
-    scale: np.ndarray
-
-
-S = TypeVar("S", State, Linear)
-
-
-def _taken(state: S, which: np.ndarray) -> S:
+def _taken(state: Any, which: np.ndarray) -> Any:
     """Those of the stack."""
     return type(state)(*(part[which] for part in state))
 
@@ -205,8 +175,7 @@ class Model:
 
     def linearise(self, state: State) -> Linear:
         """Newton's systems, for knots and coefficients together."""
-        shape, block, t = self.shape, self.shape.block, state.knots
-        width = t[:, 1:] - t[:, :-1]
+        shape, block, width = self.shape, self.shape.block, np.diff(state.knots)
         count, n = width.shape
         basis, derivatives, scale = spaces.local_derivatives(shape, width, state.local)
         root = derivatives @ basis.root
@@ -217,8 +186,9 @@ class Model:
         functional = state.moments + (state.multipliers[:, None, None] @ state.behind)[:, :, 0]
         moving = (functional @ basis.moving).reshape(count, n, 5, -1)
         once = (scale / width[..., None])[:, :, None] * moving[:, :, :2]
-        twice = (moving[:, :, 2:] @ (state.local * scale)[..., None])[..., 0]
-        twice = twice / width[..., None] ** 2
+        twice = (moving[:, :, 2:] @ (state.local * scale)[..., None])[..., 0] / width[
+            ..., None
+        ] ** 2
         more = [once.reshape(count, n, -1), twice, np.zeros((count, n, 1))]
         hessian += np.concatenate(more, axis=2).take(_by_knots(shape), axis=2)
         hessian[:, 1:, 0, 0] += state.jumps

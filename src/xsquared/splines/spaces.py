@@ -162,21 +162,20 @@ def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
 
 
 def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve symmetric banded systems for columns (unknowns of all, m); NaN where one is singular."""
+    """Solve symmetric banded systems for columns (all unknowns, m); NaN where one is singular."""
     size, total = banded.shape[-2:]
     rows = banded.reshape(-1, size, total).swapaxes(0, 1).reshape(size, -1)
-    (factor, failed), end, singular = dpbtrf(rows, lower=1), 0, list[slice]()
-    while failed:  # in one system; those before it are done, those after it go on
-        start = end + (failed - 1) // total * total
+    factor, end, singular = np.empty(rows.shape, order="F"), 0, list[int]()
+    while end < rows.shape[1]:
+        factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
+        if not failed:
+            break
+        start = end + (failed - 1) // total * total  # systems before this one are done
         end = start + total
-        factor[:, start:end], factor[0, start:end] = 0.0, 1.0
-        singular.append(slice(start, end))
-        failed = 0
-        if end < rows.shape[1]:
-            factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
+        factor[:, start:end] = np.eye(size, 1)
+        singular += range(start, end)
     solved, _ = dpbtrs(factor, right, lower=1)
-    for place in singular:
-        solved[place] = np.nan
+    solved[singular] = np.nan
     return solved
 
 

@@ -8,7 +8,7 @@ Reference: Björck, Numerical Methods for Least Squares Problems (1996), section
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -56,7 +56,8 @@ def solve(blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float = 0.0
     gram *= scale[:, None] * scale
     gram.diagonal().add_((squares == 0).to(gram.dtype))  # a column of zeros has no weight
     factor, failed = torch.linalg.cholesky_ex(gram)
-    inverse = torch.cholesky_solve(_probes(len(gram)), factor).norm()
+    probes = torch.cos(torch.arange(len(gram), dtype=gram.dtype)[:, None] * torch.arange(1, 4))
+    inverse = torch.cholesky_solve(probes, factor).norm()
     if failed or not inverse < _MOST_INVERSE[ridge > 0]:
         return _by_rotations(blocks, ridge, scale)
 
@@ -69,12 +70,6 @@ def solve(blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float = 0.0
         left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
     left[:-1] -= ridge * coefficients[:-1]
     return Solution(coefficients + solved(left), partial(_forward, factor, scale))
-
-
-@cache
-def _probes(size: int) -> Tensor:
-    """Make right-hand sides (size, 3) for which no large inverse has a small solution."""
-    return torch.cos(torch.arange(size, dtype=torch.float64)[:, None] * torch.arange(1, 4))
 
 
 def _forward(lower: Tensor, scale: Tensor, products: Tensor) -> Tensor:

@@ -63,7 +63,7 @@ class FreeKnots:
 
     Attributes:
         starts: local fits without directions: the density's and jittered ones.
-        directions: half the choices at an optimum, in narrow networks a quarter; 0: no n + 1 cells.
+        directions: half the choices at an optimum, in narrow networks a quarter.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -97,34 +97,34 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
-        made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
-        rough = is_rough(target)
+        made, draw, rough = (
+            list[SplineNetwork](),
+            np.random.default_rng((seed, n)),
+            is_rough(target),
+        )
         optima = self._optima(target, shape, n + 1, seed)
 
-        def drawn(count: int) -> list[Rows]:
+        def drawn() -> Rows:
             if narrow:
-                return [greedy_rows(target, record, n, draw) for _ in range(count)]
-            return [_beside(record, optima[0].knots, draw) for _ in range(count)]
+                return greedy_rows(target, record, n, draw)
+            return _beside(record, optima[0].knots, draw)
 
-        if self.directions:
-            bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
-            for spline in self._with_directions(target, record, optima, seed):
-                made += _measured(target, record, spline, n)
+        bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
+        for spline in self._with_directions(target, record, optima, seed):
+            made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
-            starts = drawn(-(-_INSERTED[rough] // n) if several else 1)
+            starts = [drawn() for _ in range(-(-_INSERTED[rough] // n) if several else 1)]
             # Roots that leave the hinges of a spline lower its error.
-            more, reached = (
-                [rows_of(one.network) for one in made if several],
-                min(map(_error, made), default=np.inf),
-            )
+            more = [rows_of(one.network) for one in made if several]
+            reached = min(map(_error, made), default=np.inf)
             for group in (starts, more) if rough and more else (starts + more,):
                 made += self._descent(target, record, group, reached)
         elif rough and several:
-            made += self._descent(target, record, drawn(_DRAWN))
+            made += self._descent(target, record, [drawn() for _ in range(_DRAWN)])
         best = min(made, key=_error, default=None)
         try_lesser = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
@@ -136,7 +136,7 @@ class FreeKnots:
             inner = self.fit_target(target, lesser, n, seed)
             made.append(replace(inner, network=_with_a_factor(record, inner.network)))
             if several:
-                made += self._descent(target, record, [rows_of(made[-1].network), *drawn(1)])
+                made += self._descent(target, record, [rows_of(made[-1].network), drawn()])
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
@@ -161,8 +161,7 @@ class FreeKnots:
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
-        shape, n_cells = space(unit), len(optima[0].pieces)
-        rough = is_rough(target)
+        shape, n_cells, rough = space(unit), len(optima[0].pieces), is_rough(target)
         places = [(one.knots, (2 + 2 * rough) * self.directions) for one in optima[: 1 + 3 * rough]]
         if narrow := n_cells - 1 <= _NARROW:
             places = [(one.knots, 4 * self.directions) for one in optima]
@@ -175,15 +174,15 @@ class FreeKnots:
             drawn = draw.exponential(width, (_RANDOM, n_cells))
             random = [proportioned_knots(target, widths) for widths in drawn]
             places += [(knots, 2) for knots in twins + random]
-        tries: list[tuple[np.ndarray, np.ndarray | None]] = []
-        for knots, count in places:
-            tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
+        chosen = [best_directions(target, unit, *place) for place in places]
+        starts = [knots for (knots, _), ways in zip(places, chosen, strict=True) for _ in ways]
+        ways = [way for several in chosen for way in several]
         for steps, kept in _STAGES[0 if narrow else 1 + rough]:
-            limit, (starts, ways) = min(steps, self.max_iterations), map(np.array, zip(*tries))
-            distinct = _distinct(fit_stacked(target, shape, starts, limit, ways))[:kept]
-            near = _CLOSE * distinct[0].rmse
-            tries = [(one.knots, one.directions) for one in distinct if one.rmse <= near]
-        return distinct
+            limit, where = min(steps, self.max_iterations), np.array(starts)
+            fits = _distinct(fit_stacked(target, shape, where, limit, np.array(ways)))[:kept]
+            near = [one for one in fits if one.rmse <= _CLOSE * fits[0].rmse]
+            starts, ways = [one.knots for one in near], [one.directions for one in near]
+        return fits
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
@@ -191,15 +190,14 @@ class FreeKnots:
         """The network where variable projection leads; none where no start comes near soon."""
         rough = is_rough(target)
         cells = np.linspace(*target.domain[0], _CELLS * (1 + 3 * rough) + 1)
-        x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
+        x, y, weights = map(torch.from_numpy, quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST, self.max_iterations)
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
         for near in sorted(fits, key=_error)[: 1 + 2 * rough]:
             if near.rmse <= _NEAR * reached:
                 end = last(run(near.rows, max_iterations=self.max_iterations))
-                network = to_network(end, unit)
-                error = measured_rmse(network, target)
+                error = measured_rmse(network := to_network(end, unit), target)
                 made.append(SplineNetwork(network, error, end.iterations, end.status))
         return made
 
@@ -230,17 +228,12 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 
 
 def _beside(unit: Unit, knots: np.ndarray, draw: np.random.Generator) -> Rows:
-    """Draw gates at knots inside, to either side, with their roots beside them."""
-    n, room = len(knots) - 2, np.minimum(knots[1:-1] - knots[:-2], knots[2:] - knots[1:-1])
-    signs, places = (
-        draw.choice([-1.0, 1.0], n),
-        knots[1:-1] + draw.uniform(-0.5, 0.5, (3, n)) * room,
-    )
-    rows = [
-        torch.from_numpy(np.column_stack([s, -s * p]))
-        for s, p in zip([signs, np.ones(n), np.ones(n)], places)
-    ]
-    return Rows(rows[0], tuple(rows[1 : len(unit.factors)]))
+    """Draw gates near knots, to either side, with their roots beside them."""
+    width, signs = np.diff(knots), np.ones((1 + len(unit.factors), len(knots) - 2))
+    signs[0] = draw.choice([-1.0, 1.0], len(signs[0]))
+    places = knots[1:-1] + draw.uniform(-0.5, 0.5, signs.shape) * np.minimum(width[:-1], width[1:])
+    gate, *roots = torch.from_numpy(np.stack([signs, -signs * places], axis=2))
+    return Rows(gate, tuple(roots[: len(unit.factors) - 1]))
 
 
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
