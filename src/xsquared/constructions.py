@@ -161,8 +161,7 @@ class Construction:
 
 #: The four constructions by name.
 CONSTRUCTIONS = {
-    name: Construction(name, globals()[name], made.unit, made.order)
-    for name, made in PIECES.items()
+    name: Construction(name, globals()[name], one.unit, one.order) for name, one in PIECES.items()
 }
 
 

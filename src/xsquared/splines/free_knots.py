@@ -31,6 +31,9 @@ LEAST_WIDTH = 1e-10
 _DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
 
+Ways = np.ndarray | None
+
+
 @cache
 def _by_knots(shape: Space) -> np.ndarray:
     """Place 2 m + 4 numbers in a cell's matrix (size, size), m unknowns but its knots.
@@ -70,7 +73,7 @@ class FreeKnotSpline:
     rmse: float
     iterations: int
     status: Literal["converged", "iterations"]
-    directions: np.ndarray | None = None
+    directions: Ways = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The spline's values at points of the interval."""
@@ -80,34 +83,26 @@ class FreeKnotSpline:
 
 
 def fit_free_knots(
-    target: Target,
-    shape: Space,
-    knots: np.ndarray,
-    max_iterations: int = 300,
-    directions: np.ndarray | None = None,
+    f: Target, shape: Space, knots: np.ndarray, max_iterations: int = 300, directions: Ways = None
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots (n + 1,), strictly ascending.
 
     Directions (n - 1,) as in :class:`FreeKnotSpline`; with no iterations the knots stay.
     """
     ways = None if directions is None else directions[None]
-    return fit_stacked(target, shape, knots[None], max_iterations, ways)[0]
+    return fit_stacked(f, shape, knots[None], max_iterations, ways)[0]
 
 
 def fit_stacked(
-    target: Target,
-    shape: Space,
-    starts: np.ndarray,
-    max_iterations: int = 300,
-    directions: np.ndarray | None = None,
+    target: Target, shape: Space, starts: np.ndarray, limit: int, directions: Ways
 ) -> list[FreeKnotSpline]:
     """Fit from each of the starts (s, n + 1), in step: arrays of many cells cost little more."""
     signs = np.empty((len(starts), 0)) if directions is None else spaces.ungated_signs(directions)
-    model, limit = Model(target, shape), max_iterations if starts.shape[1] > 2 else 0
+    model, limit = Model(target, shape), limit * (starts.shape[1] > 2)
     state = model.project(starts.copy(), signs)
     if not np.isfinite(state.loss).all():
         raise FloatingPointError(f"the loss is {state.loss.max()} at the start")
-    linear = model.linearise(state) if limit else None
+    linear: Any = model.linearise(state) if limit else None
     runs = [dampings(loss, limit, **_DAMPING) for loss in state.loss.tolist()]
     said = [next(run) for run in runs]
     while (rows := np.flatnonzero([damping for damping, *_ in said])).size:
@@ -121,15 +116,15 @@ def fit_stacked(
         for k, loss in zip(rows, trial.loss.tolist(), strict=True):
             said[k] = runs[k].send(loss)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
+    errors = np.sqrt(state.loss).tolist()
     ways = [None] * len(starts) if directions is None else directions
-    ends = zip(state.knots, pieces, np.sqrt(state.loss).tolist(), said, ways, strict=True)
-    return [FreeKnotSpline(*fit, *word[1:], way) for *fit, word, way in ends]
+    ends = zip(state.knots, pieces, errors, said, ways, strict=True)
+    return [FreeKnotSpline(t, c, rmse, *word[1:], way) for t, c, rmse, word, way in ends]
 
 
-#: Projected points, stacked: knots (s, n + 1), the condition's signs (s, n), or (s, 0) where there
-#: is none, best coefficients (s, n, m) in the local bases, integrals (s, n, d + 1) of the error
-#: times powers of xi, jumps (s, n - 1) of it times the slope's jump, multipliers (s, d) of the
-#: condition and what makes its rows (s, n, d, d + 1), mean square errors (s,).
+#: Projected points, stacked: signs (s, n) of the condition, or (s, 0) for none of its d rows, local
+#: coefficients (s, n, m), integrals (s, n, d + 1) of the error times powers of xi, jumps of the
+#: slope times it, multipliers (s, d), what makes the rows (s, n, d, d + 1), mean square errors.
 State = namedtuple("State", "knots signs local moments jumps multipliers behind loss")
 #: Newton's systems there, and what multiplies a damping at each inner knot.
 Linear = namedtuple("Linear", "banded slopes condition scale")

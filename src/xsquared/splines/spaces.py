@@ -184,9 +184,7 @@ def solve_conditioned(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solutions (s, total) for which rows (s, d, total) vanish, and multipliers (s, d)."""
     count, d, total = condition.shape
-    columns = np.concatenate(
-        [right.reshape(1, -1), condition.swapaxes(0, 1).reshape(d, right.size)]
-    )
+    columns = np.vstack([right.ravel(), condition.swapaxes(0, 1).reshape(d, right.size)])
     solved = solve_banded(banded, columns.T).reshape(count, total, 1 + d)
     both = condition @ solved
     diagonal = np.einsum("sqq->sq", both[:, :, 1:])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,8 +33,8 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
 _JITTER = 0.4
-#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and where the
-#: target is rough; so many times as many knots start there, and draws of a wide GQU's hinges.
+#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
+#: targets; by what these multiply starts; draws of a wide GQU's hinges there.
 _NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 120), 8, 20
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
 _STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 8), (9999, 8))
@@ -60,16 +60,12 @@ class FreeKnots:
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
-
-    Attributes:
-        starts: local fits without directions: the density's and jittered ones.
-        directions: half the choices at an optimum, in narrow networks a quarter.
     """
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
-    starts: int = 3
-    directions: int = 4
+    starts: int = 3  # local fits without directions: the density's and jittered ones
+    directions: int = 4  # half the choices at an optimum, in narrow networks a quarter
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
@@ -133,19 +129,20 @@ class FreeKnots:
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
             try_lesser = best is None or other.rmse < best.rmse
         if record.factors and try_lesser:
-            inner = self.fit_target(target, lesser, n, seed)
-            made.append(replace(inner, network=_with_a_factor(record, inner.network)))
+            inner, (weight, bias) = self.fit_target(target, lesser, n, seed), record.factors[-1]
+            # A factor that is one everywhere leaves the function as it is.
+            same, one = build(record, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
+            set_parameters(same, **inner.network.state_dict(), **one)
+            made.append(replace(inner, network=same))
             if several:
                 made += self._descent(target, record, [rows_of(made[-1].network), drawn()])
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
 
-    def spline(
-        self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
-    ) -> FreeKnotSpline:
+    def spline(self, f: Target, unit: str | Unit, n_cells: int, seed: int = 0) -> FreeKnotSpline:
         """The best spline of the unit's space found."""
-        return self._optima(target, space(unit), n_cells, seed)[0]
+        return self._optima(f, space(unit), n_cells, seed)[0]
 
     def _optima(self, target: Target, shape: Space, cells: int, seed: int) -> list[FreeKnotSpline]:
         """Where the density's start and jittered ones lead, the best first."""
@@ -155,7 +152,7 @@ class FreeKnots:
         count = self.starts * (_ROUGH if is_rough(target) else 1) - 1
         shifts = draw.uniform(-_JITTER, _JITTER, (count, cells - 1)) * room
         starts = np.array([plain, *(plain + np.pad(shift, 1) for shift in shifts)])
-        return _distinct(fit_stacked(target, shape, starts, self.max_iterations))
+        return _distinct(fit_stacked(target, shape, starts, self.max_iterations, None))
 
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
@@ -176,7 +173,7 @@ class FreeKnots:
             places += [(knots, 2) for knots in twins + random]
         chosen = [best_directions(target, unit, *place) for place in places]
         starts = [knots for (knots, _), ways in zip(places, chosen, strict=True) for _ in ways]
-        ways = [way for several in chosen for way in several]
+        ways: list[Any] = [way for several in chosen for way in several]
         for steps, kept in _STAGES[0 if narrow else 1 + rough]:
             limit, where = min(steps, self.max_iterations), np.array(starts)
             fits = _distinct(fit_stacked(target, shape, where, limit, np.array(ways)))[:kept]
@@ -244,11 +241,3 @@ def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> lis
         return []
     error = measured_rmse(network, target)
     return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
-
-
-def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
-    """The same function as a network of a unit with one factor more, which is one everywhere."""
-    n, (weight, bias) = network.n_hidden, unit.factors[-1]
-    made, one = build(unit, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
-    set_parameters(made, **network.state_dict(), **one)
-    return made
