@@ -151,7 +151,10 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     rows, columns = np.tril_indices(len(length))
     products = scale * length[rows] * length[columns]
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
-        t, weights = _angles(d, nodes)
+        # For the cosine t = sin(phi) of random directions; cells halve to 0: E bends within 1/p.
+        phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]), nodes)
+        weights *= np.cos(phi) ** (d - 2)
+        t, weights = np.sin(phi).ravel(), weights.ravel() / weights.sum()
         even = gelu_even(np.outer(products, t))
         # Where directions are rare polynomials overflow, and their products with weights do not.
         polynomials = islice(_gegenbauer(d, t, weights), least, most, 2)
@@ -255,16 +258,6 @@ def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int,
         square = 1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
         after = math.sqrt(square)
         last, value, before = value, (t * value - before * last) / after, after
-
-
-def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make a rule for even functions of the cosine t = sin(phi) between random directions.
-
-    The density is cos(phi)^(d-2). Cells halve towards t = 0, where E(p t) bends within 1/p.
-    """
-    phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]), nodes)
-    weights *= np.cos(phi) ** (d - 2)
-    return np.sin(phi).ravel(), weights.ravel() / weights.sum()
 
 
 def _laguerre_sums(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
