@@ -57,6 +57,7 @@ class FreeKnots:
     and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
     forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
     factor less where cells merge, and up to eight neurons with descents from greedy insertions.
+    Where knots fall together, as at kinks, starts are more, and wide GQUs descend from drawn roots.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
