@@ -21,8 +21,8 @@ from torch import Tensor, nn
 
 from xsquared.splines.spaces import Space
 
-#: Gates of one forward pass in :func:`predict`: more would fall out of the processor's cache.
-_GATES = 2**14
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+_ROWS = 256
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,7 @@ register(
     Unit("mlp"),
     Unit("glu", (_LINEAR,)),
     Unit("gqu", (_LINEAR, _QUADRATIC)),
-    Unit("relu2_mlp", activation="relu2"),
-    Unit("relu3_mlp", activation="relu3"),
+    *(Unit(f"{gate}_mlp", activation=gate) for gate in ("relu2", "relu3")),
     Unit("bilinear", (_LINEAR,), "identity"),
     Unit("geglu", (_LINEAR,), "gelu"),
     Unit("swiglu", (_LINEAR,), "silu"),
@@ -190,8 +189,7 @@ def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) 
 def predict(network: GatedNetwork, x: ArrayLike) -> np.ndarray:
     """Compute the forward pass (N,) of a network of one output at x, (N,) or (N, n_in)."""
     with torch.no_grad():
-        parts = as_points(x).split(-(-_GATES // network.n_hidden))
-        return torch.cat([network(part) for part in parts])[:, 0].numpy()
+        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
 
 
 def as_points(x: ArrayLike) -> Tensor:
