@@ -9,7 +9,6 @@ from xsquared.truncation import (
     h,
     hermite_piece,
     leading_constant,
-    leading_term,
     target,
     terms_of_degree,
     truncation_error,
@@ -32,11 +31,11 @@ def test_constant_is_the_known_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", PIECES)
 def test_nothing_of_lower_degree_is_left(name: str) -> None:
-    error = truncation_error(name)
-    for degree in range(PIECES[name].order):
+    error, order = truncation_error(name), PIECES[name].order
+    for degree in range(order):
         assert terms_of_degree(error, degree) == 0
-    assert leading_term(name) != 0
-    assert leading_term(name).free_symbols == {x, h, f[PIECES[name].order]}
+    assert terms_of_degree(error, order) != 0
+    assert terms_of_degree(error, order).free_symbols == {x, h, f[order]}
 
 
 @pytest.mark.parametrize("name", PIECES)

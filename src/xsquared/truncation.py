@@ -67,14 +67,9 @@ def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
     return sp.expand(sp.expand(scaled).coeff(epsilon, degree))
 
 
-def leading_term(name: str) -> sp.Expr:
-    """The part of :func:`truncation_error` that dominates as h goes to 0."""
-    return terms_of_degree(truncation_error(name), PIECES[name].order)
-
-
 @cache
 def leading_constant(name: str) -> sp.Expr:
     """Derive the exact C of RMSE = C h^k rms(f^(k)) + o(h^k) on a cell [0, h] (of Eq. 8)."""
     order = PIECES[name].order
-    square = sp.expand((leading_term(name) / f[order]) ** 2)
+    square = sp.expand((terms_of_degree(truncation_error(name), order) / f[order]) ** 2)
     return sp.simplify(sp.sqrt(sp.factor(sp.integrate(square, (x, 0, h)) / h)) / h**order)

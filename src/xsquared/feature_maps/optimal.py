@@ -106,7 +106,13 @@ def spectrum(d: int, scale: float = 1.0, features: int = 0, tolerance: float = 1
         return Spectrum(tuple(ordered), _tail(carried)[0])
 
     for degree, matrix in _radial_operators(d, scale):
-        own = _levels(d, degree, matrix, whole)
+        values, vectors = np.linalg.eigh(matrix)
+        own, count = list[Level](), harmonics(d, degree)
+        for i in np.argsort(-np.abs(values)):  # the largest first
+            if (square := float(values[i] * values[i])) > _ROUNDING * whole:
+                value = math.exp(max(np.log(np.abs(values[i])) - math.log(count) / 2, -700))
+                sign, function = float(np.sign(values[i])), basis @ vectors[:, i]
+                own.append(Level(degree, value, count, square / whole, sign, function))
         carried.append(sum(level.share for level in own))
         tail, tail_error = _tail(carried)
         larger = [level for level in found if features and own and level.rank >= own[0].rank]
@@ -128,18 +134,6 @@ def _tail(carried: list[float]) -> tuple[float, float]:
     ratio = min(carried[-1] / carried[-2], 0.99)
     series = carried[-1] * ratio / (1 - ratio)
     return (1 - math.fsum(carried), _SUBTRACTION) if series > _SUBTRACTION else (series, series)
-
-
-def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level]:
-    """Return the levels of a degree, the largest first, from its radial operator."""
-    count, basis, made = harmonics(d, degree), _rule(d)[2], []
-    values, vectors = np.linalg.eigh(matrix)
-    for i in np.argsort(-np.abs(values)):
-        if (square := float(values[i] * values[i])) > _ROUNDING * whole:
-            value = math.exp(max(np.log(np.abs(values[i])) - math.log(count) / 2, -700))
-            sign, function = float(np.sign(values[i])), basis @ vectors[:, i]
-            made.append(Level(degree, value, count, square / whole, sign, function))
-    return made
 
 
 def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:

@@ -4,6 +4,8 @@ Where gates at the knots inside open to either side, no neuron is left for the p
 them all, which has to be constant. Which directions cost least is decided for knots that stay.
 """
 
+import itertools
+
 import numpy as np
 
 from xsquared.functions import Target
@@ -14,6 +16,8 @@ from xsquared.units import Unit, space
 
 #: Gates of which all directions are compared; of more gates so many at a time, drawn so often.
 _BLOCK, _ROUNDS = 8, 4
+#: Of many cells those of which three are combined, then those so near the best three.
+_SOME, _NEAR = 16, 2
 
 
 def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) -> list[np.ndarray]:
@@ -21,8 +25,8 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
 
     The polynomial behind all gates is the first cell's and what those that open to the left add.
     To make it constant costs a quadratic form in few coefficients, and rounding. Return at most
-    ``count`` arrays (n - 1,) of 1 and -1: away from the best cell, then the best of all; of many
-    the best found from it and rounded shares of `depth`.
+    ``count`` arrays (n - 1,) of 1 and -1. Of few gates: away from the best cell, then the best of
+    all. Of many: the best three cells, then the best found from them and rounded shares of `depth`.
     """
     shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
     state, q = Model(f, shape).project(knots[None], np.empty((1, 0))), shape.degree
@@ -46,12 +50,19 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
         total = np.einsum("sq,sq->s", vector, reduced) + (np.abs(signs) @ large) ** 2
         return gates[np.argsort(total, kind="stable")]
 
-    block, found = min(n - 1, _BLOCK), [ranked(np.tri(n, n - 1, -1, dtype=int))[0]]
+    block = min(n - 1, _BLOCK)
     every = np.arange(2**block)[:, None] >> np.arange(block) & 1
     if block == n - 1:
-        found += [*ranked(every)]
+        found = [ranked(np.tri(n, n - 1, -1, dtype=int))[0], *ranked(every)]
     else:
-        draw, chi = np.random.default_rng(n), depth(np.diff(value, axis=0), -value[0])[1].clip(0, 1)
+        some, draw = np.linspace(0, n - 1, _SOME).astype(int), np.random.default_rng(n)
+        for _ in range(2):
+            threes = itertools.combinations_with_replacement(np.unique(some), 3)
+            beyond = np.arange(n - 1) >= np.array(list(threes))[:, :, None]
+            found = [ranked(1 - beyond.sum(axis=1) % 2)[0]]
+            ends = np.flatnonzero(np.diff(found[0], prepend=1, append=0))
+            some = (ends[:, None] + np.arange(-_NEAR, _NEAR + 1)).clip(0, n - 1)
+        chi = depth(np.diff(value, axis=0), -value[0])[1].clip(0, 1)
         # Every stretch of gates has its share chi of those that open to the left.
         sums = np.append(0.0, chi.cumsum()) + np.arange(0.0, 1.0, 2 / count)[:, None]
         turned = []
