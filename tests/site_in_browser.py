@@ -1,7 +1,12 @@
 """The rendered site in a real browser: fixtures for the tests that read it there."""
 
+import fcntl
 import functools
+import os
+import re
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +17,6 @@ from typing import Any
 import pytest
 
 from xsquared_book.project import Project
-from xsquared_book.render import render
 
 PROJECT = Project(Path(__file__).parents[1])
 AXE = Path(__file__).parent / "book" / "axe" / "axe.min.js"
@@ -25,14 +29,23 @@ IN_BROWSER = [
 
 
 @pytest.fixture(scope="session")
-def site() -> Path:
-    """The site of the last build, or a new one where what it is made from is newer."""
-    folders = (PROJECT.root / "book", PROJECT.root / "src" / "xsquared_book")
-    inputs = [path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc"]
-    inputs += PROJECT.root.glob("_*.yml")
-    index = PROJECT.html / "index.html"
-    newest = max(path.stat().st_mtime for path in inputs if path.is_file())
-    return PROJECT.html if index.is_file() and index.stat().st_mtime > newest else render(PROJECT)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a checkout that has an address, by the standard tool, once for all processes."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    copy, made = folder / "checkout", shutil.ignore_patterns(".*", "_build", "build", "*.pyc")
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not copy.exists():
+            shutil.copytree(PROJECT.root, copy, ignore=made)
+            text = (config := copy / "_config.yml").read_text()
+            config.write_text(re.sub('url: ".*?"', "url: https://github.com/a/b", text))
+            (copy / ".pytest_cache").mkdir()
+            (copy / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
+            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-Wnq"]
+            built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+            assert built.returncode == 0, built.stderr[-3000:]
+    return copy / "_build" / "html"
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -52,19 +65,6 @@ def address(site: Path) -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Chromium that looks for nothing outside, and would find nothing."""
-    from playwright.sync_api import sync_playwright
-
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
-    flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        yield chromium
-        chromium.close()
 
 
 @dataclass
@@ -99,8 +99,3 @@ class Reader:
         """Change the window and the theme."""
         self.page.set_viewport_size({"width": width, "height": 844})
         self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-
-
-@pytest.fixture(scope="session")
-def reader(browser: Any, address: str) -> Reader:
-    return Reader(browser.new_page(), address)

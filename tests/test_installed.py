@@ -31,8 +31,10 @@ RUN = """
 import json, pathlib, sys
 from IPython.core.interactiveshell import InteractiveShell
 shell = InteractiveShell.instance()
-for source in json.loads(pathlib.Path(sys.argv[1]).read_text()):
-    shell.run_cell(source).raise_error()
+for cells in json.loads(pathlib.Path(sys.argv[1]).read_text()):
+    shell.reset()
+    for source in cells:
+        shell.run_cell(source).raise_error()
 import xsquared
 print(xsquared.__file__)
 """
@@ -57,9 +59,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run_cells(python: Path, folder: Path, cells: list[str]) -> None:
-    """Run code, cell after cell, in a folder that is no checkout."""
-    (folder / "cells.json").write_text(json.dumps(cells))
+def run_cells(python: Path, folder: Path, notebooks: list[list[str]]) -> None:
+    """Run notebooks, cell after cell, in a folder that is no checkout."""
+    (folder / "cells.json").write_text(json.dumps(notebooks))
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     kept |= {"MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
     command = [str(python), "-c", RUN, str(folder / "cells.json")]
@@ -71,7 +73,7 @@ def run_cells(python: Path, folder: Path, cells: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_rows_and_readme_run(python: Path, tmp_path: Path) -> None:
+def test_readme_rows_and_downloads_with_other_parameters_run(python: Path, tmp_path: Path) -> None:
     readme = (PROJECT.root / "README.md").read_text(encoding="utf-8")
     table = (
         "from sklearn.datasets import make_friedman1\nX, y = make_friedman1(120, random_state=0)"
@@ -79,18 +81,12 @@ def test_rows_and_readme_run(python: Path, tmp_path: Path) -> None:
     rows = "from xsquared_studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
     shipped = "from xsquared import load\nassert len(load('housing').test) == 4128"
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    run_cells(python, tmp_path, [table, *blocks, rows, shipped])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_a_downloaded_notebook_runs_with_other_parameters(
-    python: Path, tmp_path: Path, name: str
-) -> None:
-    cells: list[str] = []
-    for cell in read_source(PROJECT.notebooks / f"{name}.md").cells:
-        if cell.cell_type == "code":
-            cells.append(cell.source)
-        if "parameters" in cell.metadata.get("tags", ()):
-            cells += [f"{key} = {value!r}" for key, value in CASES[name].items()]
-    run_cells(python, tmp_path, cells)
+    notebooks = [[table, *blocks, rows, shipped]]
+    for name, parameters in CASES.items():
+        notebooks.append(cells := [f"print({name!r})"])
+        for cell in read_source(PROJECT.notebooks / f"{name}.md").cells:
+            if cell.cell_type == "code":
+                cells.append(cell.source)
+            if "parameters" in cell.metadata.get("tags", ()):
+                cells += [f"{key} = {value!r}" for key, value in parameters.items()]
+    run_cells(python, tmp_path, notebooks)

@@ -52,7 +52,7 @@ def test_a_module_imports_only_what_stands_before_it(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
-        ("xsquared", ["dask", "IPython", "jupytext", "sphinx", "xsquared_studies"]),
+        ("xsquared", ["dask", "IPython", "sklearn", "jupytext", "sphinx", "xsquared_studies"]),
         ("xsquared_studies", ["torch", "dask", "xsquared_book"]),
     ],
 )

@@ -160,9 +160,7 @@ class Construction:
 
 
 #: The four constructions by name.
-CONSTRUCTIONS = {
-    name: Construction(name, globals()[name], one.unit, one.order) for name, one in PIECES.items()
-}
+CONSTRUCTIONS = {k: Construction(k, globals()[k], p.unit, p.order) for k, p in PIECES.items()}
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:

@@ -51,11 +51,10 @@ def dampings(
     floor: float = 1e-30,
     rounding: float = 0.0,
 ) -> Generator[tuple[float, int, Status], float]:
-    """Yield dampings to try, iterations and status; take the losses they lead to.
+    """Yield dampings to try, 0 at the end; take the losses they lead to, down to ``floor``.
 
     The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
-    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last,
-    as is one down to ``floor``. Then the damping is 0.
+    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
     """
     stalled = iterations = 0
     while iterations < max_iterations and stalled < _PATIENCE and loss > floor:

@@ -71,5 +71,6 @@ def terms_of_degree(expression: sp.Expr, degree: int) -> sp.Expr:
 def leading_constant(name: str) -> sp.Expr:
     """Derive the exact C of RMSE = C h^k rms(f^(k)) + o(h^k) on a cell [0, h] (of Eq. 8)."""
     order = PIECES[name].order
-    square = sp.expand((terms_of_degree(truncation_error(name), order) / f[order]) ** 2)
+    leading = terms_of_degree(truncation_error(name), order)  # dominates as h goes to 0
+    square = sp.expand((leading / f[order]) ** 2)
     return sp.simplify(sp.sqrt(sp.factor(sp.integrate(square, (x, 0, h)) / h)) / h**order)

@@ -75,8 +75,8 @@ LINE = Study(
     # Wider fits from random gates end elsewhere on other processors.
     lambda: [
         trial
-        for trial in _all_line_trials()
-        if (trial["n"], trial["seed"]) == (2 if trial["protocol"] == "varpro" else 5, 0)
+        for protocol in LINE_PROTOCOLS
+        for trial in line_trials(protocol, [2 if protocol == "varpro" else 5], 1)
     ],
 )
 

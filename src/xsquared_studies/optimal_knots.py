@@ -78,5 +78,5 @@ OPTIMAL_KNOTS = Study(
     {"knots": "the best spline of n cells for the unit's order and continuity"},
     run_knots,
     knot_trials,
-    lambda: [t for t in knot_trials() if t["n"] == {"mlp": 3, "glu": 9, "gqu": 17}[t["unit"]]],
+    lambda: [t for t in knot_trials() if t["n"] == {"mlp": 3, "glu": 6, "gqu": 9}[t["unit"]]],
 )

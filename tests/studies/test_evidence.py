@@ -30,9 +30,9 @@ def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("factor", "said"),
     [
-        (2.0, "always: pays in 8 of 8 settings, costs in 0"),
-        (1.0, "never: pays in 0 of 8 settings, costs in 0"),
-        (0.5, "never: pays in 0 of 8 settings, costs in 8"),
+        (2.0, "yes: pays in 8 of 8 settings, costs in 0"),
+        (1.0, "nothing sure: pays in 0 of 8 settings, costs in 0"),
+        (0.5, "rather costs: pays in 0 of 8 settings, costs in 8"),
     ],
 )
 def test_other_rows_give_another_answer(factor: float, said: str) -> None:

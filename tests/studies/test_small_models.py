@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from xsquared_studies import rows, small_models
+from xsquared_studies.committed import TOLERANCE
 from xsquared_studies.small_models import (
     LANGUAGE_UNITS,
     Block,
@@ -25,6 +26,7 @@ def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
     line = np.random.default_rng(0).integers(4, size=20).astype(np.uint8)
     monkeypatch.setattr(small_models, "text", lambda _: np.tile(line, 10_000))
     monkeypatch.setattr(small_models, "LENGTHS", {60: (1, 2), 20: (1,)})
+    monkeypatch.setattr(small_models, "_JUDGED", 64)
     monkeypatch.setattr(small_models, "RATES", (0.004, 0.008))
     for name in ("passages", "judged", "counted", "rates_tried"):  # caches of their own
         plain = getattr(small_models, name).__wrapped__
@@ -90,6 +92,14 @@ def test_a_trial_trains_its_seed_at_the_best_rate() -> None:
     steps = trial["settings"]["steps"]
     model = trained(trial["unit"], trial["gate"], row["rate"], trial["seed"], steps)
     assert row["nats"] == nats(model, "test")
+
+
+@pytest.mark.slow
+def test_a_committed_row_comes_out_again_at_its_rate() -> None:
+    (trial, *_) = (trial for trial in language_trials() if trial["settings"]["steps"] == 900)
+    (row,) = rows("small_models", [trial]).to_dict("records")
+    model = trained(trial["unit"], trial["gate"], row["rate"], trial["seed"], 900)
+    assert nats(model, "test") == pytest.approx(row["nats"], rel=TOLERANCE)
 
 
 def test_rows_hold_every_trial_and_a_unit_one_rate() -> None:

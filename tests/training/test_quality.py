@@ -19,10 +19,9 @@ from xsquared.units import PAPER_UNITS, find_unit
 TOLERANCE, ROUNDING = 1e-3, 1e-10
 #: Targets of every kind: smooth, oscillating, steep, kinked, singular, scaled.
 TARGETS = (
-    ("exp(2*x)*x", (-1, 1)), ("erf(3*x)", (-1, 1)), ("1/(1 + 9*x**2)", (-1, 1)),
-    ("sin(20*x)", (-1, 1)), ("atan(100*(x - 0.3))", (-1, 1)), ("x**100", (-1, 1)),
-    ("abs(x - 0.3) + x**2", (-1, 1)), ("sqrt(x)", (0, 1)), ("x*log(x)", (1e-9, 1)),
-    ("10**12*exp(x)", (-1, 1)), ("sin(10**6*x)", (0, 1e-5)),
+    ("erf(3*x)", (-1, 1)), ("sin(20*x)", (-1, 1)), ("atan(100*(x - 0.3))", (-1, 1)),
+    ("x**100", (-1, 1)), ("abs(x - 0.3) + x**2", (-1, 1)), ("x*log(x)", (1e-9, 1)),
+    ("10**12*sin(10**6*x)", (0, 1e-5)),
 )  # fmt: skip
 
 

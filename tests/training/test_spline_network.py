@@ -28,11 +28,10 @@ def error(network: GatedNetwork, f: Target) -> float:
     return math.sqrt(simpson(squares, x=x) / (x[-1] - x[0]))
 
 
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("text", ["exp(2*x)", "x**3"])
+@pytest.mark.parametrize(("text", "unit"), [*(("exp(2*x)", u) for u in UNITS), ("x**3", "gqu")])
 def test_n_neurons_carry_the_spline(text: str, unit: str) -> None:
     f = target(text, (-1.0, 1.5))
-    for n in (1, 4):
+    for n in (1, 3):
         made = found(f, unit, n)
         assert made.network.n_hidden == n
         assert math.isclose(error(made.network, f), made.rmse, rel_tol=1e-4, abs_tol=1e-12)
@@ -83,7 +82,7 @@ def test_steep_ends_need_not_cancel(
 
 
 @pytest.mark.parametrize("text", ["abs(x - 0.3) + x**2", "x**3 + 0.01*sin(3*x)"])
-@pytest.mark.parametrize("n", [1, 3, 12])
+@pytest.mark.parametrize("n", [1, 3])
 def test_a_gqu_is_no_worse_than_the_glu_it_contains(text: str, n: int) -> None:
     """Where cells of cubics merge at a kink, and where one neuron's roots are complex."""
     gqu, glu = (found(target(text), unit, n) for unit in ("gqu", "glu"))

@@ -30,7 +30,6 @@ LEAST_WIDTH = 1e-10
 #: How a fit descends: :func:`xsquared.levenberg_marquardt.dampings`.
 _DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
-
 Ways = np.ndarray | None
 
 
@@ -116,9 +115,8 @@ def fit_stacked(
         for k, loss in zip(rows, trial.loss.tolist(), strict=True):
             said[k] = runs[k].send(loss)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
-    errors = np.sqrt(state.loss).tolist()
     ways = [None] * len(starts) if directions is None else directions
-    ends = zip(state.knots, pieces, errors, said, ways, strict=True)
+    ends = zip(state.knots, pieces, np.sqrt(state.loss).tolist(), said, ways, strict=True)
     return [FreeKnotSpline(t, c, rmse, *word[1:], way) for t, c, rmse, word, way in ends]
 
 

@@ -38,13 +38,11 @@ _JITTER = 0.4
 _NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 120), 8, 20
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
 _STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 8), (9999, 8))
-#: Of fits that go on, the largest share of the best one's error.
-_CLOSE = 1.5
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
-#: Errors that differ by less are of one optimum.
-_SAME = 1e-4
+#: Errors that differ by less are of one optimum; how many times the best one's those go on with.
+_SAME, _CLOSE = 1e-4, 1.5
 _error = attrgetter("rmse")
 
 
@@ -57,7 +55,6 @@ class FreeKnots:
     and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
     forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
     factor less where cells merge, and up to eight neurons with descents from greedy insertions.
-    Where knots fall together, as at kinks, starts are more, and wide GQUs descend from drawn roots.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
