@@ -4,9 +4,11 @@ Where a damped step lowers the loss the damping falls, where it does not the dam
 step is tried again. Reference: Nocedal and Wright, Numerical Optimization, section 10.3.
 """
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
+Status = Literal["converged", "iterations"]
 P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
 
 #: Multiplies the damping after a step that did not lower the loss.
@@ -18,40 +20,53 @@ _PATIENCE = 3
 
 
 def descend(
-    point: P,
-    linearise: Callable[[P], Callable[[float], P | None]],
+    point: P, linearise: Callable[[P], Callable[[float], P | None]], limit: int, **rules: float
+) -> Iterator[tuple[P, int, Status]]:
+    """Lower a loss step by step as :func:`dampings` say; stop taking to stop early.
+
+    ``linearise`` takes a point and returns a function from a damping to the point after that step,
+    or to None where the arithmetic does not allow it. Yields the point at the start, then after
+    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
+    """
+    run = dampings(point.loss, limit, **rules)
+    damping, iterations, status = next(run)
+    while damping:
+        yield point, iterations, status
+        attempt, moved = linearise(point), False
+        while damping and not moved:
+            trial = attempt(damping)
+            loss = math.inf if trial is None else trial.loss
+            if moved := trial is not None and loss < point.loss:
+                point = trial
+            damping, iterations, status = run.send(loss)
+    yield point, iterations, status
+
+
+def dampings(
+    loss: float,
     max_iterations: int,
     damping: float = 1e-2,
     lowered: float = 4.0,
     stall: float = 1e-8,
     floor: float = 1e-30,
     rounding: float = 0.0,
-) -> Iterator[tuple[P, int, Literal["converged", "iterations"]]]:
-    """Lower a loss step by step, down to ``floor``; stop taking to stop early.
-
-    ``linearise`` takes a point and returns a function from a damping to the point after that step,
-    or to None where the arithmetic does not allow it. Yields the point at the start, then after
-    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
+) -> Generator[tuple[float, int, Status], float]:
+    """Yield dampings to try, 0 at the end; take the losses they lead to, down to ``floor``.
 
     The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
     less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
     """
-    stalled, iterations = 0, 0
-    while iterations < max_iterations and stalled < _PATIENCE and point.loss > floor:
-        yield point, iterations, "iterations"
+    stalled = iterations = 0
+    while iterations < max_iterations and stalled < _PATIENCE and loss > floor:
+        lower = yield damping, iterations, "iterations"
+        if lower < loss:
+            stalled = stalled + 1 if loss - lower < stall * loss else 0
+            loss, damping = lower, max(damping / lowered, _LEAST)
+        else:
+            damping = _MOST if lower < (1 + rounding) * loss else damping * _RAISED
+            if damping < _MOST:
+                continue
+            stalled = _PATIENCE
         iterations += 1
-        attempt, lower = linearise(point), None
-        while lower is None and damping < _MOST:
-            trial = attempt(damping)
-            if trial is not None and trial.loss < point.loss:
-                lower = trial
-            elif trial is not None and trial.loss < (1 + rounding) * point.loss:
-                damping = _MOST
-            else:
-                damping *= _RAISED
-        if lower is None:
-            break
-        stalled = stalled + 1 if point.loss - lower.loss < stall * point.loss else 0
-        point, damping = lower, max(damping / lowered, _LEAST)
-    ended = damping >= _MOST or stalled >= _PATIENCE or point.loss <= floor or not max_iterations
-    yield point, iterations, "converged" if ended else "iterations"
+    ended = stalled >= _PATIENCE or loss <= floor or not max_iterations
+    yield 0.0, iterations, "converged" if ended else "iterations"

@@ -21,11 +21,6 @@ def target(order: int, at: sp.Expr) -> sp.Expr:
     return sp.diff(taylor, x, order).subs(x, at)
 
 
-def linear_piece() -> sp.Expr:
-    """The line through both end values: the MLP construction on its first cell."""
-    return f[0] + (target(0, h) - f[0]) / h * x
-
-
 def quadratic_piece(theta: sp.Expr) -> sp.Expr:
     """Both end values, and the target's curvature at ``theta h``: the GLU construction."""
     half_curvature = target(2, theta * h) / 2
@@ -52,7 +47,7 @@ class Piece(NamedTuple):
 
 #: The pieces by the name of their construction in :mod:`xsquared.constructions`.
 PIECES: dict[str, Piece] = {
-    "interpolating_mlp": Piece(linear_piece, "mlp", 2),
+    "interpolating_mlp": Piece(lambda: f[0] + (target(0, h) - f[0]) / h * x, "mlp", 2),
     "left_curvature_glu": Piece(lambda: quadratic_piece(sp.Integer(0)), "glu", 3),
     "midpoint_curvature_glu": Piece(lambda: quadratic_piece(sp.Rational(1, 2)), "glu", 3),
     "hermite_gqu": Piece(hermite_piece, "gqu", 4),

@@ -165,7 +165,7 @@ def drawn(name: str, group: str, seed: int) -> Dataset:
     if name in ("airfoil", "housing") or name.startswith("friedman"):
         return load(name, seed, points=None if name == "airfoil" else 2000)
     if not group.endswith(("input", "inputs")) or name == "elevation":
-        return from_arrays(*_table(name), seed, points=2000)
+        return from_arrays(*_table(name), seed, most=2000)
     dim, (text, noise) = int(group[0]), _PROFILES["smooth" if name == "radial" else name]
     profile = target(text, (-3.0, 3.0))
 

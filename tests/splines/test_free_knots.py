@@ -62,12 +62,12 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
     unit: str, directions: np.ndarray | None
 ) -> None:
     """Gradient and Hessian by differences of the projected loss, which knows of knots only."""
-    signs = None if directions is None else ungated_signs(directions)
-    model = module.Model(PAPER_TARGET, space(unit), signs)
+    signs = np.empty((1, 0)) if directions is None else ungated_signs(directions[None])
+    model = module.Model(PAPER_TARGET, space(unit))
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
 
     def loss(shift: np.ndarray) -> float:
-        return model.project(knots + np.pad(shift, 1)).loss
+        return float(model.project(knots[None] + np.pad(shift, 1), signs).loss[0])
 
     d, unit_steps = 1e-3, 1e-3 * np.eye(4)
     gradient = np.array([loss(a) - loss(-a) for a in unit_steps]) / (2 * d)
@@ -76,13 +76,13 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
         for b in unit_steps
     ]
     # A shift at which both agree to the order of the differences: as small as the damping is large.
-    taken: list[np.ndarray] = []
-    attempt, damping = model.linearise(model.project(knots)), 1e3
+    state, damping = model.project(knots[None], signs), 1e3
+    linear = model.linearise(state)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_MAX_SHRINK", np.inf)
-        patch.setattr(module.Model, "project", lambda _, t: taken.append((t - knots)[1:-1]))
-        attempt(damping)
-        attempt(2 * damping)
+        patch.setattr(module.Model, "project", lambda _, t, __: state._replace(knots=t))
+        tried = (model.attempt(state, linear, np.array([k * damping])) for k in (1, 2))
+        taken = [(one.knots[0] - knots)[1:-1] for one in tried]
     # (H + damping S) step = -gradient for both, S diagonal: S from the difference of the two.
     room = np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:]) ** -2
     scale = -(np.array(hessian) @ (taken[1] - taken[0])) / damping / room

@@ -78,7 +78,7 @@ def test_the_projections_matrix_holds_integrals_of_products(unit: str) -> None:
 @UNITS
 def test_what_stands_behind_all_gates_is_the_cells_polynomial(unit: str) -> None:
     shape, local = space(unit), drawn(unit)
-    made = ungated_polynomial(shape, KNOTS, np.arange(3))
+    made = ungated_polynomial(shape, KNOTS)
     scale = np.diff(KNOTS)[:, None] ** local_basis(shape.degree).exponents
     in_xi = (local * scale) @ local_basis(shape.degree).powers
     s = np.linspace(0, 1, 7)

@@ -13,7 +13,7 @@ from tests.data import raw, unscaled
 from xsquared.data.dataset import Dataset, Points, from_arrays, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.geometry import knots
+from xsquared.geometry import knots, spline_gates
 from xsquared.training import (
     LBFGS,
     STATUSES,
@@ -27,7 +27,6 @@ from xsquared.training import (
     VariableProjection,
     fit,
 )
-from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import rows_on_data
 from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
 
@@ -96,7 +95,7 @@ def test_powers_are_learnt_on_points_too(solver: Solver, unit: str, power: int) 
 @pytest.mark.parametrize("unit", PAPER_UNITS)
 def test_frozen_gates_stay_on_the_papers_knots(unit: str, solver: str) -> None:
     made = fit(LINE, unit, 4, gates="frozen", solver=FEW[solver])
-    gates = alternating_gates(4, (-1.0, 1.0))
+    gates = np.column_stack(spline_gates(4, (-1.0, 1.0), "alternating"))
     np.testing.assert_allclose(made.network.G.detach(), gates[:, :1], rtol=1e-15)
     np.testing.assert_allclose(made.network.g.detach(), gates[:, 1], rtol=1e-15)
     np.testing.assert_allclose(knots(made.network), np.linspace(-1, 1, 4), atol=1e-15)

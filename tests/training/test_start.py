@@ -6,8 +6,8 @@ import torch
 
 from xsquared.data.dataset import from_arrays, from_target, sampled
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.geometry import knots
-from xsquared.training.start import alternating_gates, start
+from xsquared.geometry import knots, spline_gates
+from xsquared.training.start import start
 from xsquared.units import UNITS, build, find_unit
 
 
@@ -17,7 +17,7 @@ def drawn(seed: int) -> torch.Generator:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
 def test_gates_alternate_on_equidistant_hinges(n: int) -> None:
-    slope, bias = alternating_gates(n, (-1.0, 2.0)).T
+    (slope,), bias = (part.T for part in spline_gates(n, (-1.0, 2.0), "alternating"))
     np.testing.assert_array_equal(slope, (-1.0) ** np.arange(n))
     np.testing.assert_allclose(-bias / slope, np.linspace(-1, 2, n), atol=1e-15)
 

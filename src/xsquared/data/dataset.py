@@ -120,17 +120,13 @@ def from_generator(
 
 
 def from_arrays(
-    x: np.ndarray,
-    y: np.ndarray,
-    seed: int = 0,
-    split: Split = "held-out",
-    points: int | None = None,
+    x: np.ndarray, y: np.ndarray, seed: int = 0, split: Split = "held-out", most: int | None = None
 ) -> Dataset:
     """Split a table of features (rows, dim) and values (rows,); train on at most so many rows."""
     if split == "paper":
-        return from_parts([(x[:points], y[:points])])
+        return from_parts([(x[:most], y[:most])])
     test, validation, train = held_out(len(y), seed)
-    return from_parts([(x[rows], y[rows]) for rows in (train[:points], validation, test)])
+    return from_parts([(x[rows], y[rows]) for rows in (train[:most], validation, test)])
 
 
 def held_out(count: int, seed: int) -> list[np.ndarray]:

@@ -106,7 +106,13 @@ def spectrum(d: int, scale: float = 1.0, features: int = 0, tolerance: float = 1
         return Spectrum(tuple(ordered), _tail(carried)[0])
 
     for degree, matrix in _radial_operators(d, scale):
-        own = _levels(d, degree, matrix, whole)
+        values, vectors = np.linalg.eigh(matrix)
+        own, count = list[Level](), harmonics(d, degree)
+        for i in np.argsort(-np.abs(values)):  # the largest first
+            if (square := float(values[i] * values[i])) > _ROUNDING * whole:
+                value = math.exp(max(np.log(np.abs(values[i])) - math.log(count) / 2, -700))
+                sign, function = float(np.sign(values[i])), basis @ vectors[:, i]
+                own.append(Level(degree, value, count, square / whole, sign, function))
         carried.append(sum(level.share for level in own))
         tail, tail_error = _tail(carried)
         larger = [level for level in found if features and own and level.rank >= own[0].rank]
@@ -130,18 +136,6 @@ def _tail(carried: list[float]) -> tuple[float, float]:
     return (1 - math.fsum(carried), _SUBTRACTION) if series > _SUBTRACTION else (series, series)
 
 
-def _levels(d: int, degree: int, matrix: np.ndarray, whole: float) -> list[Level]:
-    """Return the levels of a degree, the largest first, from its radial operator."""
-    count, basis, made = harmonics(d, degree), _rule(d)[2], []
-    values, vectors = np.linalg.eigh(matrix)
-    for i in np.argsort(-np.abs(values)):
-        if (square := float(values[i] * values[i])) > _ROUNDING * whole:
-            value = math.exp(max(np.log(np.abs(values[i])) - math.log(count) / 2, -700))
-            sign, function = float(np.sign(values[i])), basis @ vectors[:, i]
-            made.append(Level(degree, value, count, square / whole, sign, function))
-    return made
-
-
 def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     """Make, for even degrees, the radial kernel times the root of their number of harmonics.
 
@@ -151,7 +145,10 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     rows, columns = np.tril_indices(len(length))
     products = scale * length[rows] * length[columns]
     for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
-        t, weights = _angles(d, nodes)
+        # For the cosine t = sin(phi) of random directions; cells halve to 0: E bends within 1/p.
+        phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]), nodes)
+        weights *= np.cos(phi) ** (d - 2)
+        t, weights = np.sin(phi).ravel(), weights.ravel() / weights.sum()
         even = gelu_even(np.outer(products, t))
         # Where directions are rare polynomials overflow, and their products with weights do not.
         polynomials = islice(_gegenbauer(d, t, weights), least, most, 2)
@@ -255,16 +252,6 @@ def _gegenbauer(d: int, t: np.ndarray, first: np.ndarray) -> Iterator[tuple[int,
         square = 1 / d if n == 1 else n * (n + d - 3) / ((2 * n + d - 2) * (2 * n + d - 4))
         after = math.sqrt(square)
         last, value, before = value, (t * value - before * last) / after, after
-
-
-def _angles(d: int, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make a rule for even functions of the cosine t = sin(phi) between random directions.
-
-    The density is cos(phi)^(d-2). Cells halve towards t = 0, where E(p t) bends within 1/p.
-    """
-    phi, weights = on_cells(np.array([0.0, *np.pi * 2.0 ** -np.arange(_CELLS, 0, -1)]), nodes)
-    weights *= np.cos(phi) ** (d - 2)
-    return np.sin(phi).ravel(), weights.ravel() / weights.sum()
 
 
 def _laguerre_sums(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:

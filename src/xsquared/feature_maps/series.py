@@ -17,14 +17,12 @@ MOST_TERMS = 80
 
 def gelu(z: ArrayLike) -> np.ndarray:
     """Return GELU by the error function, z F(z), of any shape."""
-    z = np.asarray(z, dtype=float)
-    return z * ndtr(z)
+    return np.asarray(z) * ndtr(z)
 
 
 def gelu_even(z: ArrayLike) -> np.ndarray:
     """Return the even part of GELU, GELU(z) - z/2 = z erf(z/sqrt 2)/2: all that is not linear."""
-    z = np.asarray(z, dtype=float)
-    return z * erf(z / math.sqrt(2)) / 2
+    return np.asarray(z) * erf(np.asarray(z) / math.sqrt(2)) / 2
 
 
 def gelu_tanh(z: ArrayLike) -> np.ndarray:

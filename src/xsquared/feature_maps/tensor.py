@@ -71,18 +71,11 @@ class TensorMap:
             if self.kind == "kronecker":
                 block = (block[..., :, None] * v[..., None, :]).flatten(-2)
             else:
-                block = _next_symmetric(block, v, p)
+                # The largest index i times the first products, which have no index above it.
+                parts = enumerate(math.comb(i + p - 1, p - 1) for i in range(self.d))
+                block = torch.cat([block[..., :n] * v[..., i : i + 1] for i, n in parts], -1)
             blocks[p] = block
         return {p: blocks[p] for p in self.powers}
-
-
-def _next_symmetric(block: Tensor, v: Tensor, p: int) -> Tensor:
-    """Make products of p elements, ordered by the largest index i, from those of p - 1.
-
-    They are v_i times the first C(i+p-1, p-1), which have no index above i.
-    """
-    sizes = [math.comb(i + p - 1, p - 1) for i in range(v.shape[-1])]
-    return torch.cat([block[..., :size] * v[..., i : i + 1] for i, size in enumerate(sizes)], -1)
 
 
 def multiplicities(d: int, p: int) -> Tensor:

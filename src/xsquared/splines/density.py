@@ -39,6 +39,12 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     return proportioned_knots(target, np.maximum(np.diff(knots), 1e-9 * (b - a)))
 
 
+def is_rough(target: Target) -> bool:
+    """Whether knots of smooth cubics fall together somewhere, as at a kink."""
+    knots = equidistributed_knots(target, Space(3, 1), _MESH)
+    return bool(np.diff(knots).min() < 1e-5 * (knots[-1] - knots[0]))
+
+
 def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
     """Cut a target's interval into n cells with widths in proportion to (n,): knots (n + 1,)."""
     (a, b), share = interval_of(target), np.cumsum(widths)

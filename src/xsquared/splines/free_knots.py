@@ -10,17 +10,15 @@ to be constant (:mod:`xsquared.training.directions`): one Lagrange multiplier pe
 Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """
 
-import math
-from collections.abc import Callable
+from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import descend
+from xsquared.levenberg_marquardt import dampings
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines import spaces
 from xsquared.splines.spaces import Space
@@ -29,8 +27,10 @@ from xsquared.splines.spaces import Space
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump cells would shrink for ever.
 LEAST_WIDTH = 1e-10
-#: How a fit descends: :func:`xsquared.levenberg_marquardt.descend`.
+#: How a fit descends: :func:`xsquared.levenberg_marquardt.dampings`.
 _DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
+
+Ways = np.ndarray | None
 
 
 @cache
@@ -72,7 +72,7 @@ class FreeKnotSpline:
     rmse: float
     iterations: int
     status: Literal["converged", "iterations"]
-    directions: np.ndarray | None = None
+    directions: Ways = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The spline's values at points of the interval."""
@@ -82,43 +82,55 @@ class FreeKnotSpline:
 
 
 def fit_free_knots(
-    target: Target,
-    shape: Space,
-    knots: np.ndarray,
-    max_iterations: int = 300,
-    directions: np.ndarray | None = None,
+    f: Target, shape: Space, knots: np.ndarray, max_iterations: int = 300, directions: Ways = None
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots (n + 1,), strictly ascending.
 
     Directions (n - 1,) as in :class:`FreeKnotSpline`; with no iterations the knots stay.
     """
-    signs = None if directions is None else spaces.ungated_signs(directions)
-    model = Model(target, shape, signs)
-    state = model.project(knots)
-    if not np.isfinite(state.loss):
-        raise FloatingPointError(f"the loss is {state.loss} at the start")
-    limit = max_iterations if len(knots) > 2 else 0
-    *_, (state, iterations, status) = descend(state, model.linearise, limit, **_DAMPING)
+    ways = None if directions is None else directions[None]
+    return fit_stacked(f, shape, knots[None], max_iterations, ways)[0]
+
+
+def fit_stacked(
+    target: Target, shape: Space, starts: np.ndarray, limit: int, directions: Ways
+) -> list[FreeKnotSpline]:
+    """Fit from each of the starts (s, n + 1), in step: arrays of many cells cost little more."""
+    signs = np.empty((len(starts), 0)) if directions is None else spaces.ungated_signs(directions)
+    model, limit = Model(target, shape), limit * (starts.shape[1] > 2)
+    state = model.project(starts.copy(), signs)
+    if not np.isfinite(state.loss).all():
+        raise FloatingPointError(f"the loss is {state.loss.max()} at the start")
+    linear: Any = model.linearise(state) if limit else None
+    runs = [dampings(loss, limit, **_DAMPING) for loss in state.loss.tolist()]
+    said = [next(run) for run in runs]
+    while (rows := np.flatnonzero([damping for damping, *_ in said])).size:
+        tried = np.array([said[k][0] for k in rows])
+        trial = model.attempt(_taken(state, rows), _taken(linear, rows), tried)
+        lower = trial.loss < state.loss[rows]
+        if lower.any():
+            kept = _taken(trial, lower)
+            for old, new in zip((*state, *linear), (*kept, *model.linearise(kept)), strict=True):
+                old[rows[lower]] = new
+        for k, loss in zip(rows, trial.loss.tolist(), strict=True):
+            said[k] = runs[k].send(loss)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
-    error = math.sqrt(state.loss)
-    return FreeKnotSpline(state.knots, pieces, error, iterations, status, directions)
+    ways = [None] * len(starts) if directions is None else directions
+    ends = zip(state.knots, pieces, np.sqrt(state.loss).tolist(), said, ways, strict=True)
+    return [FreeKnotSpline(t, c, rmse, *word[1:], way) for t, c, rmse, word, way in ends]
 
 
-@dataclass(frozen=True)
-class State:
-    """A projected point: knots, best coefficients (n, m) in the local bases, and mean square error.
+#: Projected points, stacked: signs (s, n) of the condition, or (s, 0) for none of its d rows, local
+#: coefficients (s, n, m), integrals (s, n, d + 1) of the error times powers of xi, jumps of the
+#: slope times it, multipliers (s, d), what makes the rows (s, n, d, d + 1), mean square errors.
+State = namedtuple("State", "knots signs local moments jumps multipliers behind loss")
+#: Newton's systems there, and what multiplies a damping at each inner knot.
+Linear = namedtuple("Linear", "banded slopes condition scale")
 
-    Moments (n, d + 1) are integrals of the error times powers of xi, jumps (n - 1,) the error times
-    the slope's jump, multipliers (d,) the condition's; ``behind`` (cells, d, d + 1) makes its rows.
-    """
 
-    knots: np.ndarray
-    local: np.ndarray
-    moments: np.ndarray
-    jumps: np.ndarray
-    multipliers: np.ndarray
-    behind: np.ndarray
-    loss: float
+def _taken(state: Any, which: np.ndarray) -> Any:
+    """Those of the stack."""
+    return type(state)(*(part[which] for part in state))
 
 
 @dataclass(frozen=True)
@@ -127,81 +139,70 @@ class Model:
 
     target: Target
     shape: Space
-    signs: np.ndarray | None
 
-    def project(self, t: np.ndarray) -> State:
+    def project(self, t: np.ndarray, signs: np.ndarray) -> State:
         """The best coefficients for fixed knots."""
-        shape, width = self.shape, t[1:] - t[:-1]
-        basis = spaces.local_basis(shape.degree)
-        count = max(shape.degree + spaces.EXTRA_NODES, -(-LEAST_NODES // len(width)))
-        xi, weights, powers, weighted, ends = _rule(shape.degree, count)
-        values = self.target(t[:-1, None] + xi * width[:, None])
+        shape, width, degree = self.shape, t[:, 1:] - t[:, :-1], self.shape.degree
+        basis, n = spaces.local_basis(degree), width.shape[1]
+        count = max(degree + spaces.EXTRA_NODES, -(-LEAST_NODES // n))
+        xi, weights, powers, weighted, ends = _rule(degree, count)
+        values = self.target(t[:, :-1, None] + xi * width[..., None])
         banded, right, scale = spaces.projection(shape, width, values @ weighted)
-        behind, condition = np.empty(0), None
-        if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
-            behind = spaces.ungated_polynomial(shape, t, cells) * self.signs[cells, None, None]
-            rows = behind @ (scale[cells, :, None] * basis.powers).mT
-            condition = spaces.spread_rows(rows, cells, shape.block - 1, len(width))
+        behind = np.empty((len(t), n, 0, degree + 1))
+        if signs.size:
+            behind = spaces.ungated_polynomial(shape, t) * signs[..., None, None]
+        rows = behind @ (scale[..., None] * basis.powers).mT
+        condition = spaces.spread_rows(rows, shape.block - 1)
         solution, multipliers = spaces.solve_conditioned(banded, right, condition)
-        local = solution[spaces.unknowns_of(len(width), shape.block - 1, shape.size - 2)]
+        local = solution[:, spaces.unknowns_of(n, shape.block - 1, shape.size - 2)]
         pieces = (local * scale) @ basis.powers
         error = pieces @ powers - values
-        loss = float(width @ (error**2 @ weights)) / (t[-1] - t[0])
-        jumps = np.zeros(len(width) - 1)
+        loss = (width * (error**2 @ weights)).sum(axis=1) / (t[:, -1] - t[:, 0])
+        jumps = np.zeros((len(t), n - 1))
         if not shape.smoothness:
             at = error @ ends
-            left = pieces[:-1] @ np.arange(shape.degree + 1) / width[:-1]
-            jumps = (at[:-1, 1] + at[1:, 0]) / 2 * (pieces[1:, 1] / width[1:] - left)
-        moments = error @ weighted * width[:, None]
-        return State(t, local, moments, jumps, multipliers, behind, loss)
+            left = pieces[:, :-1] @ np.arange(degree + 1) / width[:, :-1]
+            jumps = (at[:, :-1, 1] + at[:, 1:, 0]) / 2 * (pieces[:, 1:, 1] / width[:, 1:] - left)
+        moments = error @ weighted * width[..., None]
+        return State(t, signs, local, moments, jumps, multipliers, behind, loss)
 
-    def linearise(self, state: State) -> Callable[[float], State | None]:
-        """Return a function from a damping to the state after Newton's step, or to None."""
-        shape, t = self.shape, state.knots
-        width, n, block = t[1:] - t[:-1], len(t) - 1, shape.block
+    def linearise(self, state: State) -> Linear:
+        """Newton's systems, for knots and coefficients together."""
+        shape, block, width = self.shape, self.shape.block, np.diff(state.knots)
+        count, n = width.shape
         basis, derivatives, scale = spaces.local_derivatives(shape, width, state.local)
-        root = (derivatives.reshape(-1, shape.degree + 1) @ basis.root).reshape(derivatives.shape)
-        hessian = (width[:, None, None] * root) @ root.mT
-        gradient = np.matmul(derivatives, state.moments[:, :, None])[:, :, 0]
-        functional, condition = state.moments, None
-        if self.signs is not None:
-            cells = np.flatnonzero(self.signs)
-            rows = state.behind @ derivatives[cells].mT
-            # In these cells the condition, times its multipliers, adds to the loss.
-            functional = state.moments.copy()
-            functional[cells] += state.multipliers @ state.behind
-        moving = (functional @ basis.moving).reshape(n, 5, -1)
-        once = (scale / width[:, None])[:, None] * moving[:, :2]
-        twice = (moving[:, 2:] @ (state.local * scale)[:, :, None])[:, :, 0] / width[:, None] ** 2
-        more = np.concatenate([once.reshape(n, -1), twice, np.zeros((n, 1))], axis=1)
-        hessian += more.take(_by_knots(shape), axis=1)
-        hessian[1:, 0, 0] += state.jumps
+        root = derivatives @ basis.root
+        hessian = (width[..., None, None] * root) @ root.mT
+        gradient = (derivatives @ state.moments[..., None])[..., 0]
+        rows = state.behind @ derivatives.mT
+        # In these cells the condition, times its multipliers, adds to the loss.
+        functional = state.moments + (state.multipliers[:, None, None] @ state.behind)[:, :, 0]
+        moving = (functional @ basis.moving).reshape(count, n, 5, -1)
+        once = (scale / width[..., None])[:, :, None] * moving[:, :, :2]
+        twice = (moving[:, :, 2:] @ (state.local * scale)[..., None])[..., 0] / width[
+            ..., None
+        ] ** 2
+        more = [once.reshape(count, n, -1), twice, np.zeros((count, n, 1))]
+        hessian += np.concatenate(more, axis=2).take(_by_knots(shape), axis=2)
+        hessian[:, 1:, 0, 0] += state.jumps
         for cell, knot in ((0, 0), (-1, block)):
-            hessian[cell, knot] = hessian[cell, :, knot] = 0.0
-            hessian[cell, knot, knot], gradient[cell, knot] = 1.0, 0.0
-        if self.signs is not None:
-            rows[cells == 0, :, 0] = 0.0
-            rows[cells == n - 1, :, block] = 0.0
-            condition = spaces.spread_rows(rows, cells, block, n)
-        banded, total = spaces.assemble_banded(hessian, gradient, block)
-        places = np.arange(n + 1) * block
-        inner = places[1:-1]
+            hessian[:, cell, knot] = hessian[:, cell, :, knot] = rows[:, cell, :, knot] = 0.0
+            hessian[:, cell, knot, knot], gradient[:, cell, knot] = 1.0, 0.0
+        banded, slopes = spaces.assemble_banded(hessian, gradient, block)
         # Scaled as for log widths, so that steps stay bounded where the loss hardly depends on one.
-        room = np.minimum(width[:-1], width[1:])
-        size = (np.abs(banded[0, inner]) * room**2).max() / room**2
+        room = np.minimum(width[:, :-1], width[:, 1:]) ** 2
+        size = (np.abs(banded[:, 0, block:-block:block]) * room).max(axis=1, keepdims=True)
+        return Linear(banded, slopes, spaces.spread_rows(rows, block), size / room)
 
-        def attempt(damping: float) -> State | None:
-            damped = banded.copy()
-            damped[0, inner] += damping * size
-            try:
-                step = spaces.solve_conditioned(damped, -total, condition)[0][places]
-                # No cell shrinks by more than a fixed share.
-                shrink = float(((step[:-1] - step[1:]) / width).max())
-                moved = t + step * min(1.0, _MAX_SHRINK / max(shrink, 1e-300))
-                narrow = float((moved[1:] - moved[:-1]).min()) < LEAST_WIDTH * (t[-1] - t[0])
-                return None if narrow else self.project(moved)
-            except LinAlgError:
-                return None
-
-        return attempt
+    def attempt(self, state: State, linear: Linear, damping: np.ndarray) -> State:
+        """The states after Newton's damped steps; an infinite loss where there are none."""
+        t, block, damped = state.knots, self.shape.block, linear.banded.copy()
+        damped[:, 0, block:-block:block] += damping[:, None] * linear.scale
+        step = spaces.solve_conditioned(damped, -linear.slopes, linear.condition)[0][:, ::block]
+        # No cell shrinks by more than a fixed share.
+        shrink = ((step[:, :-1] - step[:, 1:]) / (t[:, 1:] - t[:, :-1])).max(axis=1)
+        moved = t + step * np.minimum(1.0, _MAX_SHRINK / np.maximum(shrink, 1e-300))[:, None]
+        wide = (moved[:, 1:] - moved[:, :-1]).min(axis=1) >= LEAST_WIDTH * (t[:, -1] - t[:, 0])
+        trial = self.project(np.where(wide[:, None], moved, t), state.signs)
+        trial.loss[~wide] = np.inf
+        return trial

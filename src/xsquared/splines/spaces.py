@@ -1,14 +1,15 @@
 """Local bases of piecewise polynomials, and the banded systems that fits with them lead to.
 
+Arrays of n cells may be stacked: several splines, whose systems are solved one after another.
 The local basis (values, slopes, bubbles) is well conditioned, unlike a network's one-sided powers.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError
-from scipy.linalg.lapack import dpbsv, dposv
+from scipy.linalg.lapack import dpbtrf, dpbtrs
 from scipy.special import comb
 
 #: Nodes per cell beyond the degree, so that the quadrature error stays below the error measured.
@@ -96,12 +97,12 @@ def local_derivatives(
 ) -> tuple[Basis, np.ndarray, np.ndarray]:
     """The basis, derivatives (n, size, d + 1) of cells' polynomials by their unknowns, scales."""
     basis = local_basis(shape.degree)
-    scale = width[:, None] ** basis.exponents
-    made = np.empty((len(width), shape.size, shape.degree + 1))
-    made[:, shape.columns] = scale[:, :, None] * basis.powers
-    scaled = local * scale / width[:, None]
-    made[:, 0] = scaled @ basis.left
-    made[:, shape.block] = scaled @ basis.right
+    scale = width[..., None] ** basis.exponents
+    made = np.empty((*width.shape, shape.size, shape.degree + 1))
+    made[..., shape.columns, :] = scale[..., None] * basis.powers
+    scaled = local * scale / width[..., None]
+    made[..., 0, :] = scaled @ basis.left
+    made[..., shape.block, :] = scaled @ basis.right
     return basis, made, scale
 
 
@@ -110,36 +111,42 @@ def projection(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The banded system for the coefficients, its right-hand side, and the scales of the basis."""
     basis = local_basis(shape.degree)
-    scale = width[:, None] ** basis.exponents
-    weighted = width[:, None] * scale
-    gram = weighted[:, :, None] * scale[:, None, :] * basis.gram
+    scale = width[..., None] ** basis.exponents
+    weighted = width[..., None] * scale
+    gram = weighted[..., None] * scale[..., None, :] * basis.gram
     return *assemble_banded(gram, weighted * (moments @ basis.powers.T), shape.block - 1), scale
 
 
-def ungated_polynomial(shape: Space, t: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Map a cell's polynomial in xi to shares of the interval, no constant: (cells, d, d + 1)."""
+def ungated_polynomial(shape: Space, t: np.ndarray) -> np.ndarray:
+    """Map a cell's polynomial in xi to shares of the interval, no constant: (n, d, d + 1)."""
     i, choices = np.arange(shape.degree + 1), _CHOICES[1 : shape.degree + 1, : shape.degree + 1]
-    left, length = t[cells, None], t[-1] - t[0]
-    shifts, scales = ((t[0] - left) / length) ** i, (length / (t[cells + 1, None] - left)) ** i
-    return choices * shifts[:, i - i[1:, None]] * scales[:, None]
+    t = t[..., None]
+    left, length = t[..., :-1, :], t[..., -1:, :] - t[..., :1, :]
+    shifts, scales = ((t[..., :1, :] - left) / length) ** i, (length / (t[..., 1:, :] - left)) ** i
+    return choices * shifts[..., i - i[1:, None]] * scales[..., None, :]
 
 
-def spread_rows(rows: np.ndarray, cells: np.ndarray, block: int, n: int) -> np.ndarray:
-    """Sum of rows (cells, d, size) over cells, each at its unknowns of all, (d, unknowns)."""
-    _, d, size = rows.shape
+def spread_rows(rows: np.ndarray, block: int) -> np.ndarray:
+    """Sum of rows (s, n, d, size) over cells, each at its unknowns of all: (s, d, unknowns)."""
+    count, n, d, size = rows.shape
     total = (n - 1) * block + size
-    places = (cells * block)[:, None, None] + np.add.outer(np.arange(d) * total, np.arange(size))
-    return np.bincount(places.ravel(), rows.ravel(), minlength=d * total).reshape(d, total)
+    first = np.add.outer(np.arange(count) * d, np.arange(d))[:, None, :, None] * total
+    places = first + unknowns_of(n, block, size)[:, None]
+    made = np.bincount(places.ravel(), rows.ravel(), minlength=count * d * total)
+    return made.reshape(count, d, total)
 
 
 def assemble_banded(
     matrices: np.ndarray, vectors: np.ndarray, block: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add up the cells' symmetric matrices, in lower banded form, and their vectors."""
-    i, j, in_band, in_vector = _in_band(*vectors.shape, block)
-    size, total = vectors.shape[1], in_vector[-1] + 1
-    banded = np.bincount(in_band, matrices[:, i, j].ravel(), minlength=size * total)
-    return banded.reshape(size, total), np.bincount(in_vector, vectors.ravel())
+    *stack, n, size = vectors.shape
+    i, j, in_band, in_vector = _in_band(n, size, block)
+    total, first = in_vector[-1] + 1, np.arange(math.prod(stack))[:, None]
+    places, inner = (in_band + first * (size * total)).ravel(), (in_vector + first * total).ravel()
+    banded = np.bincount(places, matrices[..., i, j].ravel(), minlength=len(first) * size * total)
+    added = np.bincount(inner, vectors.ravel())
+    return banded.reshape(*stack, size, total), added.reshape(*stack, total)
 
 
 @cache
@@ -155,33 +162,40 @@ def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
 
 
 def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve the symmetric banded system for columns (total, m); LinAlgError if it is singular."""
-    _, solved, failed = dpbsv(banded, right, lower=1)
-    if failed or not np.isfinite(solved).all():
-        raise LinAlgError("the banded system is singular")
+    """Solve symmetric banded systems for columns (all unknowns, m); NaN where one is singular."""
+    size, total = banded.shape[-2:]
+    rows = banded.reshape(-1, size, total).swapaxes(0, 1).reshape(size, -1)
+    factor, end, singular = np.empty(rows.shape, order="F"), 0, list[int]()
+    while end < rows.shape[1]:
+        factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
+        if not failed:
+            break
+        start = end + (failed - 1) // total * total  # systems before this one are done
+        end = start + total
+        factor[:, start:end] = np.eye(size, 1)
+        singular += range(start, end)
+    solved, _ = dpbtrs(factor, right, lower=1)
+    solved[singular] = np.nan
     return solved
 
 
 def solve_conditioned(
-    banded: np.ndarray, right: np.ndarray, condition: np.ndarray | None
+    banded: np.ndarray, right: np.ndarray, condition: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The solution for which the condition's rows vanish, and a multiplier for each."""
-    if condition is None:
-        return solve_banded(banded, right[:, None])[:, 0], np.empty(0)
-    solved = solve_banded(banded, np.concatenate([right[None], condition]).T)
+    """Solutions (s, total) for which rows (s, d, total) vanish, and multipliers (s, d)."""
+    count, d, total = condition.shape
+    columns = np.vstack([right.ravel(), condition.swapaxes(0, 1).reshape(d, right.size)])
+    solved = solve_banded(banded, columns.T).reshape(count, total, 1 + d)
     both = condition @ solved
-    matrix = both[:, 1:].copy()
-    diagonal = matrix.ravel()[:: len(matrix) + 1]
+    diagonal = np.einsum("sqq->sq", both[:, :, 1:])
     diagonal += 1e-14 * diagonal + 1e-300  # rows that depend on each other share multipliers
-    _, multipliers, failed = dposv(matrix, both[:, 0])
-    if failed:
-        raise LinAlgError("the condition is singular")
-    return solved[:, 0] - solved[:, 1:] @ multipliers, multipliers
+    multipliers = np.linalg.solve(both[:, :, 1:], both[:, :, :1])
+    return (solved[:, :, :1] - solved[:, :, 1:] @ multipliers)[..., 0], multipliers[..., 0]
 
 
 def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
     """Coefficients in powers of x - t_k."""
-    basis, h = local_basis(shape.degree), width[:, None]
+    basis, h = local_basis(shape.degree), width[..., None]
     return (local * h**basis.exponents) @ basis.powers / h ** np.arange(shape.degree + 1)
 
 
@@ -190,7 +204,8 @@ def ungated_signs(directions: np.ndarray) -> np.ndarray:
 
     It is the first cell's polynomial and what the knots of gates that open to the left (-1) add.
     """
-    return -np.diff(np.concatenate([[1], np.asarray(directions) < 0, [0]]).astype(int))
+    left = np.asarray(directions) < 0
+    return -np.diff(left.astype(int), prepend=1, append=0)
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:

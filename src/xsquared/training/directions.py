@@ -29,14 +29,14 @@ def best_directions(f: Target, unit: str | Unit, knots: np.ndarray, count: int) 
     all. Of many: the best three cells, then the best found from them and rounded shares of `depth`.
     """
     shape, n, width = space(unit), len(knots) - 1, np.diff(knots)
-    state, q, cells = Model(f, shape, None).project(knots), shape.degree, np.arange(n)
-    banded, _, scale = spaces.projection(shape, width, state.moments)
-    behind = spaces.ungated_polynomial(shape, knots, cells)
+    state, q = Model(f, shape).project(knots[None], np.empty((1, 0))), shape.degree
+    banded, _, scale = spaces.projection(shape, width, state.moments[0])
+    behind = spaces.ungated_polynomial(shape, knots)
     behind = behind @ (scale[:, :, None] * spaces.local_basis(q).powers).mT
-    value = np.einsum("kqj,kj->kq", behind, state.local)
-    large = np.einsum("kqj,kj->k", np.abs(behind), np.finfo(float).eps * np.abs(state.local))
-    rows = [spaces.spread_rows(behind[[k]], cells[[k]], shape.block - 1, n) for k in cells]
-    flat = np.concatenate(rows)
+    value = np.einsum("kqj,kj->kq", behind, state.local[0])
+    large = np.einsum("kqj,kj->k", np.abs(behind), np.finfo(float).eps * np.abs(state.local[0]))
+    flat = spaces.spread_rows(np.eye(n)[:, :, None, None] * behind, shape.block - 1)
+    flat = flat.reshape(n * q, -1)
     form = (flat @ spaces.solve_banded(banded, flat.T)).reshape(n, q, n, q).transpose(0, 2, 1, 3)
 
     def ranked(gates: np.ndarray) -> np.ndarray:

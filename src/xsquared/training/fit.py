@@ -49,7 +49,9 @@ def fit(
     inputs, else ``VariableProjection()``.
     """
     table, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    used = solver or _default(table, record, gates)
+    splines = gates == "trained" and record.gate.name == "relu" and len(record.factors) <= 2
+    chosen: Solver = FreeKnots() if splines and np.ptp(table.train.x) > 0 else VariableProjection()
+    used = solver or (Growth() if table.dim > 1 and gates == "trained" else chosen)
     (made,) = _run(table, lambda: [used.train(table, record, n_hidden, gates, seed)], used, seed)
     return made
 
@@ -70,13 +72,6 @@ def grow(
     """
     used, record = solver or Growth(), find_unit(unit)
     return _run(data, lambda: used.grow(data, record, widths, gates, seed), used, seed)
-
-
-def _default(data: Dataset, unit: Unit, gates: Gates) -> Solver:
-    if data.dim > 1 and gates == "trained":
-        return Growth()
-    splines = gates == "trained" and unit.gate.name == "relu" and len(unit.factors) <= 2
-    return FreeKnots() if splines and np.ptp(data.train.x) > 0 else VariableProjection()
 
 
 @torch.inference_mode(False)  # with gradients, wherever it is called

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from xsquared.functions import Target
+from xsquared.geometry import spline_gates
 from xsquared.quadrature import between
-from xsquared.training.start import alternating_gates
 from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
 from xsquared.units import Unit, find_unit
 
@@ -25,7 +25,7 @@ def quadrature(target: Target, knots: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def fit_frozen(target: Target, unit: str | Unit, n: int, max_iterations: int) -> ProjectedFit:
     """Fit the best weights for the paper's frozen gates; iterations move further factors."""
     record = find_unit(unit)
-    gates = alternating_gates(n, target.domain[0])
+    gates = np.column_stack(spline_gates(n, target.domain[0], "alternating"))
     x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
     factors = []
     for others in range(len(record.factors) - 1, 0, -1):

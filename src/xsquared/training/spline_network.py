@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,8 +19,8 @@ import torch
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
-from xsquared.splines.density import equidistributed_knots, proportioned_knots
-from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
+from xsquared.splines.density import equidistributed_knots, is_rough, proportioned_knots
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.splines.spaces import Space
 from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
@@ -33,15 +33,16 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 
 #: How far a knot is jittered at most, in widths of the smaller cell beside it.
 _JITTER = 0.4
-#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts.
-_NARROW, _RANDOM, _INSERTED = 8, 12, 15
-#: Steps of fits, and how many of these go on, in narrow networks and in wide.
-_STAGES = ((12, 12), (25, 5), (9999, 5)), ((25, 2), (9999, 2))
+#: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
+#: targets; by what these multiply starts; draws of a wide GQU's hinges there.
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 120), 8, 20
+#: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
+_STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 8), (9999, 8))
 #: Variable projection: first steps, cells of its rule, and how many times the error reached the
 #: best start may have to go on.
 _FIRST, _CELLS, _NEAR = 12, 60, 1.5
-#: Errors that differ by less are of one optimum.
-_SAME = 1e-4
+#: Errors that differ by less are of one optimum; how many times the best one's those go on with.
+_SAME, _CLOSE = 1e-4, 1.5
 _error = attrgetter("rmse")
 
 
@@ -57,16 +58,12 @@ class FreeKnots:
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
-
-    Attributes:
-        starts: local fits without directions: the density's and jittered ones.
-        directions: half the choices at an optimum, in narrow networks a quarter; 0: no n + 1 cells.
     """
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
-    starts: int = 3
-    directions: int = 4
+    starts: int = 3  # local fits without directions: the density's and jittered ones
+    directions: int = 4  # half the choices at an optimum, in narrow networks a quarter
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
@@ -94,22 +91,34 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
-        made, bound, draw = list[SplineNetwork](), 0.0, np.random.default_rng((seed, n))
-        if self.directions:
-            optima = self._optima(target, shape, n + 1, seed)
-            bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
-            for spline in self._with_directions(target, record, optima, seed):
-                made += _measured(target, record, spline, n)
+        made, draw, rough = (
+            list[SplineNetwork](),
+            np.random.default_rng((seed, n)),
+            is_rough(target),
+        )
+        optima = self._optima(target, shape, n + 1, seed)
+
+        def drawn() -> Rows:
+            if narrow:
+                return greedy_rows(target, record, n, draw)
+            return _beside(record, optima[0].knots, draw)
+
+        bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
+        for spline in self._with_directions(target, record, optima, seed):
+            made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
         if narrow:
-            count = -(-_INSERTED // n) if several else 1
-            starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
+            starts = [drawn() for _ in range(-(-_INSERTED[rough] // n) if several else 1)]
             # Roots that leave the hinges of a spline lower its error.
-            starts += [rows_of(one.network) for one in made if several]
-            made += self._descent(target, record, starts, min(map(_error, made), default=np.inf))
+            more = [rows_of(one.network) for one in made if several]
+            reached = min(map(_error, made), default=np.inf)
+            for group in (starts, more) if rough and more else (starts + more,):
+                made += self._descent(target, record, group, reached)
+        elif rough and several:
+            made += self._descent(target, record, [drawn() for _ in range(_DRAWN)])
         best = min(made, key=_error, default=None)
         try_lesser = best is None or not best.holds
         lesser = replace(record, factors=record.factors[:-1])
@@ -118,36 +127,37 @@ class FreeKnots:
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
             try_lesser = best is None or other.rmse < best.rmse
         if record.factors and try_lesser:
-            inner = self.fit_target(target, lesser, n, seed)
-            made.append(replace(inner, network=_with_a_factor(record, inner.network)))
+            inner, (weight, bias) = self.fit_target(target, lesser, n, seed), record.factors[-1]
+            # A factor that is one everywhere leaves the function as it is.
+            same, one = build(record, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
+            set_parameters(same, **inner.network.state_dict(), **one)
+            made.append(replace(inner, network=same))
             if several:
-                starts = [rows_of(made[-1].network), greedy_rows(target, record, n, draw)]
-                made += self._descent(target, record, starts)
+                made += self._descent(target, record, [rows_of(made[-1].network), drawn()])
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
 
-    def spline(
-        self, target: Target, unit: str | Unit, n_cells: int, seed: int = 0
-    ) -> FreeKnotSpline:
+    def spline(self, f: Target, unit: str | Unit, n_cells: int, seed: int = 0) -> FreeKnotSpline:
         """The best spline of the unit's space found."""
-        return self._optima(target, space(unit), n_cells, seed)[0]
+        return self._optima(f, space(unit), n_cells, seed)[0]
 
     def _optima(self, target: Target, shape: Space, cells: int, seed: int) -> list[FreeKnotSpline]:
         """Where the density's start and jittered ones lead, the best first."""
         plain = equidistributed_knots(target, shape, cells)
         width, draw = np.diff(plain), np.random.default_rng((seed, cells))
         room = np.minimum(width[:-1], width[1:])
-        shifts = draw.uniform(-_JITTER, _JITTER, (self.starts - 1, cells - 1)) * room
-        starts = [plain, *(plain + np.pad(shift, 1) for shift in shifts)]
-        return _distinct([fit_free_knots(target, shape, t, self.max_iterations) for t in starts])
+        count = self.starts * (_ROUGH if is_rough(target) else 1) - 1
+        shifts = draw.uniform(-_JITTER, _JITTER, (count, cells - 1)) * room
+        starts = np.array([plain, *(plain + np.pad(shift, 1) for shift in shifts)])
+        return _distinct(fit_stacked(target, shape, starts, self.max_iterations, None))
 
     def _with_directions(
         self, target: Target, unit: Unit, optima: list[FreeKnotSpline], seed: int
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
-        shape, n_cells = space(unit), len(optima[0].pieces)
-        places = [(optima[0].knots, 2 * self.directions)]
+        shape, n_cells, rough = space(unit), len(optima[0].pieces), is_rough(target)
+        places = [(one.knots, (2 + 2 * rough) * self.directions) for one in optima[: 1 + 3 * rough]]
         if narrow := n_cells - 1 <= _NARROW:
             places = [(one.knots, 4 * self.directions) for one in optima]
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
@@ -159,30 +169,32 @@ class FreeKnots:
             drawn = draw.exponential(width, (_RANDOM, n_cells))
             random = [proportioned_knots(target, widths) for widths in drawn]
             places += [(knots, 2) for knots in twins + random]
-        tries: list[tuple[np.ndarray, np.ndarray | None]] = []
-        for knots, count in places:
-            tries += [(knots, ways) for ways in best_directions(target, unit, knots, count)]
-        for steps, kept in _STAGES[not narrow]:
-            limit = min(steps, self.max_iterations)
-            fits = [fit_free_knots(target, shape, knots, limit, ways) for knots, ways in tries]
-            distinct = _distinct(fits)[:kept]
-            tries = [(one.knots, one.directions) for one in distinct]
-        return distinct
+        chosen = [best_directions(target, unit, *place) for place in places]
+        starts = [knots for (knots, _), ways in zip(places, chosen, strict=True) for _ in ways]
+        ways: list[Any] = [way for several in chosen for way in several]
+        for steps, kept in _STAGES[0 if narrow else 1 + rough]:
+            limit, where = min(steps, self.max_iterations), np.array(starts)
+            fits = _distinct(fit_stacked(target, shape, where, limit, np.array(ways)))[:kept]
+            near = [one for one in fits if one.rmse <= _CLOSE * fits[0].rmse]
+            starts, ways = [one.knots for one in near], [one.directions for one in near]
+        return fits
 
     def _descent(
         self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
-        cells = np.linspace(*target.domain[0], _CELLS + 1)
-        x, y, weights = (torch.from_numpy(part) for part in quadrature(target, cells))
+        rough = is_rough(target)
+        cells = np.linspace(*target.domain[0], _CELLS * (1 + 3 * rough) + 1)
+        x, y, weights = map(torch.from_numpy, quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST, self.max_iterations)
-        best = min((last(run(rows, max_iterations=first)) for rows in starts), key=_error)
-        if best.rmse > _NEAR * reached:
-            return []
-        end = last(run(best.rows, max_iterations=self.max_iterations))
-        network = to_network(end, unit)
-        return [SplineNetwork(network, measured_rmse(network, target), end.iterations, end.status)]
+        fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
+        for near in sorted(fits, key=_error)[: 1 + 2 * rough]:
+            if near.rmse <= _NEAR * reached:
+                end = last(run(near.rows, max_iterations=self.max_iterations))
+                error = measured_rmse(network := to_network(end, unit), target)
+                made.append(SplineNetwork(network, error, end.iterations, end.status))
+        return made
 
 
 @dataclass(frozen=True)
@@ -210,6 +222,15 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
     return found[:1] + [b for a, b in pairwise(found) if b.rmse > a.rmse * (1 + _SAME)]
 
 
+def _beside(unit: Unit, knots: np.ndarray, draw: np.random.Generator) -> Rows:
+    """Draw gates near knots, to either side, with their roots beside them."""
+    width, signs = np.diff(knots), np.ones((1 + len(unit.factors), len(knots) - 2))
+    signs[0] = draw.choice([-1.0, 1.0], len(signs[0]))
+    places = knots[1:-1] + draw.uniform(-0.5, 0.5, signs.shape) * np.minimum(width[:-1], width[1:])
+    gate, *roots = torch.from_numpy(np.stack([signs, -signs * places], axis=2))
+    return Rows(gate, tuple(roots[: len(unit.factors) - 1]))
+
+
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
@@ -218,11 +239,3 @@ def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> lis
         return []
     error = measured_rmse(network, target)
     return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
-
-
-def _with_a_factor(unit: Unit, network: GatedNetwork) -> GatedNetwork:
-    """The same function as a network of a unit with one factor more, which is one everywhere."""
-    n, (weight, bias) = network.n_hidden, unit.factors[-1]
-    made, one = build(unit, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
-    set_parameters(made, **network.state_dict(), **one)
-    return made

@@ -1,6 +1,5 @@
 """Where networks start: on the paper's equidistant hinges in one dimension, else normal weights."""
 
-import numpy as np
 import torch
 
 from xsquared.data.dataset import Dataset
@@ -8,17 +7,12 @@ from xsquared.geometry import spline_gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 
-def alternating_gates(n: int, domain: tuple[float, float]) -> np.ndarray:
-    """Make rows (G, g) of the paper's start, (n, 2): equidistant hinges, alternating directions."""
-    return np.column_stack(spline_gates(n, domain, "alternating"))
-
-
 def paper_start(
     unit: str | Unit, n: int, domain: tuple[float, float], generator: torch.Generator
 ) -> GatedNetwork:
     """Draw the paper's start on a line (section 4.1): these gates, all other weights normal."""
-    network, gates = build(unit, 1, n, generator=generator), alternating_gates(n, domain)
-    set_parameters(network, G=gates[:, :1], g=gates[:, 1])
+    network = build(unit, 1, n, generator=generator)
+    set_parameters(network, **dict(zip("Gg", spline_gates(n, domain, "alternating"), strict=True)))
     return network
 
 

@@ -185,11 +185,7 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
 
 
 def rows_on_data(
-    unit: Unit,
-    x: np.ndarray,
-    n: int,
-    generator: np.random.Generator,
-    along: np.ndarray | None = None,
+    unit: Unit, x: np.ndarray, n: int, random: np.random.Generator, along: np.ndarray | None = None
 ) -> Rows:
     """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
 
@@ -198,11 +194,11 @@ def rows_on_data(
     """
 
     def draw() -> Tensor:
-        direction = generator.standard_normal((n, x.shape[1])) if along is None else along
+        direction = random.standard_normal((n, x.shape[1])) if along is None else along
         direction = direction / np.linalg.norm(direction, axis=1, keepdims=True)
-        one = generator.integers(len(x), size=n)
-        other = (one + generator.integers(1, max(len(x), 2), size=n)) % len(x)
-        places = x[one] + generator.uniform(0.25, 0.75, (n, 1)) * (x[other] - x[one])
+        one = random.integers(len(x), size=n)
+        other = (one + random.integers(1, max(len(x), 2), size=n)) % len(x)
+        places = x[one] + random.uniform(0.25, 0.75, (n, 1)) * (x[other] - x[one])
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
