@@ -129,7 +129,7 @@ PROTOCOLS = {
     "varpro": "variable projection, three starts, at most 80 iterations, gates no sharper than 8",
     "unsolved": "as readout, but no weight is solved: 3,000 steps of Adam, all points, from hinges",
     "tenth": "as readout, linear weights solved at every tenth step and kept between",
-    "averaged": "as readout, 10,000 steps, batches of 64, averaged Gram matrices, all points at last",
+    "averaged": "as readout, 10,000 steps, batches of 64, averaged Gram matrices, then all points",
     "full": "as adamw with all points at each step",
     "retuned": "as adamw with the rate chosen at the size itself",
     "undecayed": "as retuned without weight decay",
