@@ -80,7 +80,8 @@ def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
     alike = [one.p > 0.05 / (len(ranked) - k) for k, one in enumerate(ranked)]
     sure = ranked[: [*alike, True].index(True)]
     up, down = sum(one.mean > 1 for one in sure), sum(one.mean < 1 for one in sure)
-    mixed = "at times" if up > 0.25 * n else "rarely" if up else "nothing sure"
+    none = "never" if down else "nothing sure"
+    mixed = "at times" if up > 0.25 * n else "rarely" if up else none
     word = "yes" if up >= 0.75 * n else "rather costs" if down > max(up, 0.25 * n) else mixed
     means = sorted(one.mean for one in found.values())
     return {
