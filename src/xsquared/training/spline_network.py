@@ -91,11 +91,8 @@ class FreeKnots:
         """Train all parameters of n neurons, for the error over the target's whole domain."""
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
-        made, draw, rough = (
-            list[SplineNetwork](),
-            np.random.default_rng((seed, n)),
-            is_rough(target),
-        )
+        made, rough = list[SplineNetwork](), is_rough(target)
+        draw = np.random.default_rng((seed, n))
         optima = self._optima(target, shape, n + 1, seed)
 
         def drawn() -> Rows:
