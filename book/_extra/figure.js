@@ -39,7 +39,7 @@ function panels(wide) {
   const most = Math.max(...made.flatMap((ys) => ys.map((y, i) => Math.abs(y - values[i]))));
   const across = (x) => 4 + ((x + 1) / 2) * (wide - 8);
   const up = (y) => 8 + ((high - y) / (high - low)) * 110, below = (y) => 176 - (y / most) * 26;
-  const by = (26 / most) / (110 / (high - low)), sized = by < 1 ? `reduced ${times(1 / by)}` : `enlarged ${times(by)}`;
+  const by = (26 / most) / (110 / (high - low)), sized = by < 1 ? ["reduced", "\u00f7", 1 / by] : ["enlarged", "\u00d7", by];
   Object.keys(UNITS).forEach((unit, j) => {
     const board = find(`panel-${unit}`), error = stored(unit)[k][0];
     board.setAttribute("viewBox", `0 0 ${wide} 206`);
@@ -48,7 +48,7 @@ function panels(wide) {
     draw("path", { class: "net", d: path(xs.map((x, i) => [across(x), up(made[j][i])])) }, board);
     draw("path", { class: "curve", d: path(xs.map((x, i) => [across(x), up(values[i])])) }, board);
     draw("path", { class: "miss", d: path(xs.map((x, i) => [across(x), below(made[j][i] - values[i])])) }, board);
-    draw("text", { x: 4, y: 144 }, board, `${wide < 180 ? "" : "error, "}${sized}`);
+    draw("text", { x: 4, y: 144 }, board, wide < 180 ? `error ${sized[1]} ${two(sized[2])}` : `error, ${sized[0]} ${times(sized[2])}`);
     for (const x of nets[j].joints) draw("circle", { class: "joint", cx: across(x), cy: up(nets[j].value(x)), r: 3.2 }, board);
     const words = `error ${plain(error)}`;
     board.setAttribute("aria-label", `${UNITS[unit][0]}: ${words}`);
@@ -66,11 +66,11 @@ function errors(rising) {
   const [left, right] = [log(LEAST) - 0.02, log(LEAST + 7 * STEP) + 0.17];
   const { at, inside } = axes(board, 280, [left, right, low, top], sizes, up, ["parameters (log scale)", "error (log scale)"]);
   draw("path", { d: path([at([log(LEAST + STEP * k), low]), at([log(LEAST + STEP * k), top])]) }, inside);
-  [["mlp", 2], ["glu", 3]].forEach(([unit, order]) => { // through the widest of the best weights
+  if (way === "best") [["mlp", 2, -6], ["glu", 3, 19]].forEach(([unit, order, off]) => { // through the widest
     const [x, y] = of(unit, "best")[7];
     const above = (to) => at([to, y - order * (to - x) + 0.12]);
     draw("path", { class: "slope", d: path([left, x].map(above)) }, inside);
-    draw("text", { x: above(log(93))[0], y: above(log(93))[1] - 4 }, board, `slope \u2212${order}`);
+    draw("text", { x: above(log(93))[0], y: above(log(93))[1] + off }, board, `slope \u2212${order}`);
   });
   const ends = Object.keys(UNITS).map((unit) => [unit, at(of(unit)[7])[1] + 4]).sort(([, a], [, b]) => a - b);
   for (let round = 0; round < 9; round++) [[0, 1], [1, 2]].forEach(([a, b]) => { // names at the lines' ends keep apart
@@ -94,12 +94,12 @@ function errors(rising) {
 function show(rising) {
   const size = LEAST + STEP * k, by = WAYS[way];
   const [mlp, glu, swiglu] = Object.keys(UNITS).map((unit) => stored(unit)[k][0]);
-  const lost = Object.entries(UNITS).map(([unit, [title]]) => `the ${title}\u2019s ${times(stored(unit)[k][0] / stored(unit, "best")[k][0])}`);
+  const lost = Object.entries(UNITS).map(([unit, [title]]) => `${title} ${times(stored(unit)[k][0] / stored(unit, "best")[k][0])}`);
   find("size").setAttribute("aria-valuetext", `${size} parameters`);
   document.querySelector("output").textContent = size;
   find("smooth").textContent = name === "kinked" ? "at first far closer, until it stalls at the kink" : "far closer";
   find("said").textContent = `At ${size} parameters, ${by}: against the MLP\u2019s error the GLU\u2019s is ${against(mlp / glu)}, the SwiGLU\u2019s ` +
-    `${against(mlp / swiglu)}.` + (way === "best" ? "" : ` All are larger than the best found: ${lost.join(", ")}.`);
+    `${against(mlp / swiglu)}.` + (way === "best" ? "" : ` The best errors found are smaller: ${lost.join(", ")}.`);
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);
   errors(rising);
@@ -127,7 +127,7 @@ function move(to) {
 }
 
 find("curve").replaceChildren(...Object.entries(CURVES).map(([key, { title }]) => new Option(title, key)));
-document.querySelector("code").textContent = `<iframe src="${location.href}" title="${document.title}" width="100%" height="900"></iframe>`;
+document.querySelector("code").textContent = `<iframe src="${location.href}" title="${document.title}" width="100%" height="960"></iframe>`;
 document.forms[0].addEventListener("input", ({ target }) => {
   if (target.name !== "way") play(false);
   way = document.forms[0].elements.way.value;
