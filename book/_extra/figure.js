@@ -66,11 +66,11 @@ function errors(rising) {
   const [left, right] = [log(LEAST) - 0.02, log(LEAST + 7 * STEP) + 0.17];
   const { at, inside } = axes(board, 280, [left, right, low, top], sizes, up, ["parameters (log scale)", "error (log scale)"]);
   draw("path", { d: path([at([log(LEAST + STEP * k), low]), at([log(LEAST + STEP * k), top])]) }, inside);
-  if (way === "best") [["mlp", 2, -6], ["glu", 3, 19]].forEach(([unit, order, off]) => { // through the widest
+  if (way === "best") [["mlp", 2, -6, "start"], ["glu", 3, 19, "end"]].forEach(([unit, order, off, side]) => { // through the widest
     const [x, y] = of(unit, "best")[7];
     const above = (to) => at([to, y - order * (to - x) + 0.12]);
     draw("path", { class: "slope", d: path([left, x].map(above)) }, inside);
-    draw("text", { x: above(log(93))[0], y: above(log(93))[1] + off }, board, `slope \u2212${order}`);
+    draw("text", { x: above(log(70))[0], y: above(log(70))[1] + off, "text-anchor": side }, board, `slope \u2212${order}`);
   });
   const ends = Object.keys(UNITS).map((unit) => [unit, at(of(unit)[7])[1] + 4]).sort(([, a], [, b]) => a - b);
   for (let round = 0; round < 9; round++) [[0, 1], [1, 2]].forEach(([a, b]) => { // names at the lines' ends keep apart
@@ -87,8 +87,8 @@ function errors(rising) {
     line.animate({ d: [best, points].map((ends) => `path("${path(ends)}")`) }, 900);
     dots.forEach((dot, i) => dot.animate({ cy: [best[i][1], points[i][1]].map((y) => `${y}px`) }, 900));
   }
-  const [x, y] = at(of("swiglu", "best")[6]);
-  if (stored("swiglu", "best")[6][0] < 1e-6) draw("text", { x, y: y - 9, "text-anchor": "end" }, board, "floor of the arithmetic");
+  const [floor, end] = [2, 7].map((i) => at(of("swiglu", "best")[i]));
+  if (stored("swiglu", "best")[7][0] < 1e-6) draw("text", { x: end[0] - 6, y: floor[1] - 8, "text-anchor": "end" }, board, "floor of the arithmetic");
 }
 
 function show(rising) {
