@@ -57,11 +57,10 @@ def test_the_pages_search_finds_the_stored_optima(reader: Any) -> None:
     for name in TARGETS:
         for unit in PAPER_UNITS:
             errors = page.evaluate(
-                "([name, unit]) => { const [made, space] = [explore.targets[name], "
-                "explore.data.units[unit]]; const law = explore.spread(made, space); let before; "
-                "return [...Array(12)].map((_, i) => { const found = "
-                "explore.search(made, space, law, i + 1, before); before = found.t; "
-                "return found.rmse; }); }",
+                "([name, unit]) => { const made = explore.targets[name], space = "
+                "explore.data.units[unit], law = explore.spread(made, space); let before; return "
+                "[...Array(12)].map((_, i) => { const found = explore.search(made, space, law, "
+                "i + 1, before); before = found.t; return found.rmse; }); }",
                 [name, unit],
             )
             stored = optima.loc[name, unit]["rmse"][:12]
@@ -74,11 +73,10 @@ def test_adam_on_the_page_is_torchs(reader: Any, unit: str) -> None:
     x = np.linspace(-0.98, 0.97, 60)
     y = np.sin(3 * x)
     start, end = page.evaluate(
-        "([unit, xs, ys]) => { const net = explore.network(explore.data.units[unit], 5); "
-        "const read = () => Object.fromEntries(Object.entries(net).filter(([, all]) => "
-        "all instanceof Float64Array).map(([letter, all]) => [letter, [...all]])); "
-        "const start = read(); for (let i = 0; i < 40; i++) explore.adam(net, xs, ys); "
-        "return [start, read()]; }",
+        "([unit, xs, ys]) => { const net = explore.network(explore.data.units[unit], 5), read = () "
+        "=> Object.fromEntries(Object.entries(net).filter(([, all]) => all instanceof Float64Array)"
+        ".map(([letter, all]) => [letter, [...all]])), start = read(); "
+        "for (let i = 0; i < 40; i++) explore.adam(net, xs, ys); return [start, read()]; }",
         [unit, x.tolist(), y.tolist()],
     )
     network = build(unit, 1, 5)
@@ -176,10 +174,14 @@ def test_choice_slider_and_switch_change_what_the_figure_says(site: Path, browse
     page.close()
 
 
-def test_the_figure_moves_by_itself_until_it_is_touched(address: str, browser: Any) -> None:
+def test_the_figure_moves_in_two_acts_until_it_is_touched(address: str, browser: Any) -> None:
     page = browser.new_page(reduced_motion="no-preference")
+    page.clock.install()
     page.goto(f"{address}/figure.html")
-    page.wait_for_function("document.getElementById('size').value === '3'")
-    page.locator("#errors").click()
-    page.wait_for_timeout(1500)
-    assert page.locator("#size").input_value() == "3"
+    page.get_by_text("Pause").wait_for()
+    acts = [(8000, "8 best", "legend"), (4000, "8 adamw", "#play")]  # by itself, then again
+    stops = [(0, "1 best", "[value=adamw]"), (2500, "3 adamw", "#errors"), (2500, "3 adamw", "h1")]
+    for milliseconds, expected, touched in acts + stops:
+        page.clock.run_for(milliseconds)
+        assert page.evaluate("`${size.value} ${document.forms[0].elements.way.value}`") == expected
+        page.locator(touched).click()
