@@ -98,8 +98,8 @@ function show(rising) {
   find("size").setAttribute("aria-valuetext", `${size} parameters`);
   document.querySelector("output").textContent = size;
   find("smooth").textContent = name === "kinked" ? "at first far closer, until it stalls at the kink" : "far closer";
-  find("said").textContent = `At ${size} parameters, ${by}: against the MLP\u2019s error the GLU\u2019s is ${against(mlp / glu)}, the SwiGLU\u2019s ` +
-    `${against(mlp / swiglu)}.` + (way === "best" ? "" : ` The best errors found are smaller: ${lost.join(", ")}.`);
+  find("said").textContent = `At ${size} parameters` + (way === "best" ? `, ${by}: against` : ` AdamW\u2019s errors are larger than the best found: ` +
+    `${lost.join(", ")}. Against`) + ` the MLP\u2019s error the GLU\u2019s is ${against(mlp / glu)}, the SwiGLU\u2019s ${against(mlp / swiglu)}.`;
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);
   errors(rising);
