@@ -88,7 +88,7 @@ function errors(rising) {
     dots.forEach((dot, i) => dot.animate({ cy: [best[i][1], points[i][1]].map((y) => `${y}px`) }, 900));
   }
   const [floor, end] = [2, 7].map((i) => at(of("swiglu", "best")[i]));
-  if (stored("swiglu", "best")[7][0] < 1e-6) draw("text", { x: end[0] - 6, y: floor[1] - 8, "text-anchor": "end" }, board, "floor of the arithmetic");
+  if (stored("swiglu", "best")[7][0] < 1e-6) draw("text", { x: end[0] - 6, y: floor[1] - 8, "text-anchor": "end" }, board, "limit of 64-bit arithmetic");
 }
 
 function show(rising) {
@@ -97,9 +97,9 @@ function show(rising) {
   const lost = Object.entries(UNITS).map(([unit, [title]]) => `${title} ${times(stored(unit)[k][0] / stored(unit, "best")[k][0])}`);
   find("size").setAttribute("aria-valuetext", `${size} parameters`);
   document.querySelector("output").textContent = size;
-  find("smooth").textContent = name === "kinked" ? "at first far closer, until it stalls at the kink" : "far closer";
-  find("said").textContent = `At ${size} parameters` + (way === "best" ? `, ${by}: against` : ` AdamW\u2019s errors are larger than the best found: ` +
-    `${lost.join(", ")}. Against`) + ` the MLP\u2019s error the GLU\u2019s is ${against(mlp / glu)}, the SwiGLU\u2019s ${against(mlp / swiglu)}.`;
+  find("smooth").textContent = name === "kinked" ? "a smooth gate (SwiGLU) more until the kink stops it" : "a smooth gate with it (SwiGLU) or without far more";
+  find("said").textContent = `At ${size} parameters` + (way === "best" ? `, ${by}: against the` : ` AdamW\u2019s errors are larger than the best found: ` +
+    `${lost.join(", ")}. Against its`) + ` MLP\u2019s error the GLU\u2019s is ${against(mlp / glu)}, the SwiGLU\u2019s ${against(mlp / swiglu)}.`;
   find("errors").setAttribute("aria-label", `Errors against parameters, both logarithmic, ${by}: at ${size} MLP ${plain(mlp)}, GLU ${plain(glu)}, SwiGLU ${plain(swiglu)}`);
   panels(find("panel-mlp").clientWidth || 110);
   errors(rising);
