@@ -79,8 +79,7 @@ def network_from_pieces(
     Args:
         pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n + 1,), the
             constant first, with p - 1 continuous derivatives; a ValueError where they do not meet.
-        directions: (n - 1,) of the gates at the knots inside, 1 to the right (all where None), -1
-            to the left.
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right (None: all) or -1.
         factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
             first, with the polynomial behind all gates but for its constant as product; or (0, 2).
     """

@@ -15,12 +15,10 @@ P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0,
 _RAISED = 4.0
 #: Damping below which the matrix could be singular, and beyond which no step lowers the loss.
 _LEAST, _MOST = 1e-12, 1e10
-#: So many steps in a row that hardly lower the loss end the descent.
-_PATIENCE = 3
 
 
 def descend(
-    point: P, linearise: Callable[[P], Callable[[float], P | None]], limit: int, **rules: float
+    point: P, linearise: Callable[[P], Callable[[float], P | None]], limit: int, **rules: Any
 ) -> Iterator[tuple[P, int, Status]]:
     """Lower a loss step by step as :func:`dampings` say; stop taking to stop early.
 
@@ -50,14 +48,15 @@ def dampings(
     stall: float = 1e-8,
     floor: float = 1e-30,
     rounding: float = 0.0,
+    patience: int = 3,
 ) -> Generator[tuple[float, int, Status], float]:
     """Yield dampings to try, 0 at the end; take the losses they lead to, down to ``floor``.
 
-    The damping is divided by ``lowered`` after a step that lowered the loss. One that lowers it by
-    less than the share ``stall`` hardly does; one that raises it by less than ``rounding`` is last.
+    The damping is divided by ``lowered`` after a step that lowered the loss; ``patience`` in a row
+    that lower it by less than the share ``stall`` end it, or one that raises it by ``rounding``.
     """
     stalled = iterations = 0
-    while iterations < max_iterations and stalled < _PATIENCE and loss > floor:
+    while iterations < max_iterations and stalled < patience and loss > floor:
         lower = yield damping, iterations, "iterations"
         if lower < loss:
             stalled = stalled + 1 if loss - lower < stall * loss else 0
@@ -66,7 +65,7 @@ def dampings(
             damping = _MOST if lower < (1 + rounding) * loss else damping * _RAISED
             if damping < _MOST:
                 continue
-            stalled = _PATIENCE
+            stalled = patience
         iterations += 1
-    ended = stalled >= _PATIENCE or loss <= floor or not max_iterations
+    ended = stalled >= patience or loss <= floor or not max_iterations
     yield 0.0, iterations, "converged" if ended else "iterations"

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from xsquared.splines.spaces import Space
 
 #: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
-_ROWS = 256
+_ROWS = 1024
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 Of the target only values are asked for: a kink or an infinite slope is no obstacle.
 """
 
+from functools import cache
+
 import numpy as np
 
 from xsquared.functions import Target, interval_of
@@ -39,6 +41,7 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     return proportioned_knots(target, np.maximum(np.diff(knots), 1e-9 * (b - a)))
 
 
+@cache
 def is_rough(target: Target) -> bool:
     """Whether knots of smooth cubics fall together somewhere, as at a kink."""
     knots = equidistributed_knots(target, Space(3, 1), _MESH)

@@ -102,17 +102,17 @@ def fit_stacked(
     if not np.isfinite(state.loss).all():
         raise FloatingPointError(f"the loss is {state.loss.max()} at the start")
     linear: Any = model.linearise(state) if limit else None
-    runs = [dampings(loss, limit, **_DAMPING) for loss in state.loss.tolist()]
+    runs = [dampings(loss, limit, patience=1, **_DAMPING) for loss in state.loss.tolist()]
     said = [next(run) for run in runs]
     while (rows := np.flatnonzero([damping for damping, *_ in said])).size:
         tried = np.array([said[k][0] for k in rows])
         trial = model.attempt(_taken(state, rows), _taken(linear, rows), tried)
-        lower = trial.loss < state.loss[rows]
-        if lower.any():
+        lower = np.flatnonzero(trial.loss < state.loss[rows])
+        if lower.size:
             kept = _taken(trial, lower)
             for old, new in zip((*state, *linear), (*kept, *model.linearise(kept)), strict=True):
                 old[rows[lower]] = new
-        for k, loss in zip(rows, trial.loss.tolist(), strict=True):
+        for k, loss in zip(rows.tolist(), trial.loss.tolist(), strict=True):
             said[k] = runs[k].send(loss)
     pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
     ways = [None] * len(starts) if directions is None else directions
@@ -128,9 +128,9 @@ State = namedtuple("State", "knots signs local moments jumps multipliers behind 
 Linear = namedtuple("Linear", "banded slopes condition scale")
 
 
-def _taken(state: Any, which: np.ndarray) -> Any:
+def _taken(state: Any, rows: np.ndarray) -> Any:
     """Those of the stack."""
-    return type(state)(*(part[which] for part in state))
+    return state if len(rows) == len(state[0]) else type(state)(*(part[rows] for part in state))
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,8 @@ class Model:
         functional = state.moments + (state.multipliers[:, None, None] @ state.behind)[:, :, 0]
         moving = (functional @ basis.moving).reshape(count, n, 5, -1)
         once = (scale / width[..., None])[:, :, None] * moving[:, :, :2]
-        twice = (moving[:, :, 2:] @ (state.local * scale)[..., None])[..., 0] / width[
-            ..., None
-        ] ** 2
-        more = [once.reshape(count, n, -1), twice, np.zeros((count, n, 1))]
+        twice = (moving[:, :, 2:] @ (state.local * scale)[..., None])[..., 0]
+        more = [once.reshape(count, n, -1), twice / width[..., None] ** 2, np.zeros((count, n, 1))]
         hessian += np.concatenate(more, axis=2).take(_by_knots(shape), axis=2)
         hessian[:, 1:, 0, 0] += state.jumps
         for cell, knot in ((0, 0), (-1, block)):

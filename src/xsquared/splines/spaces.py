@@ -129,11 +129,10 @@ def ungated_polynomial(shape: Space, t: np.ndarray) -> np.ndarray:
 def spread_rows(rows: np.ndarray, block: int) -> np.ndarray:
     """Sum of rows (s, n, d, size) over cells, each at its unknowns of all: (s, d, unknowns)."""
     count, n, d, size = rows.shape
-    total = (n - 1) * block + size
-    first = np.add.outer(np.arange(count) * d, np.arange(d))[:, None, :, None] * total
-    places = first + unknowns_of(n, block, size)[:, None]
-    made = np.bincount(places.ravel(), rows.ravel(), minlength=count * d * total)
-    return made.reshape(count, d, total)
+    made = np.zeros((count, d, (n - 1) * block + size))
+    for j in range(size):
+        made[..., j : (n - 1) * block + j + 1 : block] += rows[..., j].mT
+    return made
 
 
 def assemble_banded(
@@ -156,6 +155,7 @@ def _in_band(n: int, size: int, block: int) -> tuple[np.ndarray, ...]:
     return i, j, ((i - j) * (places[-1, -1] + 1) + places[:, j]).ravel(), places.ravel()
 
 
+@cache
 def unknowns_of(n: int, block: int, size: int) -> np.ndarray:
     """Number the unknowns of every cell, (n, size)."""
     return np.arange(n)[:, None] * block + np.arange(size)

@@ -17,14 +17,15 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from xsquared.functions import Interval, Target
+from xsquared.splines.density import is_rough
 from xsquared.training.least_squares import gram_matrix
 from xsquared.training.variable_projection import Rows, design, hidden, iterates, last, rows_on_data
 from xsquared.units import Unit
 
 #: Squares of what is left of a column, as a share of the column's, that count as rounding.
 _ROUNDING = 1e-12
-#: Of one input: candidates for each neuron, equidistant points, and steps after an insertion.
-_CANDIDATES, _POINTS, _STEPS = 200, 400, 8
+#: Of one input: candidates for a neuron, equidistant points, steps after one (of rough ones twice).
+_CANDIDATES, _POINTS, _STEPS = 200, 400, 4
 
 
 def candidates(unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator) -> Rows:
@@ -122,12 +123,12 @@ def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -
     x = torch.from_numpy(np.linspace(*target.domain[0], 2 * _POINTS + 1)[1::2])
     points, y = torch.stack([x, torch.ones_like(x)], dim=1), torch.from_numpy(target(x.numpy()))
     y = y / (float(y.abs().max()) or 1.0)
-    rows = _on_interval(unit, target.domain[0], 0, draw)
+    rows, steps = _on_interval(unit, target.domain[0], 0, draw), _STEPS * (1 + is_rough(target))
     for _ in range(n):
         pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
         best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
         rows = rows.joined(pool.taken(best))
-        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=_STEPS)).rows
+        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=steps)).rows
     return rows
 
 

@@ -1,7 +1,6 @@
 """Solve linear least-squares problems of any rank, whose rows come in blocks.
 
-The normal equations take a fifth of the time of a QR factorisation, which takes their place where
-too few digits would be left.
+The normal equations take a fifth of the time of a QR factorisation, used where digits would fail.
 
 Reference: Björck, Numerical Methods for Least Squares Problems (1996), sections 2.4 and 2.9.
 """

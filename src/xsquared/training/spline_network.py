@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -35,12 +35,12 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
 #: targets; by what these multiply starts; draws of a wide GQU's hinges there.
-_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (15, 120), 8, 20
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (10, 120), 8, 20
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
-_STAGES = ((12, 24), (48, 8), (9999, 8)), ((25, 2), (9999, 2)), ((25, 8), (9999, 8))
-#: Variable projection: first steps, cells of its rule, and how many times the error reached the
-#: best start may have to go on.
-_FIRST, _CELLS, _NEAR = 12, 60, 1.5
+_STAGES = ((12, 16), (36, 4), (9999, 3)), ((12, 2), (9999, 2)), ((25, 8), (9999, 8))
+#: Variable projection: first steps, cells of its rule, how many times the error reached the best
+#: start may have to go on, and steps after which it has to be below that error.
+_FIRST, _CELLS, _NEAR, _SOON = 6, 60, 1.5, 30
 #: Errors that differ by less are of one optimum; how many times the best one's those go on with.
 _SAME, _CLOSE = 1e-4, 1.5
 _error = attrgetter("rmse")
@@ -184,11 +184,12 @@ class FreeKnots:
         cells = np.linspace(*target.domain[0], _CELLS * (1 + 3 * rough) + 1)
         x, y, weights = map(torch.from_numpy, quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
-        first = min(_FIRST, self.max_iterations)
+        first = min(_FIRST * (1 + rough), self.max_iterations)
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
         for near in sorted(fits, key=_error)[: 1 + 2 * rough]:
             if near.rmse <= _NEAR * reached:
-                end = last(run(near.rows, max_iterations=self.max_iterations))
+                steps = run(near.rows, max_iterations=self.max_iterations)
+                end = last(takewhile(lambda x: x.iterations < _SOON or x.rmse < reached, steps))
                 error = measured_rmse(network := to_network(end, unit), target)
                 made.append(SplineNetwork(network, error, end.iterations, end.status))
         return made
