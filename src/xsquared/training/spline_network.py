@@ -35,9 +35,9 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters,
 _JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
 #: targets; by what these multiply starts; draws of a wide GQU's hinges there.
-_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 12, (10, 120), 8, 20
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 8, (10, 120), 4, 20
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
-_STAGES = ((12, 16), (36, 4), (9999, 3)), ((12, 2), (9999, 2)), ((25, 8), (9999, 8))
+_STAGES = ((12, 16), (36, 4), (60, 2), (9999, 2)), ((12, 2), (9999, 2)), ((25, 8), (9999, 8))
 #: Variable projection: first steps, cells of its rule, how many times the error reached the best
 #: start may have to go on, and steps after which it has to be below that error.
 _FIRST, _CELLS, _NEAR, _SOON = 6, 60, 1.5, 30
@@ -51,7 +51,7 @@ class FreeKnots:
     """Minimise the squared error's integral for a target f of one variable, or the sum on points.
 
     Knots start from the optimal density and jittered copies, and take damped Newton steps. At the
-    best optimum (up to eight neurons: at all, and at random knots) directions of gates are chosen,
+    best optimum (up to eight neurons: at four, and at random knots) directions of gates are chosen,
     and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
     forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
     factor less where cells merge, and up to eight neurons with descents from greedy insertions.
@@ -62,8 +62,8 @@ class FreeKnots:
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
-    starts: int = 3  # local fits without directions: the density's and jittered ones
-    directions: int = 4  # half the choices at an optimum, in narrow networks a quarter
+    starts: int = 6  # local fits without directions: the density's and jittered ones
+    directions: int = 4  # a quarter of the choices at an optimum, half of wide MLPs' and GLUs'
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
         """Train; the gates of a known target may be frozen on equidistant knots."""
@@ -143,10 +143,9 @@ class FreeKnots:
         """Where the density's start and jittered ones lead, the best first."""
         plain = equidistributed_knots(target, shape, cells)
         width, draw = np.diff(plain), np.random.default_rng((seed, cells))
-        room = np.minimum(width[:-1], width[1:])
+        room = _JITTER * np.minimum(width[:-1], width[1:])
         count = self.starts * (_ROUGH if is_rough(target) else 1) - 1
-        shifts = draw.uniform(-_JITTER, _JITTER, (count, cells - 1)) * room
-        starts = np.array([plain, *(plain + np.pad(shift, 1) for shift in shifts)])
+        starts = plain + np.pad(draw.uniform(-room, room, (count, cells - 1)), ((1, 0), (1, 1)))
         return _distinct(fit_stacked(target, shape, starts, self.max_iterations, None))
 
     def _with_directions(
@@ -154,9 +153,10 @@ class FreeKnots:
     ) -> list[FreeKnotSpline]:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells, rough = space(unit), len(optima[0].pieces), is_rough(target)
-        places = [(one.knots, (2 + 2 * rough) * self.directions) for one in optima[: 1 + 3 * rough]]
-        if narrow := n_cells - 1 <= _NARROW:
-            places = [(one.knots, 4 * self.directions) for one in optima]
+        narrow = n_cells - 1 <= _NARROW
+        count = (4 if narrow or rough or shape.degree == 3 else 2) * self.directions
+        places = [(one.knots, count) for one in optima[: 4 if narrow or rough else 1]]
+        if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
             beside = fewer[:-1] + 0.05 * np.diff(fewer)
             # Two gates that face each other imitate a jump.
