@@ -62,7 +62,7 @@ class FreeKnots:
 
     name: ClassVar[str] = "free_knots"
     max_iterations: int = 300
-    starts: int = 6  # local fits without directions: the density's and jittered ones
+    starts: int = 3  # half the local fits without directions: the density's and jittered ones
     directions: int = 4  # a quarter of the choices at an optimum, half of wide MLPs' and GLUs'
 
     def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
@@ -144,7 +144,7 @@ class FreeKnots:
         plain = equidistributed_knots(target, shape, cells)
         width, draw = np.diff(plain), np.random.default_rng((seed, cells))
         room = _JITTER * np.minimum(width[:-1], width[1:])
-        count = self.starts * (_ROUGH if is_rough(target) else 1) - 1
+        count = 2 * self.starts * (_ROUGH if is_rough(target) else 1) - 1
         starts = plain + np.pad(draw.uniform(-room, room, (count, cells - 1)), ((1, 0), (1, 1)))
         return _distinct(fit_stacked(target, shape, starts, self.max_iterations, None))
 
