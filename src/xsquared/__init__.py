@@ -1,10 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 These are the numerics; :mod:`xsquared_studies` runs for hours, :mod:`xsquared_book` makes a book of
-both, and neither is imported here. Every room imports from those named before it: ``quadrature`` →
-``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` → ``geometry`` →
-``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` → ``training`` →
-``regressor``.
+both, and neither is imported here. Every room imports only from those named before it:
+``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
+``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` →
+``training`` → ``regressor``.
 """
 
 from importlib import import_module, metadata
