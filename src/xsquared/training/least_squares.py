@@ -68,12 +68,10 @@ def solve(blocks: Callable[[], Iterable[tuple[Tensor, ...]]], ridge: float = 0.0
     for matrix, right, *_ in blocks():
         left += matrix.T @ torch.addmv(right, matrix, coefficients, alpha=-1)
     left[:-1] -= ridge * coefficients[:-1]
-    return Solution(coefficients + solved(left), partial(_forward, factor, scale))
-
-
-def _forward(lower: Tensor, scale: Tensor, products: Tensor) -> Tensor:
-    """Solve the lower triangular system for scaled right-hand sides."""
-    return torch.linalg.solve_triangular(lower, scale[:, None] * products, upper=False)
+    forward = partial(torch.linalg.solve_triangular, factor, upper=False)
+    return Solution(
+        coefficients + solved(left), lambda products: forward(scale[:, None] * products)
+    )
 
 
 def _by_rotations(
@@ -89,7 +87,8 @@ def _by_rotations(
     projected, pivots = q.T @ triangle[:, -1:], r.diagonal().abs()
     if len(r) == m and pivots.min() > _LEAST_SHARE * pivots.max():
         solution = torch.linalg.solve_triangular(r, projected, upper=True)
-        return Solution(scale * solution[:, 0], partial(_forward, r.T, scale))
+        forward = partial(torch.linalg.solve_triangular, r.T, upper=False)
+        return Solution(scale * solution[:, 0], lambda x: forward(scale[:, None] * x))
     u, s, vh = torch.linalg.svd(r, full_matrices=False)
     kept = s > _RCOND * s[0]
     u, s, vh = u[:, kept], s[kept, None], vh[kept]

@@ -1,4 +1,4 @@
-"""Data of one input: a smooth curve through the points, and networks that end on the points.
+"""Data of one input: a smooth curve through the points.
 
 The curve is a cubic spline whose number of cells generalised cross-validation chooses (Craven and
 Wahba, Numer. Math. 31, 1979), so noise does not attract knots.
@@ -13,7 +13,7 @@ from scipy.interpolate import BSpline, make_lsq_spline
 
 from xsquared.data.dataset import Points
 from xsquared.functions import Target
-from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
+from xsquared.training.variable_projection import Rows
 from xsquared.units import GatedNetwork
 
 
@@ -43,12 +43,6 @@ def smoothing_spline(points: Points) -> Curve:
         cells *= 2
     domain = ((float(x[0]), float(x[-1])),)
     return Curve(sp.Symbol("x", real=True), domain, "a curve through points", min(found)[2])
-
-
-def descend_on_points(network: GatedNetwork, points: Points, max_iterations: int) -> ProjectedFit:
-    """Where variable projection on the points leads from a network."""
-    x, y = torch.tensor(points.x), torch.tensor(points.y)
-    return last(iterates(network.unit, x, y, rows_of(network), max_iterations=max_iterations))
 
 
 def rows_of(network: GatedNetwork) -> Rows:

@@ -26,23 +26,25 @@ from xsquared.training.conversion import spline_network
 from xsquared.training.directions import best_directions
 from xsquared.training.frozen_gates import fit_frozen, quadrature
 from xsquared.training.greedy import greedy_rows
-from xsquared.training.points import descend_on_points, rows_of, smoothing_spline
+from xsquared.training.points import rows_of, smoothing_spline
 from xsquared.training.result import Fit, Gates
 from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
-#: How far a knot is jittered at most, in widths of the smaller cell beside it.
-_JITTER = 0.4
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
-#: targets; by what these multiply starts; draws of a wide GQU's hinges there.
-_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN = 8, 8, (10, 120), 4, 20
+#: targets; by what these multiply starts; draws of gates there; which share of its neighbours'
+#: widths is a kink's cell: one gate of a GQU for two knots.
+_NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN, _KINK = 8, 8, (10, 120), 4, 40, 0.1
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
 _STAGES = ((12, 16), (36, 4), (60, 2), (9999, 2)), ((12, 2), (9999, 2)), ((25, 8), (9999, 8))
+#: Directions are chosen once more, so many with these steps, beyond this share of the best spline.
+_TIGHT, _AGAIN, _DEEP = 1.01, 32, ((25, 16), (60, 4), (9999, 2))
 #: Variable projection: first steps, cells of its rule, how many times the error reached the best
 #: start may have to go on, and steps after which it has to be below that error.
 _FIRST, _CELLS, _NEAR, _SOON = 6, 60, 1.5, 30
-#: Errors that differ by less are of one optimum; how many times the best one's those go on with.
-_SAME, _CLOSE = 1e-4, 1.5
+#: Errors that differ by less are of one optimum; how many times the best one's those go on with;
+#: how far a knot is jittered at most, in widths of the smaller cell beside it.
+_SAME, _CLOSE, _JITTER = 1e-4, 1.5, 0.4
 _error = attrgetter("rmse")
 
 
@@ -52,9 +54,10 @@ class FreeKnots:
 
     Knots start from the optimal density and jittered copies, and take damped Newton steps. At the
     best optimum (up to eight neurons: at four, and at random knots) directions of gates are chosen,
-    and the fit goes on with each. The best spline becomes a network by formula. It competes, by its
-    forward pass, with n cells whose gates all open away from one (the anchor), with a unit of one
-    factor less where cells merge, and up to eight neurons with descents from greedy insertions.
+    and the fit goes on with each; once more where it stays behind that optimum. The best spline
+    becomes a network by formula. It competes, by its forward pass, with n cells whose gates all
+    open away from one (the anchor), with a unit of one factor less where cells merge, and up to
+    eight neurons, or where knots gather at a kink, with descents from gates inserted or drawn.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the points,
     from which variable projection descends on them; held-out validation chooses before or after.
@@ -80,7 +83,8 @@ class FreeKnots:
             missed = None if made.spline is None else made.spline(data.train.x[:, 0]) - data.train.y
             promised = None if missed is None else float(np.sqrt(np.mean(missed**2)))
             return Fit(made.network, made.status, made.iterations, promised)
-        end = descend_on_points(made.network, data.train, self.max_iterations)
+        x, y, start = torch.tensor(data.train.x), torch.tensor(data.train.y), rows_of(made.network)
+        end = last(iterates(made.network.unit, x, y, start, max_iterations=self.max_iterations))
         closest = chosen = to_network(end, unit)
         if data.split == "held-out":
             chosen = min(closest, made.network, key=lambda one: data.error(one, data.validation))
@@ -92,14 +96,7 @@ class FreeKnots:
         record = find_unit(unit)
         shape, narrow, several = space(record), n <= _NARROW, len(record.factors) > 1
         made, rough = list[SplineNetwork](), is_rough(target)
-        draw = np.random.default_rng((seed, n))
-        optima = self._optima(target, shape, n + 1, seed)
-
-        def drawn() -> Rows:
-            if narrow:
-                return greedy_rows(target, record, n, draw)
-            return _beside(record, optima[0].knots, draw)
-
+        optima, draw = self._optima(target, shape, n + 1, seed), np.random.default_rng((seed, n))
         bound = optima[0].rmse * (1 + 1 / n) ** (shape.degree + 1)
         for spline in self._with_directions(target, record, optima, seed):
             made += _measured(target, record, spline, n)
@@ -107,30 +104,34 @@ class FreeKnots:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
             anchored = (_measured(target, record, spline, n) for spline in splines)
             made += next(filter(None, anchored), [])
-        if narrow:
-            starts = [drawn() for _ in range(-(-_INSERTED[rough] // n) if several else 1)]
-            # Roots that leave the hinges of a spline lower its error.
-            more = [rows_of(one.network) for one in made if several]
-            reached = min(map(_error, made), default=np.inf)
-            for group in (starts, more) if rough and more else (starts + more,):
-                made += self._descent(target, record, group, reached)
-        elif rough and several:
-            made += self._descent(target, record, [drawn() for _ in range(_DRAWN)])
+        count = (-(-_INSERTED[rough] // n) if several else 1) * (narrow or rough)
+        starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
+        if rough:
+            for _ in range(2 * several):
+                width = np.diff(optima[0].knots)
+                kinks = np.sum(width[1:-1] < _KINK * np.minimum(width[:-2], width[2:]))
+                optima = self._optima(target, shape, n + 1 + int(kinks), seed)
+            fits = self._with_directions(target, record, optima, seed)
+            starts += [_gates(record, one.knots, n, draw, one.directions) for one in fits]
+            starts += [_gates(record, optima[0].knots, n, draw) for _ in range(_DRAWN)]
+        # Roots that leave the hinges of a spline lower its error.
+        more = [rows_of(one.network) for one in made if several and narrow]
+        reached = min(map(_error, made), default=np.inf)
+        for group in (starts, more) if rough and more else (starts + more,):
+            made += self._descent(target, record, group, reached)
+        lesser = replace(record, factors=record.factors[:-1])
         best = min(made, key=_error, default=None)
         try_lesser = best is None or not best.holds
-        lesser = replace(record, factors=record.factors[:-1])
-        if several and not try_lesser:  # pieces of a degree less that merely meet come closer
+        if best and several and not try_lesser:  # pieces of a degree less that meet come closer
             knots = equidistributed_knots(target, space(lesser), n + 1)
             other = fit_free_knots(target, space(lesser), knots, self.max_iterations)
-            try_lesser = best is None or other.rmse < best.rmse
+            try_lesser = other.rmse < best.rmse
         if record.factors and try_lesser:
             inner, (weight, bias) = self.fit_target(target, lesser, n, seed), record.factors[-1]
             # A factor that is one everywhere leaves the function as it is.
             same, one = build(record, 1, n), {weight: np.zeros((n, 1)), bias: np.ones(n)}
             set_parameters(same, **inner.network.state_dict(), **one)
             made.append(replace(inner, network=same))
-            if several:
-                made += self._descent(target, record, [rows_of(made[-1].network), drawn()])
         if not made:
             raise FloatingPointError("no spline of these cells is a network in float64")
         return replace(min(made, key=_error), iterations=sum(one.iterations for one in made))
@@ -154,7 +155,7 @@ class FreeKnots:
         """The best splines of n + 1 cells that n neurons carry, the best first: five, wide two."""
         shape, n_cells, rough = space(unit), len(optima[0].pieces), is_rough(target)
         narrow = n_cells - 1 <= _NARROW
-        count = (4 if narrow or rough or shape.degree == 3 else 2) * self.directions
+        count = (4 if narrow or rough or shape.degree == 3 else 1) * self.directions
         places = [(one.knots, count) for one in optima[: 4 if narrow or rough else 1]]
         if narrow:
             fewer = self.spline(target, unit, n_cells - 1, seed).knots
@@ -162,18 +163,23 @@ class FreeKnots:
             # Two gates that face each other imitate a jump.
             twins = [np.insert(fewer, k + 1, beside[k]) for k in range(1, n_cells - 1)]
             width = np.diff(equidistributed_knots(target, shape, n_cells))
-            draw = np.random.default_rng((seed, n_cells, 1))
-            drawn = draw.exponential(width, (_RANDOM, n_cells))
+            drawn = np.random.default_rng((seed, n_cells, 1)).exponential(width, (_RANDOM, n_cells))
             random = [proportioned_knots(target, widths) for widths in drawn]
             places += [(knots, 2) for knots in twins + random]
-        chosen = [best_directions(target, unit, *place) for place in places]
-        starts = [knots for (knots, _), ways in zip(places, chosen, strict=True) for _ in ways]
-        ways: list[Any] = [way for several in chosen for way in several]
-        for steps, kept in _STAGES[0 if narrow else 1 + rough]:
-            limit, where = min(steps, self.max_iterations), np.array(starts)
-            fits = _distinct(fit_stacked(target, shape, where, limit, np.array(ways)))[:kept]
-            near = [one for one in fits if one.rmse <= _CLOSE * fits[0].rmse]
-            starts, ways = [one.knots for one in near], [one.directions for one in near]
+        fits = list[FreeKnotSpline]()
+        for stages in (_STAGES[0 if narrow else 1 + rough], _DEEP):
+            chosen = [best_directions(target, unit, *place) for place in places]
+            starts = [knots for (knots, _), ways in zip(places, chosen, strict=True) for _ in ways]
+            ways: list[Any] = [way for several in chosen for way in several]
+            for steps, kept in stages:
+                limit, where = min(steps, self.max_iterations), np.array(starts)
+                new = _distinct(fit_stacked(target, shape, where, limit, np.array(ways)))[:kept]
+                near = [one for one in new if one.rmse <= _CLOSE * new[0].rmse]
+                starts, ways = [one.knots for one in near], [one.directions for one in near]
+            fits = _distinct(fits + new)
+            if not rough and fits[0].rmse <= _TIGHT * optima[0].rmse:
+                break
+            places = [(fits[0].knots, _AGAIN), (optima[0].knots, _AGAIN)]
         return fits
 
     def _descent(
@@ -181,17 +187,18 @@ class FreeKnots:
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
         rough = is_rough(target)
-        cells = np.linspace(*target.domain[0], _CELLS * (1 + 3 * rough) + 1)
+        cells = np.linspace(*target.domain[0], _CELLS * (1 + rough) + 1)
         x, y, weights = map(torch.from_numpy, quadrature(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST * (1 + rough), self.max_iterations)
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
-        for near in sorted(fits, key=_error)[: 1 + 2 * rough]:
+        for near in sorted(fits, key=_error)[: 1 + 5 * rough]:
             if near.rmse <= _NEAR * reached:
                 steps = run(near.rows, max_iterations=self.max_iterations)
-                end = last(takewhile(lambda x: x.iterations < _SOON or x.rmse < reached, steps))
+                end = last(takewhile(lambda x: x.iterations < _SOON or x.rmse < reached, steps))  # noqa: B023
                 error = measured_rmse(network := to_network(end, unit), target)
                 made.append(SplineNetwork(network, error, end.iterations, end.status))
+                reached = min(reached, end.rmse)
         return made
 
 
@@ -220,13 +227,19 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
     return found[:1] + [b for a, b in pairwise(found) if b.rmse > a.rmse * (1 + _SAME)]
 
 
-def _beside(unit: Unit, knots: np.ndarray, draw: np.random.Generator) -> Rows:
-    """Draw gates near knots, to either side, with their roots beside them."""
-    width, signs = np.diff(knots), np.ones((1 + len(unit.factors), len(knots) - 2))
-    signs[0] = draw.choice([-1.0, 1.0], len(signs[0]))
-    places = knots[1:-1] + draw.uniform(-0.5, 0.5, signs.shape) * np.minimum(width[:-1], width[1:])
-    gate, *roots = torch.from_numpy(np.stack([signs, -signs * places], axis=2))
-    return Rows(gate, tuple(roots[: len(unit.factors) - 1]))
+def _gates(
+    unit: Unit, knots: np.ndarray, n: int, draw: np.random.Generator, ways: Any = None
+) -> Rows:
+    """Gates at n knots inside, roots beside them; where cells are narrowest one, roots far away."""
+    width, inner = np.diff(knots), np.arange(len(knots) - 2)
+    pairs = np.argsort(width[1:-1])[: len(inner) - n]
+    kept = np.delete(inner, pairs + 1)
+    hinges, room = knots[1:-1][kept], np.minimum(width[:-1], width[1:])[kept] / 2
+    signs = draw.choice([-1.0, 1.0], n) if ways is None else ways[kept]
+    gate, alone = np.column_stack([signs, -signs * hinges]), ~np.isin(kept, pairs)
+    constants = (np.where(alone, draw.uniform(-room, room) - hinges, 1.0) for _ in unit.factors[1:])
+    roots = [torch.from_numpy(np.column_stack([alone, constant])) for constant in constants]
+    return Rows(torch.from_numpy(gate), tuple(roots))
 
 
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
