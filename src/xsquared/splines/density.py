@@ -3,6 +3,7 @@
 Of the target only values are asked for: a kink or an infinite slope is no obstacle.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -43,9 +44,11 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
 
 @cache
 def is_rough(target: Target) -> bool:
-    """Whether knots of smooth cubics fall together somewhere, as at a kink."""
-    knots = equidistributed_knots(target, Space(3, 1), _MESH)
-    return bool(np.diff(knots).min() < 1e-5 * (knots[-1] - knots[0]))
+    """Whether knots of smooth cubics fall together, as at a kink that is no edge of both meshes."""
+    (a, b), shape = interval_of(target), Space(3, 1)
+    ends = b, b - (b - a) / 997
+    meshes = (equidistributed_knots(replace(target, domain=((a, c),)), shape, _MESH) for c in ends)
+    return any(bool(np.diff(mesh).min() < 1e-5 * np.ptp(mesh)) for mesh in meshes)
 
 
 def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:

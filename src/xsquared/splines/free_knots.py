@@ -30,8 +30,6 @@ LEAST_WIDTH = 1e-10
 #: How a fit descends: :func:`xsquared.levenberg_marquardt.dampings`.
 _DAMPING = {"damping": 1e-3, "lowered": 3.0, "stall": 1e-7, "floor": 0.0, "rounding": 1e-13}
 
-Ways = np.ndarray | None
-
 
 @cache
 def _by_knots(shape: Space) -> np.ndarray:
@@ -72,7 +70,7 @@ class FreeKnotSpline:
     rmse: float
     iterations: int
     status: Literal["converged", "iterations"]
-    directions: Ways = None
+    directions: np.ndarray | None = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """The spline's values at points of the interval."""
@@ -82,7 +80,7 @@ class FreeKnotSpline:
 
 
 def fit_free_knots(
-    f: Target, shape: Space, knots: np.ndarray, max_iterations: int = 300, directions: Ways = None
+    f: Target, shape: Space, knots: np.ndarray, max_iterations: int = 300, directions: Any = None
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots (n + 1,), strictly ascending.
 
@@ -93,7 +91,7 @@ def fit_free_knots(
 
 
 def fit_stacked(
-    target: Target, shape: Space, starts: np.ndarray, limit: int, directions: Ways
+    target: Target, shape: Space, starts: np.ndarray, limit: int, directions: np.ndarray | None
 ) -> list[FreeKnotSpline]:
     """Fit from each of the starts (s, n + 1), in step: arrays of many cells cost little more."""
     signs = np.empty((len(starts), 0)) if directions is None else spaces.ungated_signs(directions)

@@ -1,8 +1,8 @@
 """Free knots: networks of n neurons from the best splines of one variable (ours).
 
 All hinges of n neurons may lie inside: n + 1 cells, with a constant polynomial behind the gates
-(``directions.py``), or n cells, with one gate open everywhere (``conversion.py``). Merged knots
-stall, so starts are several (Jupp, SIAM J. Numer. Anal. 15, 1978).
+(``directions.py``), or n cells, with one gate open everywhere (``conversion.py``). Starts are
+several, as merged knots stall (Jupp, SIAM J. Numer. Anal. 15, 1978).
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from xsquared.training.variable_projection import Rows, iterates, last, to_netwo
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts, and of rough
-#: targets; by what these multiply starts; draws of gates there; which share of its neighbours'
-#: widths is a kink's cell: one gate of a GQU for two knots.
+#: targets; by what these multiply starts; their draws of gates; the width over its neighbours' of a
+#: cell at a kink, for whose two knots a GQU has one gate.
 _NARROW, _RANDOM, _INSERTED, _ROUGH, _DRAWN, _KINK = 8, 8, (10, 120), 4, 40, 0.1
 #: Steps of fits, and how many of these go on, in narrow networks, in wide, and of rough targets.
 _STAGES = ((12, 16), (36, 4), (60, 2), (9999, 2)), ((12, 2), (9999, 2)), ((25, 8), (9999, 8))
@@ -54,13 +54,12 @@ class FreeKnots:
 
     Knots start from the optimal density and jittered copies, and take damped Newton steps. At the
     best optimum (up to eight neurons: at four, and at random knots) directions of gates are chosen,
-    and the fit goes on with each; once more where it stays behind that optimum. The best spline
-    becomes a network by formula. It competes, by its forward pass, with n cells whose gates all
-    open away from one (the anchor), with a unit of one factor less where cells merge, and up to
-    eight neurons, or where knots gather at a kink, with descents from gates inserted or drawn.
+    once more where the fits stay behind that optimum. The best spline becomes a network by formula.
+    It competes, by its forward pass, with n cells whose gates all open away from one, with a unit
+    of one factor less, and in narrow networks or at kinks with descents from gates inserted, drawn.
 
-    Data with no target, or a standardised one, are fitted by a smooth curve through the points,
-    from which variable projection descends on them; held-out validation chooses before or after.
+    Data with no target, or a standardised one, are fitted by a smooth curve through the points and
+    by variable projection from there; held-out validation chooses before or after.
     """
 
     name: ClassVar[str] = "free_knots"
@@ -102,8 +101,7 @@ class FreeKnots:
             made += _measured(target, record, spline, n)
         if narrow or not min(map(_error, made), default=np.inf) <= bound:
             splines = (self.spline(target, record, cells, seed) for cells in (n, max(n - 1, 1)))
-            anchored = (_measured(target, record, spline, n) for spline in splines)
-            made += next(filter(None, anchored), [])
+            made += next(filter(None, (_measured(target, record, one, n) for one in splines)), [])
         count = (-(-_INSERTED[rough] // n) if several else 1) * (narrow or rough)
         starts = [greedy_rows(target, record, n, draw) for _ in range(count)]
         if rough:
@@ -183,7 +181,7 @@ class FreeKnots:
         return fits
 
     def _descent(
-        self, target: Target, unit: Unit, starts: list[Rows], reached: float = np.inf
+        self, target: Target, unit: Unit, starts: list[Rows], reached: float
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near soon."""
         rough = is_rough(target)
@@ -245,8 +243,8 @@ def _gates(
 def _measured(target: Target, unit: Unit, spline: FreeKnotSpline, n: int) -> list[SplineNetwork]:
     """The network that is a spline, judged by its forward pass; none where there is none."""
     try:
-        network = spline_network(unit, spline, n)
+        net = spline_network(unit, spline, n)
     except ValueError:
         return []
-    error = measured_rmse(network, target)
-    return [SplineNetwork(network, error, spline.iterations, spline.status, spline)]
+    steps, end = spline.iterations, spline.status
+    return [SplineNetwork(net, measured_rmse(net, target), steps, end, spline)]
