@@ -5,28 +5,54 @@ both, and neither is imported here. Every room imports only from those named bef
 ``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
 ``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` →
 ``training`` → ``regressor``.
+
+Names are imported when they are first asked for (PEP 562): splines need no torch.
 """
 
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING
 
-from xsquared.data import load
-from xsquared.errors import rmse
-from xsquared.functions import target
-from xsquared.geometry import knots
-from xsquared.training import LBFGS, AdamW, FreeKnots, Growth, Newton, VariableProjection, fit, grow
-from xsquared.units import Gate, Unit, build, predict, register
-
 if TYPE_CHECKING:
+    from xsquared.data import load
+    from xsquared.errors import rmse
+    from xsquared.functions import target
+    from xsquared.geometry import knots
     from xsquared.regressor import GatedRegressor
+    from xsquared.training import (
+        LBFGS,
+        AdamW,
+        FreeKnots,
+        Growth,
+        Newton,
+        VariableProjection,
+        fit,
+        grow,
+    )
+    from xsquared.units import Gate, Unit, build, predict, register
 
 __all__ = ["Gate", "GatedRegressor", "Unit", "build", "predict", "register"]
 __all__ += ["knots", "load", "rmse", "target"]
 __all__ += ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection", "fit", "grow"]
 __version__ = metadata.version("xsquared")
 
+#: The module of each public name.
+_MODULES = {
+    **dict.fromkeys(("Gate", "Unit", "build", "predict", "register"), "units"),
+    "GatedRegressor": "regressor",
+    "knots": "geometry",
+    "load": "data",
+    "rmse": "errors",
+    "target": "functions",
+    **dict.fromkeys(("LBFGS", "AdamW", "FreeKnots", "Growth", "Newton"), "training"),
+    **dict.fromkeys(("VariableProjection", "fit", "grow"), "training"),
+}
+
 
 def __getattr__(name: str) -> object:
-    if name != "GatedRegressor":  # scikit-learn takes a second to import
+    if name not in _MODULES:
         raise AttributeError(f"module 'xsquared' has no attribute {name!r}")
-    return import_module("xsquared.regressor").GatedRegressor
+    return getattr(import_module(f"xsquared.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
