@@ -22,7 +22,7 @@ lab: .venv/installed
 pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
 	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
-# The three packages, with their data tables and the rows of results/; setuptools would pack what an earlier build left behind.
+# The package, with its data tables and the rows of results/; setuptools would pack what an earlier build left behind.
 dist: .venv/installed
 	rm -rf build _build/dist && $(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
 # The theorems alone, from the page that `make book` renders.
@@ -45,7 +45,7 @@ oldest: dist
 	sed -n '/^\(dependencies\|book\) = /,/^]/s/^ *"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml | _build/oldest/bin/python -m pip install -q $(PIP_ARGS) -c /dev/stdin pytest pytest-timeout hypothesis packaging papermill ipykernel _build/dist/*.whl
 	cd _build/oldest/empty && for name in 01_function_space 02_truncation_errors 03_constructions 10_smooth_gates; do $(KERNELS) ../bin/papermill --no-progress-bar -k python3 ../../../book/chapters/$$name.ipynb $$name.ipynb || exit 1; done
 	! grep '"unexpected": "[^"]' _build/oldest/empty/*.ipynb
-	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/feature_maps tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
+	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/features tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
 clean:
 	rm -rf _build build .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 .venv/installed: requirements.lock pyproject.toml

@@ -9,8 +9,8 @@ import time
 
 import torch
 
+from xsquared.studies import batched
 from xsquared.units import build, parameter_count
-from xsquared_studies import batched
 
 POINTS, BATCH = 1000, 64
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from xsquared_book.project import Project
+from xsquared.book.project import Project
 
 PROJECT = Project(Path(__file__).parents[1])
 AXE = Path(__file__).parent / "book" / "axe" / "axe.min.js"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from xsquared_book.project import Project
+from xsquared.book.project import Project
 
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst, format_version: 0.13}}

@@ -10,9 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: The most lines of Python below these folders; those named behind them count by themselves.
 BUDGETS = {
-    "src/xsquared": (5000, ()),
-    "src/xsquared_studies": (3143, ()),
-    "src/xsquared_book": (1850, ()),
+    "src/xsquared": (5040, ("src/xsquared/studies", "src/xsquared/book")),
+    "src/xsquared/studies": (3143, ()),
+    "src/xsquared/book": (1850, ()),
     "tests": (5628, ("tests/book", "tests/papers")),
     "tests/book": (790, ()),
     "tests/papers": (378, ()),

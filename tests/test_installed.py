@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from xsquared_book.project import find_project, read_source
+from xsquared.book.project import find_project, read_source
 
 PROJECT = find_project(Path(__file__))
 #: Chapters with a reader's parameters: small ones, other targets and sizes.
@@ -78,7 +78,7 @@ def test_readme_rows_and_downloads_with_other_parameters_run(python: Path, tmp_p
     table = (
         "from sklearn.datasets import make_friedman1\nX, y = make_friedman1(120, random_state=0)"
     )
-    rows = "from xsquared_studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
+    rows = "from xsquared.studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
     shipped = "from xsquared import load\nassert len(load('housing').test) == 4128"
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     notebooks = [[table, *blocks, rows, shipped]]

@@ -1,9 +1,10 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
-These are the numerics; :mod:`xsquared_studies` runs for hours, :mod:`xsquared_book` makes a book of
-both, and neither is imported here. Every room imports only from those named before it:
+Three layers: the numerics; :mod:`xsquared.studies`, which runs for hours; :mod:`xsquared.book`,
+which makes a book of both. None imports a later one, and every room of the numerics only from those
+named before it:
 ``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
-``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``feature_maps`` →
+``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``features`` →
 ``training`` → ``regressor``.
 
 Names are imported when they are first asked for (PEP 562): splines need no torch.

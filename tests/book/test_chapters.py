@@ -11,10 +11,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from xsquared_book.papers.ledger import ledger
-from xsquared_book.pictures import PNG, SVG
-from xsquared_book.project import Project, read_source, records
-from xsquared_book.render import check_chapters
+from xsquared.book.papers.ledger import ledger
+from xsquared.book.pictures import PNG, SVG
+from xsquared.book.project import Project, read_source, records
+from xsquared.book.render import check_chapters
 
 PROJECT = Project(Path(__file__).parents[2])
 SOURCES = PROJECT.sources()

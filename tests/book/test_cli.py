@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from xsquared_book.cli import main, typed_value
-from xsquared_book.project import Project
+from xsquared.book.cli import main, typed_value
+from xsquared.book.project import Project
 
 
 def test_errors_are_one_line(

@@ -7,10 +7,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared_book.compare import compare
-from xsquared_book.execute import execute, tidy, told_by
-from xsquared_book.pictures import SVG
-from xsquared_book.project import BookError, Project, find_project
+from xsquared.book.compare import compare
+from xsquared.book.execute import execute, tidy, told_by
+from xsquared.book.pictures import SVG
+from xsquared.book.project import BookError, Project, find_project
 
 
 def outputs(path: Path) -> str:
@@ -20,7 +20,7 @@ def outputs(path: Path) -> str:
 
 @pytest.mark.slow
 def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
-    drawing = "from xsquared_book.plotting import *\nuse_style()\n_ = plt.plot([n, 3], [1, 5])"
+    drawing = "from xsquared.book.plotting import *\nuse_style()\n_ = plt.plot([n, 3], [1, 5])"
     (small_project.notebooks / "02_drawn.md").write_text(notebook_text(drawing))
     first = execute(small_project)
     assert [path.parent for path in first] == [small_project.chapters] * 2

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from xsquared.book.explore import read_optima
+from xsquared.studies.optimal_knots import TARGETS, WIDEST, spline
 from xsquared.units import PAPER_UNITS
-from xsquared_book.explore import read_optima
-from xsquared_studies.optimal_knots import TARGETS, WIDEST, spline
 
 
 def test_every_optimum_is_stored_with_its_error() -> None:

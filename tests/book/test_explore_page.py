@@ -11,13 +11,13 @@ import torch
 from torch.nn.utils import vector_to_parameters
 
 from tests.site_in_browser import IN_BROWSER
+from xsquared.book.explore import UNITS, curve_data, page_data, read_optima
 from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
+from xsquared.studies.optimal_knots import STEP, TARGETS
 from xsquared.training.newton import mean_square
 from xsquared.units import PAPER_UNITS, as_points, build, find_unit, predict, set_parameters, space
-from xsquared_book.explore import UNITS, curve_data, page_data, read_optima
-from xsquared_studies.optimal_knots import STEP, TARGETS
 
 pytestmark = IN_BROWSER
 PAGE = "book/explore.html?unit=glu"  # with a choice the knobs are open

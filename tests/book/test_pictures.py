@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from xsquared.book.pictures import PNG, SVG, bundle
+from xsquared.book.plotting import CONSTRUCTION_LOOK, LOOK, error_plot, use_style
 from xsquared.constructions import CONSTRUCTIONS
 from xsquared.units import UNITS
-from xsquared_book.pictures import PNG, SVG, bundle
-from xsquared_book.plotting import CONSTRUCTION_LOOK, LOOK, error_plot, use_style
 
 PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
 

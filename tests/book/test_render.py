@@ -7,9 +7,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_output
 
-from xsquared_book.project import BookError, Project, read_source
-from xsquared_book.render import check_chapters
-from xsquared_book.sphinx_ext import link_repository
+from xsquared.book.project import BookError, Project, read_source
+from xsquared.book.render import check_chapters
+from xsquared.book.sphinx_ext import link_repository
 
 STREAM = new_output("stream", name="stdout", text="4\n")
 TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from xsquared_book.page_tables import table_cell
-from xsquared_book.project import BookError, Project
-from xsquared_book.tables import TABLE_MIME, Table, glue_numbers
+from xsquared.book.page_tables import table_cell
+from xsquared.book.project import BookError, Project
+from xsquared.book.tables import TABLE_MIME, Table, glue_numbers
 
 FRAME = pd.DataFrame({"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20]})
 FRAME["ok"] = [True, False]

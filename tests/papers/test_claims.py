@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from tests.site_in_browser import PROJECT
-from xsquared_book.papers.claims import judge, settle
-from xsquared_book.papers.coverage import places
-from xsquared_book.papers.errata import errata
-from xsquared_book.papers.ledger import PAPERS, VERDICTS, Claim, ClaimError, ledger, ways
-from xsquared_book.verdicts import collect, counts_table, verdict_list
+from xsquared.book.papers.claims import judge, settle
+from xsquared.book.papers.coverage import places
+from xsquared.book.papers.errata import errata
+from xsquared.book.papers.ledger import PAPERS, VERDICTS, Claim, ClaimError, ledger, ways
+from xsquared.book.verdicts import collect, counts_table, verdict_list
 
 CHAPTERS = sorted(path.stem for path in PROJECT.sources())
 FIELDS = ("gu-n", "gated-units", "Eq. 1", "S.", "01_a", "reproduced", "So.", "A slope.", "own", "w")

@@ -8,14 +8,14 @@ import pytest
 import sympy as sp
 import torch
 
+from xsquared.book.papers.errata import errata
+from xsquared.book.papers.figures import paper_points
+from xsquared.book.papers.ledger import ledger
 from xsquared.errors import sampled_rmse
-from xsquared.feature_maps.series import gelu, gelu_tanh, taylor_gelu
+from xsquared.features.series import gelu, gelu_tanh, taylor_gelu
 from xsquared.functions import target
 from xsquared.slopes import fit_slope
 from xsquared.units import GatedNetwork, build, parameter_count, predict, set_parameters
-from xsquared_book.papers.errata import errata
-from xsquared_book.papers.figures import paper_points
-from xsquared_book.papers.ledger import ledger
 
 x = sp.Symbol("x", positive=True)
 

@@ -7,11 +7,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from xsquared.book.papers.figures import paper_points
+from xsquared.book.papers.ledger import ledger
+from xsquared.book.papers.table1 import as_drawn, draw_cells, table1_slopes
 from xsquared.slopes import fit_slope
-from xsquared_book.papers.figures import paper_points
-from xsquared_book.papers.ledger import ledger
-from xsquared_book.papers.table1 import as_drawn, draw_cells, table1_slopes
-from xsquared_studies import rows
+from xsquared.studies import rows
 
 CELLS = [tuple(key.split("-")[2:]) for key in ledger() if re.match(r"gu-table1-\w+-(mlp|glu)", key)]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from xsquared.data import load
-from xsquared_studies.airfoil import airfoil, sweeps
+from xsquared.studies.airfoil import airfoil, sweeps
 
 
 def test_a_sweep_is_on_one_side_of_the_split() -> None:

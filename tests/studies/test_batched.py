@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from xsquared.studies import batched
 from xsquared.units import build
-from xsquared_studies import batched
 
 COUNT, POINTS, STEPS, BATCH = 3, 100, 40, 32
 UNITS = pytest.mark.parametrize("name", ["mlp", "bilinear", "swiglu", "gqu"])

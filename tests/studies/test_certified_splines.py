@@ -7,8 +7,7 @@ from xsquared.functions import target
 from xsquared.splines.bounds import lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.units import space
-from xsquared_studies.certified_splines import (
+from xsquared.studies.certified_splines import (
     _SPACES,
     _best,
     _costs,
@@ -16,6 +15,7 @@ from xsquared_studies.certified_splines import (
     _shortest,
     certified,
 )
+from xsquared.units import space
 
 F = target("sin(4*x)")
 

@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from xsquared_studies import STUDIES, Study, committed, find_study, rows
-from xsquared_studies.committed import TOLERANCE, check, compare, run
-from xsquared_studies.experiment import make_trial, run_trial
-from xsquared_studies.sweep import Trial, trial_key
+from xsquared.studies import STUDIES, Study, committed, find_study, rows
+from xsquared.studies.committed import TOLERANCE, check, compare, run
+from xsquared.studies.experiment import make_trial, run_trial
+from xsquared.studies.sweep import Trial, trial_key
 
 ROOT = Path(__file__).parents[2]
 
@@ -66,7 +66,7 @@ def test_the_dictionary_names_every_column_and_where_it_stands() -> None:
 
 
 def test_committed_rows_are_read_without_torch() -> None:
-    code = "import sys; from xsquared_studies import rows; rows('line'); "
+    code = "import sys; from xsquared.studies import rows; rows('line'); "
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -158,7 +158,7 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
     found = rows(small, [wider, small_trials()[4]])
     assert list(found["n"]) == [3, 1]
     assert list(found.columns) == list(rows(small).columns)
-    monkeypatch.setattr(sys.modules["xsquared_studies.sweep"], "attempt", None)
+    monkeypatch.setattr(sys.modules["xsquared.studies.sweep"], "attempt", None)
     assert len(rows(small, [wider])) == 1, "kept in the study's store"
 
 

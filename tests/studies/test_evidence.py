@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from xsquared_studies.evidence import PAIRS, answer, effect, effects, log_errors, validated
-from xsquared_studies.trainers import UNITS
+from xsquared.studies.evidence import PAIRS, answer, effect, effects, log_errors, validated
+from xsquared.studies.trainers import UNITS
 
 
 def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:

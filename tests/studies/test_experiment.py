@@ -5,9 +5,9 @@ import math
 from xsquared.data import load, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
+from xsquared.studies.experiment import dataset, make_trial, run_trial
 from xsquared.training import FreeKnots, Growth, fit
 from xsquared.units import find_unit
-from xsquared_studies.experiment import dataset, make_trial, run_trial
 
 ON_LINE = make_trial(
     "1/(1 + 9*x**2)", "glu", 4, "free_knots", "", domain=((-1, 1),), split="paper", points=300

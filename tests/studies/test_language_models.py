@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, relu
 
-from xsquared_studies import gates_replaced
-from xsquared_studies.gates_replaced import contexts, forward, replacement, shared_moments, tuned
-from xsquared_studies.language_models import FeedForward, Model, folder, missing, model
+from xsquared.studies import gates_replaced
+from xsquared.studies.gates_replaced import contexts, forward, replacement, shared_moments, tuned
+from xsquared.studies.language_models import FeedForward, Model, folder, missing, model
 
 weights = pytest.mark.skipif(bool(missing()), reason=missing() or "there")
 

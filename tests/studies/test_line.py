@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from xsquared.functions import target
-from xsquared_studies.experiment import dataset, run_trial
-from xsquared_studies.line import LINE, LINE_PROTOCOLS, line_trials
+from xsquared.studies.experiment import dataset, run_trial
+from xsquared.studies.line import LINE, LINE_PROTOCOLS, line_trials
 
 
 @pytest.mark.parametrize("protocol", LINE_PROTOCOLS)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from xsquared.functions import target
+from xsquared.studies.misses import FRESH, NEURONS, descended, directed, miss_trials, random_texts
 from xsquared.units import find_unit
-from xsquared_studies.misses import FRESH, NEURONS, descended, directed, miss_trials, random_texts
 
 
 def test_twenty_random_targets_are_judged_at_four_widths() -> None:

@@ -1,7 +1,7 @@
 """The best splines found have starts that the solver has not."""
 
+from xsquared.studies.optimal_knots import TARGETS, best
 from xsquared.training import FreeKnots
-from xsquared_studies.optimal_knots import TARGETS, best
 
 
 def test_a_parted_cell_leads_where_the_solver_does_not() -> None:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from xsquared_studies.peers import METHODS, choices, peer_trials, run_peer
-from xsquared_studies.trainers import GROUPS
+from xsquared.studies.peers import METHODS, choices, peer_trials, run_peer
+from xsquared.studies.trainers import GROUPS
 
 
 def test_splines_find_a_cubic() -> None:

@@ -10,10 +10,10 @@ from scipy.stats import ttest_1samp
 
 from xsquared.data import load
 from xsquared.errors import rmse
+from xsquared.studies.scaling import Scaling, error_ratio, run_scaling, scaling_trials, scalings
+from xsquared.studies.sweep import Trial, to_frame
 from xsquared.training import Growth, Newton, fit, grow
 from xsquared.units import PAPER_UNITS, parameter_count
-from xsquared_studies.scaling import Scaling, error_ratio, run_scaling, scaling_trials, scalings
-from xsquared_studies.sweep import Trial, to_frame
 
 
 def power_law(trial: Trial) -> dict[str, Any]:

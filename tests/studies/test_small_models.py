@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared_studies import rows, small_models
-from xsquared_studies.committed import TOLERANCE
-from xsquared_studies.small_models import (
+from xsquared.studies import rows, small_models
+from xsquared.studies.committed import TOLERANCE
+from xsquared.studies.small_models import (
     LANGUAGE_UNITS,
     Block,
     SmallModel,

@@ -5,8 +5,8 @@ import pytest
 from xsquared.data import sampled
 from xsquared.functions import PAPER_TARGET
 from xsquared.slopes import fit_slope
+from xsquared.studies.speedrun import WIDTHS, speedrun
 from xsquared.training import FreeKnots, fit
-from xsquared_studies.speedrun import WIDTHS, speedrun
 
 
 def test_errors_are_those_of_the_frozen_gates() -> None:

@@ -19,8 +19,8 @@ from tests.studies.trainers import (
     trials,
 )
 from tests.waiting import wait_until
-from xsquared_studies import sweep
-from xsquared_studies.sweep import fingerprint, local_client, trial_key
+from xsquared.studies import sweep
+from xsquared.studies.sweep import fingerprint, local_client, trial_key
 
 #: Written down: were it to change, no committed row would be found.
 KEY = "cb0c60628e7263eb04f4"
@@ -66,7 +66,7 @@ def test_other_sources_have_rows_of_their_own(
     path = tmp_path / "rows.sqlite"
     sweep(trials(1, tmp_path), measure, path)
     assert fingerprint(measure) != fingerprint(measure_slowly)
-    monkeypatch.setattr(sys.modules["xsquared_studies.sweep"], "fingerprint", lambda _: "others")
+    monkeypatch.setattr(sys.modules["xsquared.studies.sweep"], "fingerprint", lambda _: "others")
     sweep(trials(1, tmp_path), measure, path)
     assert ran(tmp_path) == {"0": 2}
 

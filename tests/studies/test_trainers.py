@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from xsquared_studies.sweep import attempt
-from xsquared_studies.trainers import GROUPS, drawn, run_trainers, trainer_trials
+from xsquared.studies.sweep import attempt
+from xsquared.studies.trainers import GROUPS, drawn, run_trainers, trainer_trials
 
 
 @pytest.mark.parametrize("group", GROUPS)

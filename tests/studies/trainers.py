@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from xsquared_studies import sweep
-from xsquared_studies.sweep import Trial
+from xsquared.studies import sweep
+from xsquared.studies.sweep import Trial
 
 
 def trials(count: int, folder: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,153 @@
+"""The command ``xsquared``.
+
+Each command imports what it needs: the numerics work without the book's dependencies.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from xsquared import __version__
+
+
+def typed_value(text: str) -> Any:
+    """Read a value of the command line: a Python literal where it is one, else a string."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        return text.strip()
+
+
+@click.group(context_settings={"show_default": True})
+@click.version_option(__version__, prog_name="xsquared", message="%(prog)s %(version)s")
+def commands() -> None:
+    """An executable book on what a feed-forward layer can approximate."""
+
+
+@commands.command()
+@click.option("--only", multiple=True, metavar="NAME", help="A chapter; may be repeated.")
+@click.option(
+    "-p",
+    "parameters",
+    nargs=2,
+    multiple=True,
+    help="Name and value of a parameter; may be repeated.",
+)
+@click.option("--jobs", type=click.IntRange(1), help="Chapters at a time (default: the cores).")
+def book(only: Sequence[str], parameters: Sequence[tuple[str, str]], jobs: int | None) -> None:
+    """Execute the chapters and build the site into _build/html.
+
+    With -p the chapters that declare the parameter are executed and left in _build/runs; the
+    committed chapters are not touched.
+    """
+    from xsquared.book.compare import compare
+    from xsquared.book.execute import execute
+    from xsquared.book.project import find_project
+    from xsquared.book.render import render
+
+    start, project = time.perf_counter(), find_project(Path.cwd())
+    values = {name: typed_value(value) for name, value in parameters}
+    made = execute(project, only, values, jobs)
+    if values:
+        print(*made, *compare(project, [run.stem for run in made]), sep="\n")
+    else:
+        html = render(project)
+        print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
+
+
+@commands.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def compare(names: Sequence[str]) -> None:
+    """Say what runs with other parameters changed of the committed chapters."""
+    from xsquared.book.compare import compare
+    from xsquared.book.project import find_project
+
+    made = compare(find_project(Path.cwd()), names)
+    print(*made if made else ["no difference"], sep="\n")
+
+
+@commands.command()
+@click.option("--out", type=click.Path(path_type=Path), default="speedrun.png", help="The figure.")
+def speedrun(out: Path) -> None:
+    """Measure three slopes in seconds.
+
+    MLP, GLU and GQU are fitted with frozen gates at widths 1, 4, ..., 100. The slopes of their
+    errors are printed with 95% intervals, and drawn.
+    """
+    from xsquared.book.plotting import speedrun_figure
+    from xsquared.studies.speedrun import FITTED_FROM, WIDTHS, speedrun
+
+    start = time.perf_counter()
+    runs = speedrun(progress=sys.stderr.isatty())
+    print(f"gates frozen on equidistant knots, widths {FITTED_FROM} to {WIDTHS[-1]}")
+    for run in runs:
+        print(f"{run.unit.upper()}  slope {run.slope}")
+    speedrun_figure(runs).savefig(out)
+    print(f"{out} ({time.perf_counter() - start:.1f} s)")
+
+
+@commands.command()
+@click.argument("name", default="")
+@click.option("--all", "every", is_flag=True, help="Every study.")
+@click.option("--check", "count", type=click.IntRange(1), help="Compare rows drawn at random.")
+@click.option("--seed", type=int, help="Of the draw (default: a new one).")
+@click.option("--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores).")
+@click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")
+def study(
+    name: str, every: bool, count: int | None, seed: int | None, jobs: int | None, scheduler: str
+) -> int:
+    """Run or check a declared study, whose rows chapters read.
+
+    Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
+    its rows anew and compares them with the committed ones.
+    """
+    from distributed import Client
+
+    from xsquared.studies.committed import TOLERANCE, check, run
+    from xsquared.studies.declared import STUDIES, find_study
+    from xsquared.studies.sweep import local_client
+
+    if every == bool(name):
+        raise click.UsageError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
+    wanted = {one: find_study(one) for one in (STUDIES if every else [name])}
+    draw = random.Random(seed := random.randrange(10**6) if seed is None else seed)
+    status = 0
+    with Client(scheduler) if scheduler else local_client(jobs) as client:
+        for one, declared in wanted.items():
+            if count:
+                trials = declared.trials()
+                drawn = draw.sample(trials, min(count, len(trials)))
+                lines = check(one, drawn, client)
+                print(f"{one}: {len(drawn)} rows drawn with seed {seed}")
+                status |= bool(lines)
+            else:
+                made, lines = run(one, client)
+                failed = (made["status"] == "failed").sum()
+                print(f"{one}: {len(made)} rows, {failed} of them failed")
+                status |= failed == len(made)
+            said = f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}"
+            print(said, *lines, sep="\n  ")
+    return int(status)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status. Errors are one message, no traceback."""
+    try:
+        return commands.main(argv, "xsquared", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        print("xsquared: interrupted", file=sys.stderr)
+        return 130
+    except (RuntimeError, ValueError, OSError) as error:
+        print(f"xsquared: {error}", file=sys.stderr)
+        return 1

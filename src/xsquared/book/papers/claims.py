@@ -1,0 +1,147 @@
+"""How claims are judged: a chapter settles all of its claims at once.
+
+A chapter's last cell calls :func:`settle` with all that it measured, by each claim's main way and
+by others. The verdicts travel in the cell's output, and the pages are made from those outputs, so
+page and chapters cannot disagree. No threshold stands in a chapter: they are the ledger's. A
+verdict other than the one on record keeps the chapter out of the book; a reader who executes it
+with other parameters just sees it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from xsquared.book.papers import VERDICT_MIME
+from xsquared.book.papers.ledger import Claim, ClaimError, ledger
+from xsquared.book.tables import Table, with_powers
+
+#: What a chapter can say of a claim by one way of testing.
+Measured = float | bool | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a claim.
+
+    Attributes:
+        claim: of the ledger.
+        measured: by way, the main one among them; only those that were measured.
+    """
+
+    claim: Claim
+    measured: Mapping[str, float | bool]
+
+    @property
+    def word(self) -> str:
+        """The verdict, which the main way alone decides."""
+        return self.claim.found(self.measured.get(self.claim.way, False))
+
+    @property
+    def unexpected(self) -> str:
+        """Why the verdict is not the one on record; empty where it is."""
+        expected = self.claim.verdict
+        return (
+            "" if self.word == expected else f"the ledger records {expected!r}, not {self.word!r}"
+        )
+
+    def text(self, way: str = "") -> str:
+        """Write what was measured by a way, the main one where none is named."""
+        value = self.measured.get(way or self.claim.way)
+        if value is None:
+            return "–"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if self.claim.value == 0 and self.claim.met_by(value):
+            return with_powers(f"0 to {self.claim.tolerance:g}")  # rounding differs by machine
+        # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
+        return with_powers(f"{value:#.{self.claim.digits}g}".removesuffix("."))
+
+    def as_record(self) -> dict[str, Any]:
+        """The verdict as plain data, for the pages."""
+        return {
+            "claim": self.claim.id,
+            "verdict": self.word,
+            "measured": self.text(),
+            "found": {name: self.text(name) for name in self.measured},
+            "met": {name: self.claim.met_by(value) for name, value in self.measured.items()},
+            "unexpected": self.unexpected,
+        }
+
+
+def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict | None:
+    """Compare what was measured with a claim.
+
+    Args:
+        claim: of the ledger.
+        measured: by the main way; or by the name of each way that was tried. True or False where
+            the claim is a question, else a number; None where the parameters left it out.
+
+    Returns:
+        The verdict; None where nothing was measured by the main way.
+
+    Raises:
+        ClaimError: a way that the ledger does not name for the claim, or a number that is NaN.
+    """
+    given = measured if isinstance(measured, Mapping) else {claim.way: measured}
+    named = (claim.way, *claim.variations, *claim.points)
+    if beyond := [name for name in given if name not in named]:
+        raise ClaimError(f"{claim.id}: expected only {', '.join(named)}, got {beyond}")
+    known = {name: value for name in named if (value := given.get(name)) is not None}
+    if wrong := [name for name, value in known.items() if math.isnan(value)]:
+        raise ClaimError(f"{claim.id}: measured as NaN by {', '.join(wrong)}")
+    if claim.way not in known and claim.verdict != "undecidable":
+        return None
+    plain = {k: v if isinstance(v, bool) else float(v) for k, v in known.items()}
+    return Verdict(claim, plain)
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of a chapter's claims, shown as one table; None where parameters left one out."""
+
+    verdicts: Mapping[str, Verdict | None]
+
+    def table(self) -> Table:
+        """Tabulate the claims in words, their verdicts, what was measured and required."""
+        rows = []
+        for key, verdict in self.verdicts.items():
+            claim = ledger()[key]
+            row = {"Claim": claim.statement, "Verdict": "not measured with these parameters"}
+            if verdict:
+                warning = f" (unexpected: {verdict.unexpected})" if verdict.unexpected else ""
+                row |= {"Verdict": verdict.word + warning, "Measured": verdict.text()}
+            rows.append(row | {"Required": claim.required or "–"})
+        chapter = ledger()[next(iter(self.verdicts))].chapter.partition("_")[0]
+        frame = pd.DataFrame(rows).set_index("Claim")
+        return Table(frame, "The claims settled here.", f"tab-claims-{chapter}")
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        records = [verdict.as_record() for verdict in self.verdicts.values() if verdict]
+        return {**self.table()._repr_mimebundle_(), VERDICT_MIME: records}
+
+
+def settle(
+    measured: Mapping[str, Measured | Mapping[str, Measured]] | pd.DataFrame,
+) -> Settled:
+    """Judge all claims of a chapter; end its last cell with this call.
+
+    Args:
+        measured: by the claim's id, what :func:`judge` takes. Or a frame, a row per claim and a
+            column per way, without a value where a way was not tried.
+
+    Raises:
+        ClaimError: an id that is not in the ledger, or as in :func:`judge`.
+    """
+    if isinstance(measured, pd.DataFrame):
+        measured = {
+            key: {name: row[name] for name in row.index[row.notna()]}
+            for key, row in measured.astype(object).iterrows()
+        }
+    if unknown := sorted(set(measured) - set(ledger())):
+        raise ClaimError(f"not in the ledger (papers/claims.toml): {', '.join(unknown)}")
+    return Settled({key: judge(ledger()[key], given) for key, given in measured.items()})

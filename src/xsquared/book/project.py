@@ -1,0 +1,96 @@
+"""Every path of the project, in one place, and how its notebooks are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import yaml
+from nbformat.v4 import new_code_cell
+
+from xsquared.book.papers import VERDICT_MIME
+
+#: A chapter's first cell where the repository has an address; no page shows it.
+INSTALL = "try:\n    import xsquared.book\nexcept ImportError:\n    %pip install -q git+{}"
+
+
+class BookError(RuntimeError):
+    """The book cannot be built; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The folders of a checkout.
+
+    Attributes:
+        root: the folder that holds ``_config.yml`` and ``_toc.yml``.
+    """
+
+    root: Path
+
+    @property
+    def notebooks(self) -> Path:
+        """Sources of the chapters: MyST-Markdown notebooks without outputs."""
+        return self.root / "notebooks"
+
+    @property
+    def chapters(self) -> Path:
+        """Executed chapters, committed and never edited by hand."""
+        return self.root / "book" / "chapters"
+
+    @property
+    def html(self) -> Path:
+        """The rendered site."""
+        return self.root / "_build" / "html"
+
+    @property
+    def runs(self) -> Path:
+        """Chapters executed with parameters other than the committed ones."""
+        return self.root / "_build" / "runs"
+
+    def sources(self) -> list[Path]:
+        """The notebooks of the book, in reading order."""
+        return sorted(self.notebooks.glob("*.md"))
+
+
+def find_project(start: Path) -> Project:
+    """Find the project that ``start`` lies in.
+
+    Raises:
+        BookError: it lies in none.
+    """
+    for folder in (start, *start.parents):
+        if (folder / "_config.yml").is_file() and (folder / "_toc.yml").is_file():
+            return Project(folder)
+    raise BookError(f"{start} is not inside a checkout of the book (no _config.yml and _toc.yml)")
+
+
+def read_source(source: Path) -> nbformat.NotebookNode:
+    """Read a chapter's notebook without outputs, with :data:`INSTALL` where it has an address."""
+    notebook: nbformat.NotebookNode = jupytext.read(source)
+    settings = yaml.safe_load((source.parents[1] / "_config.yml").read_text(encoding="utf-8"))
+    if url := settings.get("repository", {}).get("url"):
+        cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
+        notebook.cells.insert(1, cell)
+    return notebook
+
+
+def said(notebook: nbformat.NotebookNode) -> list[Any]:
+    """What a notebook's author says, cell by cell: text or code, tags, how the page shows it."""
+    return [
+        (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
+        for cell in notebook.cells
+    ]
+
+
+def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+    """The verdicts in a notebook, as :func:`xsquared.book.papers.claims.settle` left them."""
+    return [
+        record
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        for record in output.get("data", {}).get(VERDICT_MIME, [])
+    ]

@@ -1,0 +1,98 @@
+"""Sphinx roles and directives that print what chapters found, so that no page can disagree.
+
+- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked to it.
+- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the chapters' verdicts;
+  ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it covers, and the paper's slips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from xsquared.book import explore, verdicts
+from xsquared.book.page_tables import table_cell
+from xsquared.book.project import BookError, Project
+
+if TYPE_CHECKING:
+    from docutils.parsers.rst.states import system_message
+    from sphinx.application import Sphinx
+    from sphinx.config import Config
+
+#: What each directive writes, in Markdown, from the project and the directive's arguments.
+DIRECTIVES: dict[str, Callable[..., str]] = {
+    "verdict-counts": verdicts.counts_table,
+    "verdicts": verdicts.verdict_list,
+    "coverage": verdicts.coverage_table,
+    "errata": verdicts.errata_list,
+}
+
+
+class CellRole(SphinxRole):
+    """``{cell}`tab-name:row,column```: see the module's docstring."""
+
+    def run(self) -> tuple[list[nodes.Node], list[system_message]]:
+        """Make the cell's text a link to its table."""
+        try:
+            text = table_cell(Project(Path(self.env.srcdir)), self.text)
+        except BookError as error:
+            message = self.inliner.reporter.error(str(error), line=self.lineno)
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+        name = self.text.partition(":")[0].strip()
+        goal = {"refdomain": "std", "reftype": "ref", "reftarget": name, "refdoc": self.env.docname}
+        link = addnodes.pending_xref(
+            "", nodes.inline("", text), refexplicit=True, refwarn=True, **goal
+        )
+        return [nodes.inline("", "", link, classes=["pasted-text"])], []
+
+
+class MarkdownDirective(SphinxDirective):
+    """A directive of :data:`DIRECTIVES`."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Parse the Markdown in place."""
+        try:
+            text = DIRECTIVES[self.name](Project(Path(self.env.srcdir)), *self.arguments)
+        except (BookError, ValueError) as error:
+            raise self.error(f"{self.name} {' '.join(self.arguments)}: {error}") from error
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Refuse a picture without a text for those who cannot see it."""
+    for image in doctree.findall(nodes.image):
+        if not image.get("alt", "").strip():
+            raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
+
+
+def link_repository(app: Sphinx, config: Config) -> None:
+    """Where the repository has an address, name it on pages; link their sources, and Colab."""
+    options = config.html_theme_options
+    if url := options.get("repository_url"):
+
+        def name_address(_app: Sphinx, _page: str, text: list[str]) -> None:
+            text[0] = text[0].replace("<address>", url)
+
+        app.connect("source-read", name_address)
+        options |= {"use_repository_button": True, "use_source_button": True}
+        if "github.com" in url:  # Colab opens no others
+            options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register everything with Sphinx."""
+    app.add_role("cell", CellRole())
+    for name in DIRECTIVES:
+        app.add_directive(name, MarkdownDirective)
+    app.connect("config-inited", link_repository)
+    app.connect("doctree-resolved", check_alt_texts)
+    app.connect("build-finished", lambda app, _: explore.write_scripts(Path(app.outdir)))
+    return {"version": "1", "parallel_read_safe": True}

@@ -1,0 +1,70 @@
+"""The airfoils split by row or by sweep, with the frequency or its logarithm.
+
+The rows of Airfoil Self-Noise are 106 sweeps over the frequency. A row held out lies between others
+of its sweep; a sweep held out between sweeps of other angles, chords, speeds and layers.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xsquared.data.dataset import Dataset, from_arrays, from_parts, held_out
+from xsquared.data.tables import read
+from xsquared.studies.declared import Study
+from xsquared.studies.experiment import make_trial
+from xsquared.studies.scaling import run_scaling
+from xsquared.studies.sweep import Trial
+from xsquared.units import PAPER_UNITS
+
+AIRFOIL_PROTOCOLS = {
+    "row-log": "a fifth of the rows held out; the frequency as its logarithm",
+    "sweep": "a fifth of the sweeps held out",
+    "sweep-log": "a fifth of the sweeps held out; the frequency as its logarithm",
+}
+
+
+def sweeps() -> np.ndarray:
+    """Number each row's sweep, (rows,)."""
+    fixed = read("airfoil")[:, 1:-1]
+    return np.cumsum(np.r_[False, (fixed[1:] != fixed[:-1]).any(axis=1)])
+
+
+def airfoil(protocol: str, seed: int) -> Dataset:
+    """Read and split the airfoils as a protocol, or ``row``, does."""
+    x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
+    if protocol.endswith("log"):
+        x[:, 0] = np.log(x[:, 0])
+    if protocol.startswith("row"):
+        return from_arrays(x, y, seed)
+    sweep = sweeps()
+    test, validation, train = (
+        np.concatenate([np.flatnonzero(sweep == one) for one in part])
+        for part in held_out(sweep[-1] + 1, seed)
+    )
+    return from_parts([(x[rows], y[rows]) for rows in (train, validation, test)])
+
+
+def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5) -> list[Trial]:
+    """List MLPs, GLUs and GQUs of all widths, seed after seed; ``row`` is in ``table1``."""
+    settings = {"widths": list(widths)}
+    return [
+        make_trial("airfoil", unit, max(widths), "growth", protocol, settings=settings, seed=seed)
+        for seed in range(seeds)
+        for protocol in AIRFOIL_PROTOCOLS
+        for unit in PAPER_UNITS
+    ]
+
+
+def run_airfoil(trial: Trial) -> dict[str, Any]:
+    """Train one network for each width, as :func:`~xsquared.studies.scaling.run_scaling` does."""
+    return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
+
+
+AIRFOIL = Study(
+    "MLP, GLU and GQU on the airfoils, held out by row and by sweep",
+    AIRFOIL_PROTOCOLS,
+    run_airfoil,
+    lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
+    lambda: [trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[0]],
+)

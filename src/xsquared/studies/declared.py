@@ -1,0 +1,45 @@
+"""Which studies there are, and where each declares itself.
+
+Its module holds a :class:`Study` under the study's name in capitals, beside the functions that make
+and run its trials. It is imported when it is asked for: reading committed rows needs none.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from xsquared.studies.sweep import Run, Trial
+
+#: The module of every study, by the study's name.
+STUDIES = {
+    **{"line": "line", "smooth_line": "line", "table1": "scaling", "as_drawn": "scaling"},
+    **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
+    **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
+    **{name: name for name in ("misses", "trainers", "peers", "small_models")},
+    "controls": "gates_replaced",
+    "curves": "curves",
+}
+
+
+@dataclass(frozen=True)
+class Study:
+    """Trials that belong together; ``protocols`` say what each trains.
+
+    ``sample`` gives trials that tests repeat: narrow, quick, the same on every processor;
+    ``missing`` says what to install, if anything.
+    """
+
+    title: str
+    protocols: Mapping[str, str]
+    run: Run
+    trials: Callable[[], Sequence[Trial]]
+    sample: Callable[[], Sequence[Trial]]
+    missing: Callable[[], str] = field(default=str)
+
+
+def find_study(name: str) -> Study:
+    """Import a study of :data:`STUDIES`."""
+    if name not in STUDIES:
+        raise ValueError(f"unknown study {name!r}; known are {', '.join(STUDIES)}")
+    found: Study = getattr(import_module(f"xsquared.studies.{STUDIES[name]}"), name.upper())
+    return found

@@ -1,0 +1,186 @@
+"""Sweeps: trials run here or on Dask workers, each row stored the moment it is known.
+
+``run(trial)``, a function at the top of an importable module, returns what it measured by name.
+Rows are filed in a sqlite file under the trial, a dictionary of plain values, and the sources that
+ran it; processes may share the file. A sweep that was stopped, in whatever way, goes on where it
+was: no row is lost or doubled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import cache
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+# Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
+from tqdm import tqdm
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Trial = Mapping[str, Any]
+#: Gives what was measured by name; lists are of the trial's networks, ``status`` how it ended.
+Run = Callable[[Trial], Mapping[str, Any]]
+
+#: Of a process that computes: one thread, so that sums keep their order of addition everywhere, and
+#: freed memory stays, as asking glibc for it again takes a quarter of a training's time.
+ENVIRONMENT = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    "MALLOC_TRIM_THRESHOLD_": str(2**30),
+    "MALLOC_MMAP_THRESHOLD_": str(2**25),
+}
+
+
+def sweep(
+    trials: Iterable[Trial], run: Run, path: Path | str, client: Client | None = None
+) -> pd.DataFrame:
+    """Return one row per network, in the trials' order: stored, or computed now.
+
+    A trial that raises has a row that says so, and is not run again by the same sources. One that
+    is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
+    Trials run in this process or on a Dask cluster's workers, of one thread each.
+    """
+    wanted = {trial_key(trial): trial for trial in trials}
+    sources = fingerprint(run)
+    # Each statement is one transaction, on the disk when it returns.
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
+        store.execute("pragma synchronous = extra")
+        columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
+        store.execute(f"create table if not exists rows ({columns})")
+        known = _stored(store, sources)
+        missing = [trial for key, trial in wanted.items() if key not in known]
+        here = (attempt(run, trial) for trial in missing)
+        results = _on_workers(client, run, missing) if client else here
+        shown = {"total": len(wanted), "initial": len(wanted) - len(missing), "unit": "trial"}
+        for row in tqdm(results, **shown, disable=None if missing else True):
+            if row["status"] == "lost":
+                tqdm.write(f"lost, to be run again: {row['message']}", sys.stderr)
+                continue
+            values = (row["key"], sources, json.dumps(row))
+            store.execute("insert or ignore into rows values (?, ?, ?)", values)
+        known = _stored(store, sources)  # of two processes that ran one trial, the first one's row
+    return to_frame(known[key] for key in wanted if key in known)
+
+
+def trial_key(trial: Trial) -> str:
+    """Hash what tells a trial from every other, the same in every process and version."""
+    text = json.dumps(trial, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def versions() -> str:
+    """Name Python and the packages that compute, each with its version."""
+    named = [f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
+    return ", ".join([f"Python {platform.python_version()}, {platform.machine()}", *named])
+
+
+@cache
+def fingerprint(run: Run) -> str:
+    """Hash all of xsquared, run's own module (not what it imports) and the versions, once."""
+    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
+    for path in (*sources, Path(run.__code__.co_filename)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def attempt(run: Run, trial: Trial) -> dict[str, Any]:
+    """Run a trial on one thread; give its columns, overridden by what run measured."""
+    made: dict[str, Any] = {"status": "completed"}
+    with one_thread():
+        start = time.thread_time()
+        try:  # numpy's numbers become Python's
+            made |= json.loads(json.dumps(run(trial), default=lambda value: value.tolist()))
+        except Exception as error:
+            # Torch has no error of its own for a lack of memory.
+            transient = isinstance(error, MemoryError | OSError) or "memory" in str(error)
+            message = f"{type(error).__name__}: {error}"[:500]
+            made |= {"status": "lost" if transient else "failed", "message": message}
+        seconds = time.thread_time() - start  # the processor's
+    columns = dict(trial)
+    for name, value in trial.items():
+        if isinstance(value, list | tuple | dict):  # only results' lists are per network
+            columns[name] = json.dumps(value, sort_keys=True)
+    return columns | made | {"seconds": seconds, "key": trial_key(trial)}
+
+
+def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Take lists in rows of trials apart into rows of networks; the rest is repeated."""
+    networks = []
+    for row in rows:
+        lists = {name: values for name, values in row.items() if isinstance(values, list)}
+        parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
+        networks += [{**row, **part} for part in parts or [{}]]
+    frame = pd.DataFrame(networks)
+    how = [name for name in ("status", "message", "seconds", "key") if name in frame]
+    return frame[[name for name in frame if name not in how] + how]
+
+
+@contextmanager
+def local_client(jobs: int | None = None) -> Iterator[Client]:
+    """Start ``jobs`` worker processes here, one a core where None, of one thread each."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    # Dask's own setting has workers give back all memory that they free.
+    limits: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
+    limits |= {"n_workers": jobs or os.cpu_count(), "scheduler_kwargs": {"allowed_failures": 1}}
+    with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
+        cluster = LocalCluster(**limits)
+    with cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[str, Any]]:
+    """Yield rows as they finish; a worker gets a trial only when a thread is free.
+
+    Dask suspects every task queued at a worker that dies, and gives up on its second death.
+    """
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    waiting, running = iter(trials), as_completed(loop=client.loop)
+    while True:
+        free = max(sum(client.nthreads().values()), 1) - running.count()
+        for trial in islice(waiting, max(free, 0)):
+            running.add(client.submit(attempt, run, trial, pure=False))
+        if running.is_empty():
+            return
+        try:
+            yield next(running).result()
+        except KilledWorker as error:
+            yield {"status": "lost", "message": str(error)}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep numerical libraries to one thread, so that trials side by side keep out of the way."""
+    import torch
+    from threadpoolctl import threadpool_limits
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _stored(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
+    """Rows of these sources by their trials' keys."""
+    found = store.execute("select key, row from rows where fingerprint = ?", (sources,))
+    return {key: json.loads(row) for key, row in found}
