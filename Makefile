@@ -6,7 +6,7 @@ PRINT := chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer -
 PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 # One thread a process: two that spin for the same cores take many times as long.
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
-PYTEST := $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
+PYTEST := XSQUARED_COMMITTED_ONLY=1 $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
 CPUS := Haswell Zen Sandybridge Nehalem
 .PHONY: book test types replay lab pdf paper dist speedrun studies transformers test-other-cpu $(CPUS) oldest clean
 
@@ -15,7 +15,7 @@ book: .venv/installed
 test: .venv/installed
 	$(VENV)/ruff check . && $(VENV)/ruff format --check .
 	@$(MAKE) --no-print-directory --jobs=2 types replay
-types: ; $(VENV)/mypy
+types: ; $(VENV)/mypy && $(VENV)/lint-imports
 replay: ; $(PYTEST)
 lab: .venv/installed
 	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]' && $(VENV)/jupyter lab

@@ -1,18 +1,22 @@
 """Declared studies and their committed rows: run, read, checked, and a fixed sample run again."""
 
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from xsquared.studies import STUDIES, Study, committed, find_study, rows
+from tests.waiting import wait_until
+from xsquared.studies import STUDIES, Study, committed, find_study, rows, sweep
 from xsquared.studies.committed import TOLERANCE, check, compare, run
 from xsquared.studies.experiment import make_trial, run_trial
-from xsquared.studies.sweep import Trial, trial_key
+from xsquared.studies.sweep import Trial, fingerprint, trial_key
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,8 +36,12 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     study, found = find_study(name), rows(name)
     trials = study.trials()
     keys = {trial_key(trial) for trial in trials}
-    assert set(found["key"]) == keys
-    assert len(keys) == len(trials)
+    made = tomllib.loads((ROOT / "results" / f"{name}.toml").read_text())
+    there = set(found["key"])
+    assert (made["rows"], made["trials"]) == (len(found), len(there))
+    # A study may be committed in part, and then says so.
+    assert there == keys if "part_of" not in made else there < keys
+    assert made.get("part_of", len(there)) == len(keys) == len(trials)
     assert {trial_key(trial) for trial in study.sample()} <= keys
     assert {trial["protocol"] for trial in trials} <= set(study.protocols)
     assert not found.duplicated(["key", "problem", "n", "seed"]).any()
@@ -41,9 +49,7 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     assert set(found["status"]) <= {"completed", "converged", "iterations", "stalled", "inexact"}
     judged = [error for error in ("train_rmse", "test_rmse") if error in found] or ["nats"]
     assert not found[found["protocol"] != "bend"][["parameters", *judged]].isna().to_numpy().any()
-    made = tomllib.loads((ROOT / "results" / f"{name}.toml").read_text())
     assert "torch" in made["versions"]
-    assert (made["rows"], made["trials"]) == (len(found), len(trials))
 
 
 def test_every_file_of_results_belongs_to_a_study() -> None:
@@ -65,10 +71,13 @@ def test_the_dictionary_names_every_column_and_where_it_stands() -> None:
     }
 
 
-def test_committed_rows_are_read_without_torch() -> None:
-    code = "import sys; from xsquared.studies import rows; rows('line'); "
-    code += "assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+def rows_stored(path: Path) -> int:
+    """Rows in a store that another process may be making."""
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as store:
+            return int(store.execute("select count(*) from rows").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
 
 
 def small_trials() -> list[Trial]:
@@ -87,15 +96,18 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "results").mkdir()
     (tmp_path / "_toc.yml").touch()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(committed.COMMITTED_ONLY, raising=False)
     monkeypatch.setattr(committed, "_CHECKOUT", tmp_path)
-    study = Study("Parabolas", {"small": "as a test needs it"}, run_trial, small_trials, list)
+    protocols = {"small": "as a test needs it"}
+    study = Study("Parabolas", protocols, run_trial, small_trials, lambda: small_trials()[:2])
     monkeypatch.setattr(committed, "find_study", lambda _: study)
     return "small"
 
 
 def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str) -> None:
     made, moved = run(small)
-    assert len(moved) == len(made) == 6
+    assert len(made) == 6
+    assert moved == []
     text = Path("results/small.csv").read_bytes()
     assert b"\r" not in text
     table = pd.read_csv("results/small.csv")
@@ -111,6 +123,74 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str)
     assert Path("results/small.csv").read_bytes() == text
 
 
+def test_rows_of_other_sources_stay_unless_the_sample_does_not_come_out_again(
+    small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, _ = run(small)
+    monkeypatch.setattr(committed, "fingerprint", lambda _: "others")
+    table = Path("results/small.csv").read_bytes()
+    assert run(small)[1] == []
+    assert Path("results/small.csv").read_bytes() == table
+    errors = before["test_rmse"].where(before["key"] != trial_key(small_trials()[1]), 1.0)
+    origin = tomllib.loads(Path("results/small.toml").read_text())
+    monkeypatch.setattr(committed, "_read", lambda _: before.assign(test_rmse=errors))
+    monkeypatch.setattr(committed, "_origin", lambda _: origin)
+    after, moved = run(small)
+    assert len(moved) == 1
+    assert list(after["test_rmse"]) == list(before["test_rmse"])
+
+
+def test_a_part_is_written_says_so_and_is_finished(small: str) -> None:
+    store = committed._path(small, ".sqlite")
+    sweep(small_trials()[:4], run_trial, store)
+    run(small, part=True)
+    assert tomllib.loads(Path("results/small.toml").read_text())["part_of"] == 6
+    store.unlink()
+    sources = fingerprint(run_trial)
+    text = Path("results/small.toml").read_text()
+    Path("results/small.toml").write_text(text.replace(sources, "older"))
+    made, _ = run(small)
+    assert set(made["key"]) == {trial_key(trial) for trial in small_trials()}
+    origin = tomllib.loads(Path("results/small.toml").read_text())
+    assert "part_of" not in origin
+    assert [(part["trials"], part["fingerprint"]) for part in origin["earlier"]] == [(4, "older")]
+    assert (origin["trials"], origin["fingerprint"]) == (6, sources)
+
+
+def test_a_killed_study_is_finished_in_another_clone(tmp_path: Path) -> None:
+    def call(checkout: Path, part: bool = False) -> list[str]:
+        code = "import pathlib, sys, tests.studies.trainers as t; "
+        code += f"t.run_study_slowly(*map(pathlib.Path, sys.argv[1:]), part={part})"
+        return [sys.executable, "-c", code, str(checkout), str(tmp_path)]
+
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *identity, *arguments], cwd=first, check=True, capture_output=True)
+
+    first, clone = tmp_path / "first", tmp_path / "clone"
+    (first / "results").mkdir(parents=True)
+    (first / "_toc.yml").touch()
+    (first / ".gitignore").write_text("_build/\n")
+    with subprocess.Popen(call(first), cwd=ROOT) as process:
+        wait_until(lambda: rows_stored(first / "_build/studies/slow.sqlite") >= 3, "three rows")
+        process.kill()
+    subprocess.run(call(first, part=True), cwd=ROOT, check=True)
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "Part")
+    git("clone", "-q", ".", str(clone))
+    there = pd.read_csv(clone / "results/slow.csv")
+    subprocess.run(call(clone), cwd=ROOT, check=True)
+    whole = pd.read_csv(clone / "results/slow.csv")
+    assert 3 <= there["key"].nunique() < 20
+    assert sorted(whole["seed"]) == [seed for seed in range(20) for _ in range(2)]
+    ran = Counter((tmp_path / "ran").read_text().split())
+    assert len(ran) == 20
+    # The one under way when it was killed runs again, if one was; no other.
+    assert ran.total() <= 21
+    pd.testing.assert_frame_equal(whole[whole["key"].isin(there["key"])], there, check_like=True)
+
+
 def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
     small: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +198,8 @@ def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
         path.write_bytes(b"half a li")
         raise KeyboardInterrupt
 
-    run(small)
+    sweep(small_trials()[:4], run_trial, committed._path(small, ".sqlite"))
+    run(small, part=True)
     before = Path("results/small.csv").read_bytes()
     monkeypatch.setattr(Path, "write_text", stop)
     with pytest.raises(KeyboardInterrupt):
@@ -162,10 +243,28 @@ def test_chapters_read_committed_rows_and_compute_the_rest(
     assert len(rows(small, [wider])) == 1, "kept in the study's store"
 
 
-def test_outside_a_checkout_what_is_missing_is_kept_where_the_reader_is(small: str) -> None:
+def test_a_chapter_as_committed_computes_no_row(
+    small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep(small_trials()[:4], run_trial, committed._path(small, ".sqlite"))
+    run(small, part=True)
+    monkeypatch.setenv(committed.COMMITTED_ONLY, "1")
+    assert len(rows(small, small_trials()[:4])) == 4
+    with pytest.raises(RuntimeError, match="2 of 6 rows of the study small are missing"):
+        rows(small, small_trials())
+
+
+def test_outside_a_checkout_rows_are_kept_and_written_where_the_reader_is(small: str) -> None:
     Path("_toc.yml").unlink()
     assert len(rows(small, small_trials())) == 6
     assert Path("small.sqlite").exists()
+    run(small)
+    assert sorted(path.name for path in Path().glob("small.*")) == [
+        "small.csv",
+        "small.sqlite",
+        "small.toml",
+    ]
+    assert len(rows(small)) == 6
 
 
 def test_what_moved_is_told(small: str) -> None:

@@ -1,5 +1,7 @@
 """Sweeps: rows of networks, failures, what is lost, a kill, Dask's workers."""
 
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import xsquared
 from tests.studies.trainers import (
     die_on_seed_0,
     fail_on_seed_1,
@@ -69,6 +72,37 @@ def test_other_sources_have_rows_of_their_own(
     monkeypatch.setattr(sys.modules["xsquared.studies.sweep"], "fingerprint", lambda _: "others")
     sweep(trials(1, tmp_path), measure, path)
     assert ran(tmp_path) == {"0": 2}
+
+
+def test_a_changed_file_moves_the_fingerprints_of_those_who_import_it(tmp_path: Path) -> None:
+    package = tmp_path / "xsquared"
+    shutil.copytree(Path(xsquared.__file__).parent, package)
+    code = (
+        "from xsquared.studies import find_study; from xsquared.studies.sweep import fingerprint\n"
+    )
+    code += "print(*[fingerprint(find_study(name).run) for name in ('line', 'learned_maps')])"
+
+    def fingerprints() -> list[str]:
+        command = [sys.executable, "-c", code]
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        return subprocess.check_output(command, env=environment, text=True).split()
+
+    def changes(file: str) -> list[bool]:
+        before = fingerprints()
+        with (package / file).open("a") as text:
+            text.write("# changed\n")
+        return [now != then for now, then in zip(fingerprints(), before, strict=True)]
+
+    assert changes("features/learned.py") == [False, True]
+    assert changes("training/newton.py") == [True, True]
+    assert changes("book/tables.py") == [False, False]
+
+
+def test_a_damaged_store_is_named_and_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "rows.sqlite"
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(ValueError, match=r"rows\.sqlite is damaged .*: move it away"):
+        sweep(trials(1, tmp_path), measure, path)
 
 
 def test_a_failing_trial_has_a_row_and_one_without_memory_has_none(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
-from xsquared.studies import sweep
-from xsquared.studies.sweep import Trial
+from xsquared.studies import committed, sweep
+from xsquared.studies.sweep import Study, Trial
 
 
 def trials(count: int, folder: Path) -> list[dict[str, Any]]:
@@ -61,3 +62,17 @@ def folder(trial: Trial) -> Path:
 def sweep_slowly(count: int, path: Path) -> None:
     """The sweep that is killed."""
     sweep(trials(count, path), measure_slowly, path / "rows.sqlite")
+
+
+def run_study_slowly(checkout: Path, noted: Path, part: bool = False) -> None:
+    """Run a study of 20 trials in a checkout, or write what is there; ``noted`` sees each run."""
+
+    def all_trials() -> list[dict[str, Any]]:
+        return [{"problem": "none", **trial} for trial in trials(20, noted)]
+
+    study = Study("Slow", {"slow": "as a test needs it"}, measure_slowly, all_trials, list)
+    with (
+        patch.object(committed, "_CHECKOUT", checkout),
+        patch.object(committed, "find_study", return_value=study),
+    ):
+        committed.run("slow", part=part)

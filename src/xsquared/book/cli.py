@@ -97,44 +97,60 @@ def speedrun(out: Path) -> None:
 @commands.command()
 @click.argument("name", default="")
 @click.option("--all", "every", is_flag=True, help="Every study.")
+@click.option("--part", is_flag=True, help="Write what is there, and compute nothing.")
 @click.option("--check", "count", type=click.IntRange(1), help="Compare rows drawn at random.")
 @click.option("--seed", type=int, help="Of the draw (default: a new one).")
 @click.option("--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores).")
 @click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")
 def study(
-    name: str, every: bool, count: int | None, seed: int | None, jobs: int | None, scheduler: str
+    name: str,
+    every: bool,
+    part: bool,
+    count: int | None,
+    seed: int | None,
+    jobs: int | None,
+    scheduler: str,
 ) -> int:
     """Run or check a declared study, whose rows chapters read.
 
-    Runs the study, or resumes it, and writes its rows to results/; or, with --check, runs some of
-    its rows anew and compares them with the committed ones.
+    Runs the trials that have no row in results/ yet, goes on where it was stopped, and writes the
+    rows there; or, with --check, runs some of the rows anew and compares them with those there. To
+    run all trials anew, remove results/NAME.csv and results/NAME.toml first.
     """
     from distributed import Client
 
-    from xsquared.studies.committed import TOLERANCE, check, run
+    from xsquared.studies.committed import TOLERANCE, check, rows, run
     from xsquared.studies.declared import STUDIES, find_study
-    from xsquared.studies.sweep import local_client
+    from xsquared.studies.sweep import local_client, trial_key
 
     if every == bool(name):
         raise click.UsageError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    wanted = {one: find_study(one) for one in (STUDIES if every else [name])}
+    names = list(STUDIES) if every else [name]
+    studies = {name: find_study(name) for name in names}
     draw = random.Random(seed := random.randrange(10**6) if seed is None else seed)
     status = 0
     with Client(scheduler) if scheduler else local_client(jobs) as client:
-        for one, declared in wanted.items():
+        for name, declared in studies.items():
+            trials = declared.trials()
             if count:
-                trials = declared.trials()
-                drawn = draw.sample(trials, min(count, len(trials)))
-                lines = check(one, drawn, client)
-                print(f"{one}: {len(drawn)} rows drawn with seed {seed}")
-                status |= bool(lines)
+                committed = set(rows(name)["key"])
+                there = [trial for trial in trials if trial_key(trial) in committed]
+                drawn = draw.sample(there, min(count, len(there)))
+                moved = check(name, drawn, client)
+                print(f"{name}: {len(drawn)} trials drawn with seed {seed}")
+                status |= bool(moved)
             else:
-                made, lines = run(one, client)
-                failed = (made["status"] == "failed").sum()
-                print(f"{one}: {len(made)} rows, {failed} of them failed")
-                status |= failed == len(made)
-            said = f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}"
-            print(said, *lines, sep="\n  ")
+                made, moved = run(name, client, part)
+                there = made.drop_duplicates("key")
+                failed = (there["status"] == "failed").sum()
+                print(f"{name}: {len(there)} of {len(trials)} trials, {failed} of them failed")
+                status |= failed == len(there)
+                if moved:
+                    print("the sample did not come out again, so all trials were run anew:")
+            if moved or count:
+                print(f"{len(moved)} rows are not as committed, within {TOLERANCE:.0%}")
+            for line in moved:
+                print(f"  {line}")
     return int(status)
 
 

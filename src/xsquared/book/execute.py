@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 from xsquared.book.pictures import PNG, SVG
 from xsquared.book.project import BookError, Project, read_source, records, said
+from xsquared.studies.committed import COMMITTED_ONLY
 from xsquared.studies.sweep import ENVIRONMENT
 
 
@@ -60,6 +61,7 @@ def execute(
     for folder in (target, project.chapters):  # nbval replays chapters where they lie
         folder.mkdir(parents=True, exist_ok=True)
     os.environ.update(ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1")  # handed to the kernels
+    os.environ[COMMITTED_ONLY] = "" if given else "1"
     failures, made = [], []
     with (
         TemporaryDirectory() as work,

@@ -6,7 +6,7 @@ Reading committed rows imports neither torch nor any study.
 """
 
 from xsquared.studies.committed import rows
-from xsquared.studies.declared import STUDIES, Study, find_study
-from xsquared.studies.sweep import sweep
+from xsquared.studies.declared import STUDIES, find_study
+from xsquared.studies.sweep import Study, sweep
 
 __all__ = ["STUDIES", "Study", "find_study", "rows", "sweep"]

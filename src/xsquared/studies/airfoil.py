@@ -11,10 +11,9 @@ import numpy as np
 
 from xsquared.data.dataset import Dataset, from_arrays, from_parts, held_out
 from xsquared.data.tables import read
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.scaling import run_scaling
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.units import PAPER_UNITS
 
 AIRFOIL_PROTOCOLS = {

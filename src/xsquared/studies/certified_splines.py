@@ -20,10 +20,9 @@ from xsquared.functions import PAPER_TARGET, Target, interval_of
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import least_errors, sign_intervals
 from xsquared.splines.enclosures import enclosed
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.optimal_knots import best
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.units import PAPER_UNITS, parameter_count
 
 #: Whose best splines are certified, for each number of neurons.

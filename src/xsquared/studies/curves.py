@@ -16,9 +16,8 @@ from xsquared.data.dataset import sampled
 from xsquared.errors import sampled_rmse
 from xsquared.functions import target
 from xsquared.studies import batched, rows
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.studies.trainers import KINDS, LATER, PROTOCOLS, drawn, trained
 from xsquared.training import FreeKnots, Solver, VariableProjection, fit
 from xsquared.units import GatedNetwork, build

@@ -1,14 +1,13 @@
 """Which studies there are, and where each declares itself.
 
-Its module holds a :class:`Study` under the study's name in capitals, beside the functions that make
-and run its trials. It is imported when it is asked for: reading committed rows needs none.
+Its module holds a :class:`~xsquared.studies.sweep.Study` under the study's name in capitals,
+beside the functions that make and run its trials. It is imported when it is asked for: reading
+committed rows needs none.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 
-from xsquared.studies.sweep import Run, Trial
+from xsquared.studies.sweep import Study
 
 #: The module of every study, by the study's name.
 STUDIES = {
@@ -19,22 +18,6 @@ STUDIES = {
     "controls": "gates_replaced",
     "curves": "curves",
 }
-
-
-@dataclass(frozen=True)
-class Study:
-    """Trials that belong together; ``protocols`` say what each trains.
-
-    ``sample`` gives trials that tests repeat: narrow, quick, the same on every processor;
-    ``missing`` says what to install, if anything.
-    """
-
-    title: str
-    protocols: Mapping[str, str]
-    run: Run
-    trials: Callable[[], Sequence[Trial]]
-    sample: Callable[[], Sequence[Trial]]
-    missing: Callable[[], str] = field(default=str)
 
 
 def find_study(name: str) -> Study:

@@ -29,10 +29,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.language_models import FeedForward, Gate, Model, missing, model, read_text
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 
 #: By model: the layers looked into.
 LAYERS = {"minilm": (0, 2, 5), "smollm2": (3, 15, 27)}

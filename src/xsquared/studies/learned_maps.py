@@ -14,9 +14,8 @@ import torch
 
 from xsquared.features import learned
 from xsquared.features.optimal import OptimalMap, best_mse
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 
 DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"

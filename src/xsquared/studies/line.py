@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xsquared.functions import PAPER_TARGET, Target, target
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial, run_trial
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.training import solver_from
 from xsquared.units import PAPER_UNITS
 

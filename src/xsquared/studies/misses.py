@@ -20,9 +20,8 @@ from xsquared.errors import measured_rmse
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import on_cells
 from xsquared.splines.free_knots import fit_stacked
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial, run_trial, target_of, unit_of
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.training import FreeKnots
 from xsquared.training.conversion import spline_network
 from xsquared.training.variable_projection import Rows, iterates, last, to_network

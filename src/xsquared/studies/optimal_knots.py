@@ -9,9 +9,8 @@ from xsquared.functions import PAPER_TARGET, Target, interval_of, target
 from xsquared.quadrature import on_cells
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial, target_of
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.training import FreeKnots
 from xsquared.units import PAPER_UNITS, parameter_count, space
 

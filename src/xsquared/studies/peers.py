@@ -13,9 +13,8 @@ import numpy as np
 from scipy.interpolate import LSQUnivariateSpline
 
 from xsquared.data.dataset import MARGIN, Points
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.studies.trainers import GROUPS, SIZES, drawn
 from xsquared.units import parameter_count
 

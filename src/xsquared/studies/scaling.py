@@ -18,9 +18,8 @@ from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Points
 from xsquared.data.problems import PROBLEMS
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import dataset, make_trial, unit_of, values_of
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.training import Growth, fit, grow, solver_from
 from xsquared.units import PAPER_UNITS, find_unit
 

@@ -27,10 +27,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, rms_norm, scaled_dot_product_attention
 
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.language_models import folder
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.units import build, parameter_count
 
 #: Units compared, with the gate of each.

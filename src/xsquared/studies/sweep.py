@@ -3,11 +3,12 @@
 ``run(trial)``, a function at the top of an importable module, returns what it measured by name.
 Rows are filed in a sqlite file under the trial, a dictionary of plain values, and the sources that
 ran it; processes may share the file. A sweep that was stopped, in whatever way, goes on where it
-was: no row is lost or doubled.
+was: no row is lost or doubled. Trials that belong together are a :class:`Study`.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -15,8 +16,9 @@ import platform
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
@@ -31,9 +33,28 @@ from tqdm import tqdm
 if TYPE_CHECKING:
     from distributed import Client
 
+_PACKAGE = Path(__file__).parents[1]
+
 Trial = Mapping[str, Any]
 #: Gives what was measured by name; lists are of the trial's networks, ``status`` how it ended.
 Run = Callable[[Trial], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Trials that belong together; ``protocols`` say what each trains.
+
+    ``sample`` gives trials that tests repeat: narrow, quick, the same on every processor;
+    ``missing`` says what to install, if anything.
+    """
+
+    title: str
+    protocols: Mapping[str, str]
+    run: Run
+    trials: Callable[[], Sequence[Trial]]
+    sample: Callable[[], Sequence[Trial]]
+    missing: Callable[[], str] = field(default=str)
+
 
 #: Of a process that computes: one thread, so that sums keep their order of addition everywhere, and
 #: freed memory stays, as asking glibc for it again takes a quarter of a training's time.
@@ -55,12 +76,8 @@ def sweep(
     """
     wanted = {trial_key(trial): trial for trial in trials}
     sources = fingerprint(run)
-    # Each statement is one transaction, on the disk when it returns.
-    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
-        store.execute("pragma synchronous = extra")
-        columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
-        store.execute(f"create table if not exists rows ({columns})")
-        known = _stored(store, sources)
+    with _opened(path) as store:
+        known = _rows_in(store, sources)
         missing = [trial for key, trial in wanted.items() if key not in known]
         here = (attempt(run, trial) for trial in missing)
         results = _on_workers(client, run, missing) if client else here
@@ -71,8 +88,16 @@ def sweep(
                 continue
             values = (row["key"], sources, json.dumps(row))
             store.execute("insert or ignore into rows values (?, ?, ?)", values)
-        known = _stored(store, sources)  # of two processes that ran one trial, the first one's row
-    return to_frame(known[key] for key in wanted if key in known)
+    # Of two processes that ran one trial, the first one's row.
+    return stored(wanted.values(), run, path)
+
+
+def stored(trials: Iterable[Trial], run: Run, path: Path | str) -> pd.DataFrame:
+    """Return the rows of trials that are stored, one per network; compute nothing."""
+    with _opened(path) as store:
+        known = _rows_in(store, fingerprint(run))
+    keys = dict.fromkeys(map(trial_key, trials))
+    return to_frame(known[key] for key in keys if key in known)
 
 
 def trial_key(trial: Trial) -> str:
@@ -89,12 +114,42 @@ def versions() -> str:
 
 @cache
 def fingerprint(run: Run) -> str:
-    """Hash all of xsquared, run's own module (not what it imports) and the versions, once."""
-    sources = sorted(Path(__file__).parents[1].rglob("*.py"))
+    """Hash the files that make run's rows, and the versions that compute, once."""
     digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
-    for path in (*sources, Path(run.__code__.co_filename)):
+    for path in sources(run):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def sources(run: Run) -> list[Path]:
+    """List the file of run's module, and those of xsquared that it imports, however deep.
+
+    Imports are read from the text, so that one inside a function counts. The book makes no rows.
+    """
+    files, waiting = set[Path](), [Path(str(sys.modules[run.__module__].__file__))]
+    while waiting:
+        path = waiting.pop()
+        if path not in files and _PACKAGE / "book" not in path.parents:
+            files.add(path)
+            waiting += _imported(path)
+    return sorted(files)
+
+
+def _imported(path: Path) -> Iterator[Path]:
+    """Files of xsquared that a file imports; of a package's name the package's own file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from filter(None, (_file(alias.name) for alias in node.names))
+        elif isinstance(node, ast.ImportFrom) and (package := _file(str(node.module))):
+            yield from (_file(f"{node.module}.{alias.name}") or package for alias in node.names)
+
+
+def _file(module: str) -> Path | None:
+    """The file of a module of xsquared; None of any other name."""
+    place = _PACKAGE.parent.joinpath(*module.split("."))
+    candidates = (place.with_suffix(".py"), place / "__init__.py")
+    ours = module.split(".")[0] == _PACKAGE.name
+    return next((file for file in candidates if ours and file.is_file()), None)
 
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
@@ -119,12 +174,12 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
 
 def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Take lists in rows of trials apart into rows of networks; the rest is repeated."""
-    networks = []
+    networks: list[Mapping[str, Any]] = []
     for row in rows:
         lists = {name: values for name, values in row.items() if isinstance(values, list)}
         parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
         networks += [{**row, **part} for part in parts or [{}]]
-    frame = pd.DataFrame(networks)
+    frame = pd.DataFrame(networks) if networks else pd.DataFrame({"key": []}, dtype=object)
     how = [name for name in ("status", "message", "seconds", "key") if name in frame]
     return frame[[name for name in frame if name not in how] + how]
 
@@ -180,7 +235,30 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _stored(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
+@contextmanager
+def _opened(path: Path | str) -> Iterator[sqlite3.Connection]:
+    """Open a store of rows, new or old.
+
+    Raises:
+        ValueError: the file is no database, or a damaged one.
+    """
+    # Each statement is one transaction, on the disk when it returns.
+    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
+        try:
+            store.execute("pragma synchronous = extra")
+            columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
+            store.execute(f"create table if not exists rows ({columns})")
+            yield store
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):  # locked, or the disk is full
+                raise
+            raise ValueError(
+                f"{path} is damaged ({error}): move it away and run again; "
+                "committed rows count as done"
+            ) from error
+
+
+def _rows_in(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
     """Rows of these sources by their trials' keys."""
-    found = store.execute("select key, row from rows where fingerprint = ?", (sources,))
-    return {key: json.loads(row) for key, row in found}
+    rows = store.execute("select key, row from rows where fingerprint = ?", (sources,))
+    return {key: json.loads(row) for key, row in rows}

@@ -29,9 +29,8 @@ from xsquared.data import Dataset, load
 from xsquared.data.dataset import Points, from_arrays, from_generator
 from xsquared.functions import target
 from xsquared.studies import batched
-from xsquared.studies.declared import Study
 from xsquared.studies.experiment import make_trial, unit_of
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
 from xsquared.training import LBFGS, Growth, Solver, VariableProjection, fit
 from xsquared.units import GatedNetwork, build, parameter_count
 
