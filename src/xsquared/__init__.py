@@ -1,11 +1,8 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
 Three layers: the numerics; :mod:`xsquared.studies`, which runs for hours; :mod:`xsquared.book`,
-which makes a book of both. None imports a later one, and every room of the numerics only from those
-named before it:
-``quadrature`` → ``functions`` → ``slopes`` → ``levenberg_marquardt`` → ``splines`` → ``units`` →
-``geometry`` → ``errors`` → ``truncation`` → ``constructions`` → ``data`` → ``features`` →
-``training`` → ``regressor``.
+which makes a book of both. None imports a later one (``pyproject.toml`` names the order, also that
+of the numerics' modules).
 
 Names are imported when they are first asked for (PEP 562): splines need no torch.
 """
