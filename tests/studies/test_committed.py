@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from tests.studies.trainers import measure
 from tests.waiting import wait_until
 from xsquared.studies import STUDIES, Study, committed, find_study, rows, sweep
 from xsquared.studies.committed import TOLERANCE, check, compare, run
@@ -53,7 +54,7 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
 
 
 def test_every_file_of_results_belongs_to_a_study() -> None:
-    files = {path.name for path in (ROOT / "results").iterdir()} - {"README.md"}
+    files = {path.name for path in (ROOT / "results").glob("[!.]*")} - {"README.md"}
     assert files == {f"{name}.{kind}" for name in STUDIES for kind in ("csv", "toml")}
 
 
@@ -104,10 +105,19 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "small"
 
 
+def change_rows(old: str, new: str) -> None:
+    """Edit the small study's table, and say that other sources made it."""
+    table, description = Path("results/small.csv"), Path("results/small.toml")
+    checksum = committed._sum(table)
+    assert old in table.read_text()
+    table.write_text(table.read_text().replace(old, new))
+    text = description.read_text().replace(checksum, committed._sum(table))
+    description.write_text(text.replace(fingerprint(run_trial), "older"))
+
+
 def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str) -> None:
-    made, moved = run(small)
-    assert len(made) == 6
-    assert moved == []
+    computed = run(small)
+    assert len(computed) == 6
     text = Path("results/small.csv").read_bytes()
     assert b"\r" not in text
     table = pd.read_csv("results/small.csv")
@@ -118,43 +128,60 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str)
         assert word in origin
     found = rows(small, reversed(small_trials()))
     assert list(found["key"]) == [trial_key(trial) for trial in reversed(small_trials())]
-    assert sorted(found["test_rmse"]) == pytest.approx(sorted(made["test_rmse"]), rel=1e-5)
-    assert run(small)[1] == []
+    assert sorted(found["test_rmse"]) == sorted(computed["test_rmse"])
+    run(small)
     assert Path("results/small.csv").read_bytes() == text
 
 
 def test_rows_of_other_sources_stay_unless_the_sample_does_not_come_out_again(
-    small: str, monkeypatch: pytest.MonkeyPatch
+    small: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, _ = run(small)
-    monkeypatch.setattr(committed, "fingerprint", lambda _: "others")
-    table = Path("results/small.csv").read_bytes()
-    assert run(small)[1] == []
-    assert Path("results/small.csv").read_bytes() == table
-    errors = before["test_rmse"].where(before["key"] != trial_key(small_trials()[1]), 1.0)
-    origin = tomllib.loads(Path("results/small.toml").read_text())
-    monkeypatch.setattr(committed, "_read", lambda _: before.assign(test_rmse=errors))
-    monkeypatch.setattr(committed, "_origin", lambda _: origin)
-    after, moved = run(small)
-    assert len(moved) == 1
-    assert list(after["test_rmse"]) == list(before["test_rmse"])
+    before = run(small)
+    change_rows("paper", "paper")
+    text = Path("results/small.csv").read_bytes()
+    run(small)
+    assert Path("results/small.csv").read_bytes() == text
+    sampled = rows(small, small_trials()[1:2])["test_rmse"].item()
+    change_rows(f"{sampled:.6g}", "0.5")
+    assert 0.5 in list(rows(small)["test_rmse"])
+    after = run(small)
+    assert "does not come out again, so all trials run" in capsys.readouterr().err
+    pd.testing.assert_series_equal(after["test_rmse"], before["test_rmse"])
+
+
+def test_a_sample_that_fails_voids_nothing(small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(small)
+    text = Path("results/small.csv").read_bytes()
+    # They ask for settings that these trials lack.
+    failing = Study("Parabolas", {}, measure, small_trials, small_trials)
+    monkeypatch.setattr(committed, "find_study", lambda _: failing)
+    with pytest.raises(RuntimeError, match="small: a trial to be compared failed: KeyError"):
+        run(small)
+    assert Path("results/small.csv").read_bytes() == text
 
 
 def test_a_part_is_written_says_so_and_is_finished(small: str) -> None:
     store = committed._path(small, ".sqlite")
     sweep(small_trials()[:4], run_trial, store)
-    run(small, part=True)
+    assert len(run(small, part=True)) == 4
     assert tomllib.loads(Path("results/small.toml").read_text())["part_of"] == 6
+    # Digits that six places would not hold.
+    change_rows(",10000,", ",1181568,")
+    lines = set(Path("results/small.csv").read_text().splitlines())
     store.unlink()
-    sources = fingerprint(run_trial)
-    text = Path("results/small.toml").read_text()
-    Path("results/small.toml").write_text(text.replace(sources, "older"))
-    made, _ = run(small)
-    assert set(made["key"]) == {trial_key(trial) for trial in small_trials()}
+    frame = run(small)
+    assert set(frame["key"]) == {trial_key(trial) for trial in small_trials()}
+    assert lines < set(Path("results/small.csv").read_text().splitlines())
     origin = tomllib.loads(Path("results/small.toml").read_text())
     assert "part_of" not in origin
-    assert [(part["trials"], part["fingerprint"]) for part in origin["earlier"]] == [(4, "older")]
-    assert (origin["trials"], origin["fingerprint"]) == (6, sources)
+    assert [part["fingerprint"] for part in origin["earlier"]] == ["older"]
+    assert (origin["trials"], origin["fingerprint"]) == (6, fingerprint(run_trial))
+
+
+def test_a_failed_row_is_run_again(small: str) -> None:
+    run(small)
+    change_rows("converged", "failed")
+    assert set(run(small)["status"]) == {"converged"}
 
 
 def test_a_killed_study_is_finished_in_another_clone(tmp_path: Path) -> None:
@@ -208,7 +235,7 @@ def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
 
 
 @pytest.mark.parametrize("harm", ["cut", "doubled", "digit", "untold"])
-def test_rows_whose_checksum_is_wrong_are_refused_until_the_study_is_run(
+def test_rows_whose_checksum_is_wrong_are_refused_until_they_are_removed(
     harm: str, small: str
 ) -> None:
     run(small)
@@ -225,10 +252,14 @@ def test_rows_whose_checksum_is_wrong_are_refused_until_the_study_is_run(
             table.write_text("".join([head, *lines]).replace(",1,", ",2,", 1))
         case "untold":  # killed between the two
             told.unlink()
-    with pytest.raises(ValueError, match="rows of small are damaged"):
+    refusal = r"small\.csv is not what its \.toml describes"
+    with pytest.raises(ValueError, match=refusal):
         rows(small, small_trials()[:1])
-    run(small)
-    assert len(rows(small)) == 6
+    with pytest.raises(ValueError, match=refusal):
+        run(small)
+    table.unlink()
+    told.unlink(missing_ok=True)
+    assert len(run(small)) == 6
 
 
 def test_chapters_read_committed_rows_and_compute_the_rest(
@@ -268,7 +299,7 @@ def test_outside_a_checkout_rows_are_kept_and_written_where_the_reader_is(small:
 
 
 def test_what_moved_is_told(small: str) -> None:
-    made, _ = run(small)
+    made = run(small)
     assert check(small, small_trials()[:2]) == []
     moved = made.assign(test_rmse=made["test_rmse"] * (1 + 2 * TOLERANCE))
     first, *others = compare(made[made["n"] == 1], moved)

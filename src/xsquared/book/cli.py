@@ -10,6 +10,8 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -114,43 +116,43 @@ def study(
     """Run or check a declared study, whose rows chapters read.
 
     Runs the trials that have no row in results/ yet, goes on where it was stopped, and writes the
-    rows there; or, with --check, runs some of the rows anew and compares them with those there. To
-    run all trials anew, remove results/NAME.csv and results/NAME.toml first.
+    rows there; with --part it only writes what is there; with --check it runs some trials anew and
+    compares. To run all trials anew, remove results/NAME.csv and results/NAME.toml first.
     """
-    from distributed import Client
-
     from xsquared.studies.committed import TOLERANCE, check, rows, run
     from xsquared.studies.declared import STUDIES, find_study
     from xsquared.studies.sweep import local_client, trial_key
 
     if every == bool(name):
         raise click.UsageError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
-    names = list(STUDIES) if every else [name]
-    studies = {name: find_study(name) for name in names}
-    draw = random.Random(seed := random.randrange(10**6) if seed is None else seed)
+    if part and count:
+        raise click.UsageError("--part writes what is there, --check runs trials: give one of them")
+
+    def connect() -> AbstractContextManager[Any]:
+        if scheduler:
+            return import_module("distributed").Client(scheduler)
+        return nullcontext() if jobs == 1 else local_client(jobs)
+
+    seed = random.randrange(10**6) if seed is None else seed
+    draw = random.Random(seed)
     status = 0
-    with Client(scheduler) if scheduler else local_client(jobs) as client:
-        for name, declared in studies.items():
-            trials = declared.trials()
-            if count:
-                committed = set(rows(name)["key"])
-                there = [trial for trial in trials if trial_key(trial) in committed]
-                drawn = draw.sample(there, min(count, len(there)))
-                moved = check(name, drawn, client)
-                print(f"{name}: {len(drawn)} trials drawn with seed {seed}")
-                status |= bool(moved)
-            else:
-                made, moved = run(name, client, part)
-                there = made.drop_duplicates("key")
-                failed = (there["status"] == "failed").sum()
-                print(f"{name}: {len(there)} of {len(trials)} trials, {failed} of them failed")
-                status |= failed == len(there)
-                if moved:
-                    print("the sample did not come out again, so all trials were run anew:")
-            if moved or count:
-                print(f"{len(moved)} rows are not as committed, within {TOLERANCE:.0%}")
-            for line in moved:
+    for study_name in STUDIES if every else [name]:
+        trials = find_study(study_name).trials()
+        if count:
+            committed = set(rows(study_name)["key"])
+            with_rows = [trial for trial in trials if trial_key(trial) in committed]
+            drawn = draw.sample(with_rows, min(count, len(with_rows)))
+            lines = check(study_name, drawn, connect)
+            print(f"{study_name}: {len(drawn)} trials drawn with seed {seed}")
+            print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}")
+            for line in lines:
                 print(f"  {line}")
+            status |= bool(lines)
+        else:
+            frame = run(study_name, connect, part).drop_duplicates("key")
+            failed = 0 if frame.empty else (frame["status"] == "failed").sum()
+            print(f"{study_name}: {len(frame)} of {len(trials)} trials, {failed} of them failed")
+            status |= bool(failed) and failed == len(frame)
     return int(status)
 
 

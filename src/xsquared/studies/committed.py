@@ -8,20 +8,23 @@ then says ``part_of``, the number of all its trials.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import platform
 import subprocess
+import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from xsquared.studies.declared import find_study
 from xsquared.studies.sweep import (
@@ -38,18 +41,22 @@ from xsquared.studies.sweep import (
 if TYPE_CHECKING:
     from distributed import Client
 
+#: Opens what trials run on: a Dask client, or None for this process.
+Connect = Callable[[], AbstractContextManager["Client | None"]]
+
 #: What tells a row from every other of its study, what they are sorted by, and what is compared.
 _NETWORK = ["key", "problem", "n", "seed"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
+_NUMBERS = ("points", "seed", "n")
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
 #: By what share an error may differ: training amplifies the last bits, in which processors differ.
 TOLERANCE = 0.02
-_CHECKOUT = Path(__file__).parents[3]
-_NONE = pd.DataFrame({"key": []}, dtype=object)
 #: In the environment of a chapter that runs as committed: a missing row is then an error.
 COMMITTED_ONLY = "XSQUARED_COMMITTED_ONLY"
-#: What is said of rows added earlier, where a study was committed in parts.
-_EARLIER = ("trials", "commit", "fingerprint", "versions", "machine", "date")
+#: What is kept of the origin of rows that were written earlier, by other sources.
+_EARLIER = ("commit", "fingerprint", "versions", "machine", "date")
+_CHECKOUT = Path(__file__).parents[3]
+_NO_ROWS = pd.DataFrame({"key": []}, dtype=object)
 
 
 def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
@@ -59,75 +66,74 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
     ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
 
     Raises:
-        ValueError: the committed rows are damaged.
+        ValueError: no such study, or its committed rows are damaged.
         RuntimeError: a row is missing, and a chapter runs that was given no parameter.
     """
-    found = _read(name)
-    if not _intact(name):
-        raise ValueError(f"rows of {name} are damaged: restore its .csv and .toml, or run it")
+    committed = pd.read_csv(_table(name), dtype={"key": str}) if _origin(name) else _NO_ROWS
     if trials is None:
-        return found
+        return committed
     wanted = {trial_key(trial): trial for trial in trials}
-    missing = _without(found, wanted.values())
+    missing = _without(committed, wanted.values())
     if missing and os.environ.get(COMMITTED_ONLY):
         count = f"{len(missing)} of {len(wanted)} rows"
         raise RuntimeError(f"{count} of the study {name} are missing: `xsquared study {name}`")
+    frame = committed
     if missing:
         with local_client(jobs) if jobs > 1 else nullcontext() as client:
-            computed = sweep(missing, find_study(name).run, _path(name, ".sqlite"), client)
-        if len(found):
-            computed = computed.reindex(columns=found.columns)
-            found = pd.concat([found, computed])
-        else:
-            found = computed
+            frame = sweep(missing, find_study(name).run, _path(name, ".sqlite"), client)
+    if missing and len(committed):
+        frame = pd.concat([committed, frame.reindex(columns=committed.columns)])
     place = {key: k for k, key in enumerate(wanted)}
-    found = found[found["key"].isin(place)]
-    return found.sort_values("key", key=lambda k: k.map(place), kind="stable", ignore_index=True)
+    frame = frame[frame["key"].isin(place)]
+    return frame.sort_values("key", key=lambda k: k.map(place), kind="stable", ignore_index=True)
 
 
-def run(
-    name: str, client: Client | None = None, part: bool = False
-) -> tuple[pd.DataFrame, list[str]]:
-    """Finish a study and write its rows; with ``part`` compute nothing and write what is there.
+def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.DataFrame:
+    """Finish a study and write its rows; with ``part`` run nothing more and write what is there.
 
-    Committed rows count as done. Where other sources made them, the study's sample runs first:
-    if it does not come out again, all rows are void, and all trials run.
+    Committed rows count as done, but for failed ones. Where other sources made them, the study's
+    sample runs first: if it does not come out again, all rows are void, and all trials run.
 
     Returns:
-        The study's rows, and a line for each row of the sample that is not as committed.
+        The study's rows, as written.
+
+    Raises:
+        ValueError: the committed rows are damaged.
+        RuntimeError: something must be installed, or trials were lost.
     """
     study = find_study(name)
     if (line := study.missing()) and not part:
         raise RuntimeError(f"{name}: {line}")
-    trials = study.trials()
-    origin = _origin(name)
-    committed = _read(name) if origin else _NONE
-    before = committed[committed["key"].isin(map(trial_key, trials))]
-    moved: list[str] = []
-    if len(before) and not part and origin["fingerprint"] != fingerprint(study.run):
-        lacking = _without(before, study.sample())
-        sample = [trial for trial in study.sample() if trial not in lacking]
-        moved = check(name, sample, client)
-        before = _NONE if moved else before
-    missing = _without(before, trials)
+    trials, commit = study.trials(), _commit()
+    done = _still_valid(name, study, connect)
+    missing = _without(done, trials)
     store = _path(name, ".sqlite")
-    added = stored(missing, study.run, store) if part else sweep(missing, study.run, store, client)
-    lost = len(missing) - added["key"].nunique()
-    if lost and not part:
-        raise RuntimeError(f"{name}: {lost} of {len(trials)} trials were lost: run it again")
-    if len(added) or len(before) < len(committed):
-        earlier = _earlier(origin, fingerprint(study.run)) if len(before) else []
-        before = pd.concat([before, added]) if len(before) else added
-        before = before.sort_values([column for column in _ORDER if column in before])
-        _write_rows(name, study, before, lost, earlier)
-    return before, moved
+    if part or not missing:
+        added = stored(missing, study.run, store)
+    else:
+        with connect() as client:
+            added = sweep(missing, study.run, store, client)
+    absent = len(missing) - added["key"].nunique()
+    if absent and not part:
+        raise RuntimeError(f"{name}: {absent} of {len(trials)} trials were lost: run it again")
+    if len(added) or len(done) < len(rows(name)):
+        _write_rows(name, study, done, added, absent, commit)
+    return rows(name)
 
 
-def check(name: str, trials: Iterable[Trial], client: Client | None = None) -> list[str]:
-    """Run some trials of a study anew; lines for rows that are not as committed."""
-    with tempfile.TemporaryDirectory() as folder:
-        made = sweep(trials, find_study(name).run, Path(folder) / "check.sqlite", client)
-    return compare(rows(name), made)
+def check(name: str, trials: Sequence[Trial], connect: Connect = nullcontext) -> list[str]:
+    """Run some trials of a study anew; lines for rows that are not as committed.
+
+    Raises:
+        RuntimeError: a trial failed, or was lost, so that there is nothing to compare.
+    """
+    with tempfile.TemporaryDirectory() as folder, connect() as client:
+        again = sweep(trials, find_study(name).run, Path(folder) / "check.sqlite", client)
+    if len(trials) > again["key"].nunique():
+        raise RuntimeError(f"{name}: trials to be compared were lost: run it again")
+    for row in again[again["status"] == "failed"].to_dict("records"):
+        raise RuntimeError(f"{name}: a trial to be compared failed: {row['message']}")
+    return compare(rows(name), again)
 
 
 def compare(before: pd.DataFrame, made: pd.DataFrame) -> list[str]:
@@ -147,79 +153,110 @@ def compare(before: pd.DataFrame, made: pd.DataFrame) -> list[str]:
     return lines
 
 
-def _without(found: pd.DataFrame, trials: Iterable[Trial]) -> list[Trial]:
+def _without(frame: pd.DataFrame, trials: Iterable[Trial]) -> list[Trial]:
     """Trials that have no row."""
-    known = set(found["key"])
+    known = set(frame["key"])
     return [trial for trial in trials if trial_key(trial) not in known]
 
 
-def _read(name: str) -> pd.DataFrame:
-    """The committed rows of a study as they stand; none where they were never written."""
-    table = _committed(name, ".csv")
-    if not table.exists():
-        find_study(name)  # refuses an unknown name
-        return _NONE
-    return pd.read_csv(table, dtype={"key": str})
+def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
+    """Committed rows of a study's trials, as text; none where its sample does not come out again.
 
-
-def _intact(name: str) -> bool:
-    """Whether a study's rows are those of which its .toml speaks, or there are none."""
-    return not _committed(name, ".csv").exists() or bool(_origin(name))
+    Text, so that writing them again changes no digit.
+    """
+    origin = _origin(name)
+    if not origin:
+        return _NO_ROWS
+    committed = pd.read_csv(_table(name), dtype=str, keep_default_na=False)
+    trials = {trial_key(trial): trial for trial in study.trials()}
+    known = committed["key"].isin(trials) & (committed["status"] != "failed")
+    committed = committed[known]
+    if origin["fingerprint"] == fingerprint(study.run) or committed.empty:
+        return committed
+    keys = {trial_key(trial) for trial in study.sample()} & set(committed["key"])
+    if not keys:  # of a part that has none of the sample, the quickest trials
+        seconds = pd.to_numeric(committed.drop_duplicates("key").set_index("key")["seconds"])
+        keys = set(seconds.nsmallest(3).index)
+    lines = check(name, [trials[key] for key in sorted(keys)], connect)
+    if lines:
+        reason = f"{name}: a sample does not come out again, so all trials run:"
+        tqdm.write("\n  ".join([reason, *lines]), sys.stderr)
+    return _NO_ROWS if lines else committed
 
 
 def _origin(name: str) -> dict[str, Any]:
-    """What made a study's committed rows; nothing where there are none, or damaged ones."""
-    described, table = _committed(name, ".toml"), _committed(name, ".csv")
-    if not (described.exists() and table.exists()):
+    """What made a study's committed rows; nothing where there are none.
+
+    Raises:
+        ValueError: the table is not the one of which its .toml speaks.
+    """
+    table, description = _table(name), _table(name).with_suffix(".toml")
+    if not table.exists() and not description.exists():
+        find_study(name)  # refuses an unknown name
         return {}
-    origin = tomllib.loads(described.read_text(encoding="utf-8"))
-    return origin if origin["sha256"] == _sum(table) else {}
-
-
-def _earlier(origin: dict[str, Any], sources: str) -> list[dict[str, Any]]:
-    """What made the rows that are there already, part by part, where other sources did."""
-    parts = origin.get("earlier", [])
-    last = {word: origin[word] for word in _EARLIER}
-    last["trials"] -= sum(part["trials"] for part in parts)
-    return [part for part in (*parts, last) if part["fingerprint"] != sources]
+    try:
+        origin = tomllib.loads(description.read_text(encoding="utf-8"))
+        if origin["sha256"] == _sum(table):
+            return origin
+    except (FileNotFoundError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError):
+        pass
+    raise ValueError(
+        f"{table} is not what its .toml describes: restore both from git, or remove both to run "
+        "all trials"
+    )
 
 
 def _write_rows(
-    name: str, study: Study, made: pd.DataFrame, lacking: int, earlier: list[dict[str, Any]]
+    name: str, study: Study, done: pd.DataFrame, added: pd.DataFrame, absent: int, commit: str
 ) -> None:
-    """Write a study's rows, rounded, and what made them."""
-    made = made.assign(seconds=made["seconds"].round(1))
-    before = _read(name)
-    known = [column for column in before if column in made and len(before)]
-    written = made[known + [c for c in made if c not in (*known, "message")]]
-    trials = made["key"].nunique()
-    # Before the rows: writing them makes the tree another.
-    origin = {
+    """Write rows that are done already and added ones, and what made them."""
+    origin = _origin(name)
+    sources = fingerprint(study.run)
+    added = added.assign(seconds=added["seconds"].round(1)) if len(added) else added
+    text = io.StringIO(added.map(_digits).to_csv(index=False))
+    frame = pd.read_csv(text, dtype=str, keep_default_na=False)
+    frame = pd.concat([done, frame]).fillna("") if len(done) else frame
+    order = [column for column in _ORDER if column in frame]
+    frame = frame.sort_values(
+        order, key=lambda text: pd.to_numeric(text) if text.name in _NUMBERS else text
+    )
+    table = frame.drop(columns="message", errors="ignore").to_csv(index=False, lineterminator="\n")
+    trials = frame["key"].nunique()
+    seconds = pd.to_numeric(frame.drop_duplicates("key")["seconds"]).sum()
+    parts = [*origin.get("earlier", []), origin] if len(done) else []
+    described = {
         "title": study.title,
-        **{f"protocol_{word}": text for word, text in study.protocols.items()},
+        **{f"protocol_{protocol}": text for protocol, text in study.protocols.items()},
         "trials": trials,
-        **({"part_of": trials + lacking} if lacking else {}),
-        "commit": _commit(),
-        "fingerprint": fingerprint(study.run),
+        **({"part_of": trials + absent} if absent else {}),
+        "commit": commit,
+        "fingerprint": sources,
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
-        "cpu_seconds": round(made.drop_duplicates("key")["seconds"].sum()),
+        "cpu_seconds": round(float(seconds)),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
-        "rows": len(made),
+        "rows": len(frame),
+        "sha256": hashlib.sha256(table.encode()).hexdigest(),
     }
-    text = written.to_csv(index=False, lineterminator="\n", float_format="%.6g")
-    _write(_path(name, ".csv"), text)
-    origin["sha256"] = _sum(_path(name, ".csv"))
-    lines = [f"{word} = {json.dumps(value)}\n" for word, value in origin.items()]
-    for part in earlier:
-        lines += ["\n[[earlier]]\n"]
-        lines += [f"{word} = {json.dumps(value)}\n" for word, value in part.items()]
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in described.items()]
+    for earlier in parts:
+        if earlier["fingerprint"] != sources:
+            lines += ["\n[[earlier]]\n"]
+            lines += [f"{key} = {json.dumps(earlier[key])}\n" for key in _EARLIER]
+    _write(_path(name, ".csv"), table)
     _write(_path(name, ".toml"), "".join(lines))
+
+
+def _digits(value: Any) -> Any:
+    """A number as it is written: six digits, whole ones whole."""
+    if not isinstance(value, float) or not np.isfinite(value):
+        return value
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
 
 
 def _write(path: Path, text: str) -> None:
     """Write a file; who reads it sees the old one or the new one, whole."""
-    unfinished = path.with_name(f".{os.getpid()}.{path.name}")
+    unfinished = path.with_name(f".{path.name}.part")
     unfinished.write_text(text, encoding="utf-8", newline="\n")
     unfinished.replace(path)
 
@@ -232,7 +269,7 @@ def _commit() -> str:
 
 def _sum(table: Path) -> str:
     """The checksum of a table's text, however its lines end."""
-    return hashlib.sha256(table.read_text(encoding="utf-8").encode()).hexdigest()
+    return hashlib.sha256(table.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _git(*arguments: str) -> str:
@@ -246,11 +283,13 @@ def _path(name: str, suffix: str) -> Path:
     folder = Path.cwd()
     if (_CHECKOUT / "_toc.yml").is_file():
         folder = _CHECKOUT / ("_build/studies" if suffix == ".sqlite" else "results")
-    folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}{suffix}"
 
 
-def _committed(name: str, suffix: str) -> Path:
-    """Where a study's file is read: where it is written, else inside the package."""
-    written = _path(name, suffix)
-    return written if written.exists() else Path(__file__).parent / "results" / written.name
+def _table(name: str) -> Path:
+    """Where a study's rows are read: where they were written, else inside the package."""
+    written = _path(name, ".csv")
+    if (_CHECKOUT / "_toc.yml").is_file() or written.with_suffix(".toml").is_file():
+        return written
+    return Path(__file__).parent / "results" / written.name

@@ -11,10 +11,21 @@ from xsquared.studies.sweep import Study
 
 #: The module of every study, by the study's name.
 STUDIES = {
-    **{"line": "line", "smooth_line": "line", "table1": "scaling", "as_drawn": "scaling"},
-    **dict.fromkeys(("gates_replaced", "models_replaced", "segments"), "gates_replaced"),
-    **{name: name for name in ("airfoil", "learned_maps", "optimal_knots", "certified_splines")},
-    **{name: name for name in ("misses", "trainers", "peers", "small_models")},
+    "line": "line",
+    "smooth_line": "line",
+    "table1": "scaling",
+    "as_drawn": "scaling",
+    "gates_replaced": "gates_replaced",
+    "models_replaced": "gates_replaced",
+    "segments": "gates_replaced",
+    "airfoil": "airfoil",
+    "learned_maps": "learned_maps",
+    "optimal_knots": "optimal_knots",
+    "certified_splines": "certified_splines",
+    "misses": "misses",
+    "trainers": "trainers",
+    "peers": "peers",
+    "small_models": "small_models",
     "controls": "gates_replaced",
     "curves": "curves",
 }

@@ -125,8 +125,16 @@ def sources(run: Run) -> list[Path]:
     """List the file of run's module, and those of xsquared that it imports, however deep.
 
     Imports are read from the text, so that one inside a function counts. The book makes no rows.
+
+    Raises:
+        ValueError: run stands in a notebook or on the command line.
     """
-    files, waiting = set[Path](), [Path(str(sys.modules[run.__module__].__file__))]
+    file = getattr(sys.modules[run.__module__], "__file__", None)
+    if file is None:
+        raise ValueError(
+            f"{run.__name__} must stand in a module with a file, not in {run.__module__}"
+        )
+    files, waiting = set[Path](), [Path(file)]
     while waiting:
         path = waiting.pop()
         if path not in files and _PACKAGE / "book" not in path.parents:
@@ -147,9 +155,10 @@ def _imported(path: Path) -> Iterator[Path]:
 def _file(module: str) -> Path | None:
     """The file of a module of xsquared; None of any other name."""
     place = _PACKAGE.parent.joinpath(*module.split("."))
+    if module.split(".")[0] != _PACKAGE.name:
+        return None
     candidates = (place.with_suffix(".py"), place / "__init__.py")
-    ours = module.split(".")[0] == _PACKAGE.name
-    return next((file for file in candidates if ours and file.is_file()), None)
+    return next(filter(Path.is_file, candidates), None)
 
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
@@ -241,21 +250,20 @@ def _opened(path: Path | str) -> Iterator[sqlite3.Connection]:
 
     Raises:
         ValueError: the file is no database, or a damaged one.
+        OSError: it cannot be opened or written, as it is locked or the disk is full.
     """
-    # Each statement is one transaction, on the disk when it returns.
-    with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
-        try:
+    try:
+        # Each statement is one transaction, on the disk when it returns.
+        with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
             store.execute("pragma synchronous = extra")
             columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
             store.execute(f"create table if not exists rows ({columns})")
             yield store
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):  # locked, or the disk is full
-                raise
-            raise ValueError(
-                f"{path} is damaged ({error}): move it away and run again; "
-                "committed rows count as done"
-            ) from error
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        todo = "move it away and run again; committed rows count as done"
+        raise ValueError(f"{path} is damaged ({error}): {todo}") from error
 
 
 def _rows_in(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
