@@ -1,0 +1,68 @@
+"""Formulas as derivations end: checked by sympy, and set on lines that a phone shows whole."""
+
+import re
+
+import sympy as sp
+from IPython.display import Math
+from sympy.printing.latex import LatexPrinter
+
+#: Letters of a name and of a line behind it: a phone shows about so many.
+_LETTERS = 34
+
+
+class _Printer(LatexPrinter):  # type: ignore[misc]
+    """Writes x - h for what sympy writes -h + x."""
+
+    def _print_Add(self, expr: sp.Add, order: str | None = None) -> str:
+        text = super()._print_Add(expr, order)
+        return super()._print_Add(expr, "rev-lex") if text.startswith("-") else text
+
+
+def vanish(*residuals: object) -> None:
+    """Check that sympy reduces all of these, numbers and lists of them, to zero.
+
+    Raises:
+        ValueError: with what is left.
+    """
+    reduced = [sp.simplify(sp.expand(residual)) for residual in sp.flatten(residuals)]
+    if any(rest != 0 for rest in reduced):
+        raise ValueError(f"expected zeros, got {reduced}")
+
+
+def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
+    """Set the equation of a name (in TeX) and what is stated, if that is what was found.
+
+    Raises:
+        ValueError: with what is left of the difference.
+    """
+    vanish(found - stated)
+    return formula(name, stated)
+
+
+def formula(name: str, *terms: sp.Expr) -> Math:
+    """Set the equation of a name (in TeX) and a sum, its terms on as few lines as a phone shows.
+
+    Symbols f0, f1, f2 are derivatives of a target, and get primes.
+    """
+    symbols = sp.Tuple(*terms).free_symbols
+    derivatives = [symbol for symbol in symbols if re.fullmatch(r"f\d", symbol.name)]
+    names = {symbol: "f_0" + "'" * int(symbol.name[1]) for symbol in derivatives}
+    printer = _Printer({"symbol_names": names})
+    parts = list(terms) if len(terms) > 1 else terms[0].as_ordered_terms()
+    if len(terms) == 1 and printer.doprint(parts[0]).startswith("-"):
+        parts = parts[::-1]
+    lines = [""]
+    for part in parts:
+        text = printer.doprint(part)
+        signed = text if text.startswith("-") or part is parts[0] else f"+ {text}"
+        if lines[-1] and _letters(name + lines[-1] + signed) > _LETTERS:
+            lines.append("")
+        lines[-1] += f" {signed}"
+    right = r" \\ & ".join(lines)
+    return Math(rf"\begin{{aligned}} {name} = {{}}& {right} \end{{aligned}}")
+
+
+def _letters(text: str) -> int:
+    """Count the letters that a line of TeX shows, roughly."""
+    shown = re.sub(r"\\(left|right|t?frac|mathrm|operatorname|,)|[{}_^&\s]", "", text)
+    return len(re.sub(r"\\[A-Za-z]+", "a", shown))
