@@ -18,7 +18,7 @@ PROJECT = find_project(Path(__file__))
 #: Chapters with a reader's parameters: small ones, other targets and sizes.
 CASES: dict[str, dict[str, Any]] = {
     "01_function_space": {"seed": 2, "n_hidden": 1, "half_width": 1.0, "n_gates": 2},
-    "03_constructions": {
+    "02_one_more_power": {
         "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
     "13_gelu_series": {"n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2]},

@@ -2,7 +2,6 @@
 
 Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets one ReLU
 neuron per cell add what that polynomial has more than the one on its left.
-:mod:`xsquared.truncation` derives orders and constants.
 """
 
 import math
@@ -13,7 +12,6 @@ import numpy as np
 
 from xsquared.functions import Target, interval_of
 from xsquared.splines.spaces import jumps_at_knots, taylor_shift, ungated_signs
-from xsquared.truncation import PIECES, leading_constant
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters
 
 #: Largest jump at a knot, relative to the largest coefficient, that counts as rounding.
@@ -146,24 +144,43 @@ def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True)
 class Construction:
-    """A builder ``(target, n_cells) -> network``, its unit's name and order of convergence."""
+    """A way to write a network down, and the leading term of its error.
+
+    Attributes:
+        name: the builder's.
+        build: ``(target, n_cells) -> network``.
+        unit: name of the network's unit.
+        order: k of RMSE = C h^k rms(f^(k)) + o(h^k), for cells of width h.
+        inverse_square: 1/C^2, derived in the book's chapter 2.
+    """
 
     name: str
     build: Callable[[Target, int], GatedNetwork]
     unit: str
     order: int
+    inverse_square: float
 
+    @property
     def constant(self) -> float:
-        """Derive the leading constant of the RMSE."""
-        return float(leading_constant(self.name))
+        """The leading constant C of the RMSE."""
+        return 1 / math.sqrt(self.inverse_square)
 
 
 #: The four constructions by name.
-CONSTRUCTIONS = {k: Construction(k, globals()[k], p.unit, p.order) for k, p in PIECES.items()}
+CONSTRUCTIONS = {
+    construction.name: construction
+    for construction in (
+        Construction("interpolating_mlp", interpolating_mlp, "mlp", 2, 120),
+        Construction("left_curvature_glu", left_curvature_glu, "glu", 3, 945 / 2),
+        Construction("midpoint_curvature_glu", midpoint_curvature_glu, "glu", 3, 30240),
+        Construction("hermite_gqu", hermite_gqu, "gqu", 4, math.factorial(9)),
+    )
+}
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
     """Predict the RMSE: constant * h^k * root mean square of f^(k), for a construction's name."""
-    made, (t, h) = CONSTRUCTIONS[name], _cells(target, n_cells)
-    mean_square_root = target.l2_norm(made.order) / math.sqrt(t[-1] - t[0])
-    return made.constant() * h**made.order * mean_square_root
+    construction = CONSTRUCTIONS[name]
+    t, h = _cells(target, n_cells)
+    mean_square_root = target.l2_norm(construction.order) / math.sqrt(t[-1] - t[0])
+    return construction.constant * h**construction.order * mean_square_root

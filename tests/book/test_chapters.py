@@ -98,7 +98,7 @@ def test_contents_list_every_page_once() -> None:
 
 
 def test_the_front_pages_picture_is_the_chapters() -> None:
-    cells = chapter("03_constructions").cells
+    cells = chapter("02_one_more_power").cells
     (pixels,) = (
         o.data[PNG] for c in cells for o in c.get("outputs", []) if PNG in o.get("data", {})
     )

@@ -11,11 +11,9 @@ import torch
 from xsquared.book.papers.errata import errata
 from xsquared.book.papers.figures import paper_points
 from xsquared.book.papers.ledger import ledger
-from xsquared.errors import sampled_rmse
 from xsquared.features.series import gelu, gelu_tanh, taylor_gelu
-from xsquared.functions import target
 from xsquared.slopes import fit_slope
-from xsquared.units import GatedNetwork, build, parameter_count, predict, set_parameters
+from xsquared.units import parameter_count
 
 x = sp.Symbol("x", positive=True)
 
@@ -37,30 +35,6 @@ def test_condition_at_hinge() -> None:
     neuron = D * (x - i * h) * (U * x + u)
     assert sp.expand(neuron.subs(x, i * h)) == 0
     assert sp.expand(sp.diff(neuron.subs(x, (i + 1) * h), u)) == D * h
-
-
-def swept_glu(n: int, curvature: np.ndarray) -> GatedNetwork:
-    """A GLU for exp on [0, 1], cell by cell: D_k = 1, U_k given, u_k so that it interpolates."""
-    knots, u = np.arange(n) / n, np.zeros(n)
-    network = build("glu", 1, n)
-    set_parameters(network, G=np.ones((n, 1)), g=-knots, U=curvature[:, None], d=[1])
-    for k, right in enumerate(knots + 1 / n):
-        set_parameters(network, u=u, D=(np.arange(n) < k).astype(float)[None])
-        (reached,) = predict(network, np.array([right]))
-        u[k] = (np.exp(right) - reached) * n - curvature[k] * right
-    set_parameters(network, u=u, D=np.ones((1, n)))
-    return network
-
-
-def test_curvature_increment() -> None:
-    """Only the change of curvature has the target's in every cell, and order three."""
-    f, errors = target("exp(x)", domain=(0, 1)), []
-    for n in (20, 40):
-        own = np.exp(np.arange(n) / n) / 2
-        mended = swept_glu(n, np.diff(own, prepend=0))
-        errors.append([sampled_rmse(mended, f), sampled_rmse(swept_glu(n, own), f)])
-    orders = np.log2(np.divide(errors[0], errors[1]))
-    np.testing.assert_allclose(orders, [3, 1], atol=0.06)
 
 
 def fitted(figure: str, problem: str, unit: str, first: int = 1, last: int = 10**6) -> float:

@@ -43,7 +43,7 @@ class Claim:
         paper: one of :data:`PAPERS`.
         where: section, equation, figure or table in that paper.
         statement: what is claimed, in our own words.
-        chapter: the chapter that settles it, such as ``"03_constructions"``.
+        chapter: the chapter that settles it, such as ``"02_one_more_power"``.
         verdict: the word on record, one of :data:`VERDICTS`.
         sentence: why, in one sentence that can be repeated to somebody.
         measures: what is measured, in words.
