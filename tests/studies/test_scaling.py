@@ -114,8 +114,10 @@ def test_units_are_compared_seed_by_seed_at_equal_parameters() -> None:
     over = scaling([[8.0 * c * o, 2.0 * c * o] for c, o in zip(common, own, strict=True)], 1)
     under = scaling([[4.0 * c, 1.0 * c] for c in common], 2)
     # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at its end.
-    middle, low, high = error_ratio(over, under, 20)
+    ratio = error_ratio(over, under, 20)
     logs = np.log(own)
     expected = ttest_1samp(logs, 0).confidence_interval()
-    assert middle == pytest.approx(math.exp(logs.mean()))
-    assert (low, high) == pytest.approx((math.exp(expected.low), math.exp(expected.high)))
+    assert ratio.mean == pytest.approx(math.exp(logs.mean()))
+    assert (ratio.low, ratio.high) == pytest.approx(
+        (math.exp(expected.low), math.exp(expected.high))
+    )

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_1samp
 
 from xsquared.data.dataset import DEFAULT_POINTS, Dataset, Points
 from xsquared.data.problems import PROBLEMS
 from xsquared.errors import rmse
 from xsquared.slopes import Slope, fit_slope_over_seeds
+from xsquared.studies.evidence import Effect, effect
 from xsquared.studies.experiment import dataset, make_trial, unit_of, values_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training import Growth, fit, grow, solver_from
@@ -136,20 +136,18 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     return found
 
 
-def error_ratio(over: Scaling, under: Scaling, parameters: int) -> tuple[float, float, float]:
+def error_ratio(over: Scaling, under: Scaling, parameters: int, shared: bool = False) -> Effect:
     """Divide errors of two units at equal numbers of parameters, seed by seed.
 
-    Give the geometric mean and the ends of its 95% interval, Student's; between the widths of the
-    study errors are interpolated, logarithms against logarithms.
+    Between the widths of the study errors are interpolated, logarithms against logarithms;
+    ``shared``: as :func:`~xsquared.studies.evidence.effect` has it, where seeds are splits.
     """
     at = math.log(parameters)
     logs = [
         np.array([np.interp(at, np.log(one.parameters), row) for row in np.log(one.errors)])
         for one in (over, under)
     ]
-    gaps = logs[0] - logs[1]
-    low, high = ttest_1samp(gaps, 0).confidence_interval()
-    return math.exp(gaps.mean()), math.exp(low), math.exp(high)
+    return effect(logs[0] - logs[1], shared)
 
 
 def table1_trials(
