@@ -188,7 +188,11 @@ def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
         lists = {name: values for name, values in row.items() if isinstance(values, list)}
         parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
         networks += [{**row, **part} for part in parts or [{}]]
-    frame = pd.DataFrame(networks) if networks else pd.DataFrame({"key": []}, dtype=object)
+    frame = (
+        pd.DataFrame(networks)
+        if networks
+        else pd.DataFrame({"status": [], "key": []}, dtype=object)
+    )
     how = [name for name in ("status", "message", "seconds", "key") if name in frame]
     return frame[[name for name in frame if name not in how] + how]
 
