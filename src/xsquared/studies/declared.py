@@ -28,6 +28,7 @@ STUDIES = {
     "small_models": "small_models",
     "controls": "gates_replaced",
     "curves": "curves",
+    "as_published": "published",
 }
 
 
