@@ -29,6 +29,7 @@ STUDIES = {
     "controls": "gates_replaced",
     "curves": "curves",
     "as_published": "published",
+    "published_line": "published_line",
 }
 
 

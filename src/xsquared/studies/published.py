@@ -187,15 +187,15 @@ def run_published(trial: Trial) -> dict[str, Any]:
         return network, solve_in_turn(network, x, y, driver)
 
     network, condition = solved("normal")
-    error = _rmse(network, *judged)
+    error = measured_rmse(network, *judged)
     exact = pivoted = error
     if condition >= WELL_CONDITIONED:
-        exact = _rmse(solved("gelsd")[0], *judged)
-        pivoted = _rmse(solved("gelsy")[0], *judged)
+        exact = measured_rmse(solved("gelsd")[0], *judged)
+        pivoted = measured_rmse(solved("gelsy")[0], *judged)
     return {
         "points": len(y),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        "train_rmse": _rmse(network, x, y),
+        "train_rmse": measured_rmse(network, x, y),
         "test_rmse": error,
         "exact_rmse": exact,
         "pivoted_rmse": pivoted,
@@ -204,7 +204,8 @@ def run_published(trial: Trial) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _rmse(network: Layers, x: torch.Tensor, y: torch.Tensor) -> float:
+def measured_rmse(network: Layers, x: torch.Tensor, y: torch.Tensor) -> float:
+    """Take the root mean square error of forward passes at x (m, d) against y (m,)."""
     return float((network(x) - y).square().mean().sqrt())
 
 
