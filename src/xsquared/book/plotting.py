@@ -182,9 +182,8 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
     fig, ax = plt.subplots(figsize=(7, 4), layout="none")
     fig.subplots_adjust(left=0.12, right=0.98, bottom=0.13, top=0.97)
     for run in runs:
-        over = (run.widths[-run.slope.used], np.inf)
         look = {"label": run.unit.upper()} | LOOK[run.unit]
-        draw_fitted(ax, run.widths, run.errors, run.slope, over, **look)
+        draw_fitted(ax, run.widths, run.errors, run.slope, **look)
     for axis, label, form in ((ax.xaxis, "neurons", "{x:g}"), (ax.yaxis, "RMSE", "{x:.0e}")):
         axis.set_label_text(label)
         axis.set_major_formatter(form)

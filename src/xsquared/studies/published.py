@@ -73,6 +73,8 @@ class Layers(nn.Module):
     """
 
     def __init__(self, inputs: int, unit: str, n: int) -> None:
+        if unit not in FACTORS:
+            raise ValueError(f"unknown unit {unit!r}; known are {', '.join(FACTORS)}")
         super().__init__()
         self.gate = nn.Linear(inputs, n)
         self.factors = nn.ModuleList(nn.Linear(inputs, n) for _ in range(FACTORS[unit]))
@@ -159,6 +161,8 @@ def points_of(problem: str, seed: int) -> dict[str, tuple[torch.Tensor, torch.Te
 
     Only the planar target's points depend on the seed, and only it is judged elsewhere.
     """
+    if problem not in (known := dict.fromkeys(name for name, _ in SWEEPS)):
+        raise ValueError(f"unknown problem {problem!r}; known are {', '.join(known)}")
     if problem == "sine":
         train = 2 * np.random.RandomState(seed).rand(POINTS, 2) - 1
         side = np.linspace(-1, 1, GRID_SIDE)
