@@ -6,8 +6,15 @@ import torch
 from torch.func import functional_call, jacrev
 from torch.nn.utils import parameters_to_vector
 
+from xsquared.book.papers.figures import paper_points
 from xsquared.functions import PAPER_TARGET
-from xsquared.studies.published import Layers, least_squares, points_of, solve_in_turn
+from xsquared.studies.published import (
+    SWEEPS,
+    Layers,
+    least_squares,
+    points_of,
+    solve_in_turn,
+)
 from xsquared.studies.published_line import hessian, jacobian
 from xsquared.studies.speedrun import PRINTED, line_points, speedrun, spline_start
 
@@ -15,6 +22,12 @@ from xsquared.studies.speedrun import PRINTED, line_points, speedrun, spline_sta
 def test_slopes_are_those_of_the_authors_picture() -> None:
     for run in speedrun(progress=False):
         assert run.slope.value == pytest.approx(PRINTED[run.unit], abs=5e-4)
+
+
+@pytest.mark.parametrize("cell", SWEEPS)
+def test_a_sweep_has_every_width_that_the_paper_plots(cell: tuple[str, str]) -> None:
+    figure = "7" if cell[0] in ("airfoil", "housing") else "6"
+    assert {*paper_points(figure, *cell)[0]} <= {*SWEEPS[cell]}
 
 
 @pytest.mark.parametrize("unit", ["mlp", "glu", "gqu"])
