@@ -100,6 +100,9 @@ def test_shapes_of_kronecker_squares() -> None:
     with pytest.raises(RuntimeError):
         lifted_row @ lifted_column.T
     torch.testing.assert_close(lifted_row @ lifted_column, (row @ column) ** 2)
+    matrix = torch.randn(3, 2)
+    pairs = torch.kron(matrix, matrix) @ lifted_column
+    torch.testing.assert_close(pairs, torch.kron(matrix @ column, matrix @ column))
 
 
 def test_table_1_is_not_measured_against_the_tanh_form() -> None:
