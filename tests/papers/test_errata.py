@@ -26,7 +26,7 @@ def test_every_slip_is_shown_once_or_names_its_evidence() -> None:
         assert bool(slip.shown) != bool(slip.evidence), slip.key
         for test in re.findall(r"`(test_\w+)`", slip.shown):
             assert f"def {test}(" in here
-        for claim in re.findall("<claim-(.*)>", slip.shown):
+        for claim in re.findall(r"<claim-([^>]*)>", slip.shown):
             assert claim in ledger()
 
 

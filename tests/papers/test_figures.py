@@ -1,49 +1,66 @@
-"""The paper's plotted points, and the slopes of Table 1 through them."""
+"""The paper's plotted points, and the slopes of Table 1 beside rows of the author's recipe."""
 
-import math
-import re
-
-import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 from xsquared.book.papers.figures import paper_points
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.papers.table1 import as_drawn, draw_cells, table1_slopes
-from xsquared.slopes import fit_slope
+from xsquared.book.papers.table1 import HIT, figure_of, points_hit, table1_claims
 from xsquared.studies import rows
+from xsquared.studies.published import SWEEPS
 
-CELLS = [tuple(key.split("-")[2:]) for key in ledger() if re.match(r"gu-table1-\w+-(mlp|glu)", key)]
-
-
-def test_a_panel_has_the_paper_s_points_and_the_slope_that_it_prints() -> None:
-    _, ax = plt.subplots()
-    draw_cells(ax, rows("as_drawn"), "friedman3")
-    for unit, (points, line) in zip(("mlp", "glu"), (ax.lines[:2], ax.lines[4:6]), strict=True):
-        widths, errors = paper_points("6", "friedman3", unit)
-        assert (np.diff(widths) > 0).all()
-        np.testing.assert_array_equal(points.get_xydata(), np.column_stack([widths, errors]))
-        slope = np.diff(np.log(line.get_ydata())) / np.diff(np.log(line.get_xdata()))
-        assert points.get_label() == f"the paper's, slope {slope.item():.2f}"
-        printed = ledger()[f"gu-table1-friedman3-{unit}"].value
-        assert slope.item() == pytest.approx(printed, abs=0.014)
-        assert np.asarray(line.get_xdata())[0] == 10
-    plt.close()
+#: Widths between which Table 1 takes its slopes, where not from 10 on.
+WINDOWS = {("sine", "mlp"): (20, 99), ("airfoil", "mlp"): (10, 500), ("airfoil", "glu"): (10, 100)}
 
 
-@pytest.mark.parametrize(("problem", "unit"), CELLS)
-def test_a_cell_of_table_1(problem: str, unit: str) -> None:
-    """Its tolerance is the larger spread, rounded up, and the reason names both."""
-    assert len(CELLS) == 12
-    claim, drawn = ledger()[f"gu-table1-{problem}-{unit}"], rows("as_drawn")
-    cell, slopes = as_drawn(drawn, problem, unit), table1_slopes({}, drawn, problem, unit)
-    x, at = np.log(cell.grid), np.log(cell.widths)
-    each = [np.polyfit(x, np.interp(x, at, np.log(errors)), 1)[0] for errors in cell.errors]
-    line = fit_slope(cell.grid, cell.paper)
-    spreads = (line.high - line.low) / 2, np.ptp(each) / 2
-    assert re.findall(r"0\.\d{3}", claim.why) == [f"{spread:.3f}" for spread in spreads]
-    assert claim.tolerance == math.ceil(100 * max(spreads)) / 100
-    assert slopes["as-drawn"] == pytest.approx(np.mean(each))
-    assert slopes["paper-points"] == pytest.approx(claim.value, abs=0.014)
-    assert slopes["grown"] is slopes["author-code"] is None, "no rows of a study"
-    assert claim.found(slopes["as-drawn"]) == claim.verdict
+@pytest.fixture(scope="module")
+def networks() -> pd.DataFrame:
+    return rows("as_published")
+
+
+@pytest.fixture(scope="module")
+def measured(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
+    return table1_claims(networks)
+
+
+@pytest.mark.parametrize(("problem", "unit"), SWEEPS)
+def test_a_slope_is_that_of_the_rows_of_seed_0_over_the_printed_ones_widths(
+    problem: str, unit: str, networks: pd.DataFrame, measured: dict[str, dict[str, float]]
+) -> None:
+    first, last = WINDOWS.get((problem, unit), (10, 10**9))
+    if (problem, unit) == ("housing", "glu"):
+        last = 100
+    kept = networks.query("problem == @problem and unit == @unit and seed == 0")
+    kept = kept[kept["n"].between(first, last)]
+    slope, _ = np.polyfit(np.log(kept["n"]), np.log(kept["test_rmse"]), 1)
+    found = measured[f"gu-table1-{problem}-{unit}"]
+    assert found["as-published"] == pytest.approx(slope)
+    assert found["paper-points"] == pytest.approx(
+        ledger()[f"gu-table1-{problem}-{unit}"].value, abs=0.014
+    )
+
+
+def test_the_exponent_over_inputs_is_that_of_the_printed_table(
+    measured: dict[str, dict[str, float]],
+) -> None:
+    inputs = [1, 2, 5, 4, 4, 5, 8]
+    glu = [3.08, 1.55, 1.00, 1.12, 0.56, 0.39, 0.09]  # farther from 1/dim than the MLP's
+    exponent, _ = np.polyfit(np.log(inputs), np.log(glu), 1)
+    assert measured["gu-slope-over-dimension"]["paper-table"] == pytest.approx(exponent)
+
+
+def test_a_point_is_hit_within_a_thousandth() -> None:
+    widths, errors = paper_points("6", "friedman3", "glu")
+    factors = 1 + HIT * np.where(np.arange(len(widths)) % 2, 0.9, -1.1)
+    made = pd.DataFrame({"n": widths, "test_rmse": errors * factors})
+    made = made.assign(problem="friedman3", unit="glu", seed=0).drop(index=1)
+    hit = points_hit(made, "friedman3", "glu", "test_rmse")
+    assert hit.tolist() == [k % 2 == 1 and k != 1 for k in range(len(widths))]
+
+
+def test_every_plotted_width_was_run(networks: pd.DataFrame) -> None:
+    run = networks[networks["seed"] == 0].groupby(["problem", "unit"])["n"].agg(set)
+    for problem, unit in SWEEPS:
+        widths, _ = paper_points(figure_of(problem), problem, unit)
+        assert set(widths) <= run[problem, unit]

@@ -1,120 +1,130 @@
-"""The slopes of the gated-units paper's Table 1 by every way that the ledger names."""
+"""Table 1, Figs. 6 and 7 of the gated-units paper beside rows of its author's public code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
-from xsquared.book.papers.figures import PAPER_LOOK, paper_points
+from xsquared.book.papers.figures import paper_points
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.plotting import LOOK, draw_fitted
-from xsquared.data import PROBLEMS, load
-from xsquared.slopes import Slope, fit_slope, fit_slope_over_seeds
-from xsquared.studies.scaling import Scaling
+from xsquared.data import PROBLEMS
+from xsquared.slopes import fit_slope
+from xsquared.studies.published import SWEEPS, window
 
-#: The slopes of the table's first row, its target of one input.
-LINE = {"mlp": -2.13, "glu": -3.08, "gqu": -3.55}
-#: Widths between which the paper's points have the slope that it prints, where not from 10 on.
-_PRINTED = {("sine", "mlp"): (20, 99), ("airfoil", "mlp"): (10, 500), ("airfoil", "glu"): (10, 100)}
-
-
-@dataclass(frozen=True, eq=False)
-class AsDrawn:
-    """One cell of Table 1 as the paper's points show it, and again with gates as drawn.
-
-    Errors are in units of the target's deviation.
-
-    Attributes:
-        points: (all,) widths that the paper plots, and (all,) its errors there.
-        grid: (m,) of these widths those that go into the slope it prints.
-        paper: (m,) its errors there.
-        widths: (t,) some of them, where networks with gates as drawn were fitted.
-        errors: (draws, t) their errors.
-    """
-
-    points: tuple[np.ndarray, np.ndarray]
-    grid: np.ndarray
-    paper: np.ndarray
-    widths: np.ndarray
-    errors: np.ndarray
-
-    @property
-    def ratios(self) -> np.ndarray:
-        """(t,) The paper's errors over the median of ours."""
-        theirs = self.paper[np.searchsorted(self.grid, self.widths)]
-        return theirs / np.median(self.errors, axis=0)
-
-    @property
-    def slope(self) -> Slope:
-        """Mean of the draws' slopes on the paper's grid; errors between widths interpolated."""
-        x, at = np.log(self.grid), np.log(self.widths)
-        logs = [np.interp(x, at, np.log(errors)) for errors in self.errors]
-        return fit_slope_over_seeds(self.grid, np.exp(logs))
+#: By way of testing, the column of a row that it judges.
+ERRORS: Mapping[str, str] = {"as-published": "test_rmse", "exact-solve": "exact_rmse"}
+#: The slopes of the table's first row, its target of one input, against neurons.
+LINE: Mapping[str, float] = {"mlp": -2.13, "glu": -3.08}
+#: A plotted point is hit if a row's error is within this share of it.
+HIT = 1e-3
 
 
-def as_drawn(drawn: pd.DataFrame, problem: str, unit: str) -> AsDrawn:
-    """A cell of Table 1 as the paper's points show it.
+def figure_of(problem: str) -> str:
+    """Name the figure that plots a problem's errors: 6 synthetic ones, 7 tables."""
+    return "7" if PROBLEMS[problem].kind == "table" else "6"
+
+
+def slopes_by_seed(networks: pd.DataFrame, problem: str, unit: str, column: str) -> pd.Series:
+    """Fit a cell's slopes over the widths of its window, by seed.
 
     Args:
-        drawn: rows of the study ``as_drawn``; of those on more and on fewer rows the former.
+        networks: rows of the study ``as_published``.
         problem: a problem of Figs. 6 and 7.
         unit: ``"mlp"`` or ``"glu"``.
+        column: of the errors, one of :data:`ERRORS`.
     """
-    figure = "7" if problem in ("airfoil", "housing") else "6"
-    grid, errors = paper_points(figure, problem, unit)
-    # It standardised all but the planar target.
-    scale = load(problem, 0, "paper").target_scale if problem == "sine" else 1.0
-    first, last = _PRINTED.get((problem, unit), (10, 10**9))
-    kept = (grid >= first) & (grid <= last)
-    ours = drawn[(drawn["problem"] == problem) & (drawn["unit"] == unit)]
-    ours = ours[ours["points"] == ours["points"].max()]
-    ours = ours.pivot(index="seed", columns="n", values="author_rmse")
-    points, widths = (grid, errors / scale), ours.columns.to_numpy()
-    return AsDrawn(points, points[0][kept], points[1][kept], widths, ours.to_numpy())
+    kept = networks[(networks["problem"] == problem) & (networks["unit"] == unit)]
+    kept = kept[kept["n"].isin(window(problem, unit))]
+    slopes = {seed: fit_slope(part["n"], part[column]).value for seed, part in kept.groupby("seed")}
+    return pd.Series(slopes)
 
 
-def draw_cells(ax: Axes, drawn: pd.DataFrame, problem: str) -> None:
-    """Draw a panel of the paper's Fig. 6 or 7: its points, and gates as drawn, with their lines."""
-    for unit in ("mlp", "glu"):
-        cell = as_drawn(drawn, problem, unit)
-        over = (cell.grid[0], cell.grid[-1])
-        theirs = LOOK[unit] | PAPER_LOOK | {"label": "the paper's", "markersize": 2}
-        draw_fitted(ax, *cell.points, fit_slope(cell.grid, cell.paper), over, **theirs)
-        ours = LOOK[unit] | {"label": unit.upper(), "markersize": 4}
-        draw_fitted(ax, cell.widths, np.median(cell.errors, axis=0), cell.slope, **ours)
-    ax.set(title=f"{PROBLEMS[problem].title}, d = {PROBLEMS[problem].dim}", xlabel="neurons $n$")
-    ax.legend(loc="lower left")
+def plotted_slope(problem: str, unit: str) -> float:
+    """Fit the slope of the points that the paper plots over the widths of a cell's window."""
+    widths, errors = paper_points(figure_of(problem), problem, unit)
+    first, *_, last = window(problem, unit)
+    kept = (widths >= first) & (widths <= last)
+    return fit_slope(widths[kept], errors[kept]).value
 
 
-def table1_slopes(
-    found: Mapping[tuple[str, str, str], Scaling], drawn: pd.DataFrame, problem: str, unit: str
-) -> dict[str, float | None]:
-    """Slopes of one cell of Table 1, against neurons, by way.
+def points_hit(networks: pd.DataFrame, problem: str, unit: str, column: str) -> np.ndarray:
+    """Tell of each point that the paper plots of a cell whether seed 0 meets it within :data:`HIT`.
+
+    Arguments are as for :func:`slopes_by_seed`.
+    """
+    widths, errors = paper_points(figure_of(problem), problem, unit)
+    ours = networks[(networks["problem"] == problem) & (networks["unit"] == unit)]
+    ours = ours[ours["seed"] == 0].set_index("n")[column].reindex(widths).to_numpy()
+    return np.abs(ours / errors - 1) <= HIT
+
+
+def table1_claims(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Measure the claims of Table 1, Figs. 6 and 7 by every way that the ledger names.
 
     Args:
-        found: as :func:`xsquared.studies.scaling.scalings` gives them.
-        drawn: as for :func:`as_drawn`.
-        problem: a problem of Figs. 6 and 7.
-        unit: ``"mlp"`` or ``"glu"``.
+        networks: all rows of the study ``as_published``.
 
     Returns:
-        By way, the slope, None where the study lacks the problem; beside the ledger's ways the
-        printed slope (``paper-table``) and that of all plotted points (``all-points``).
+        By claim, what :func:`xsquared.book.papers.claims.settle` takes.
     """
-    pair = as_drawn(drawn, problem, unit)
-    slopes: dict[str, float | None] = {
-        "as-drawn": pair.slope.value,
-        "paper-points": fit_slope(pair.grid, pair.paper).value,
-        "paper-table": ledger()[f"gu-table1-{problem}-{unit}"].value,
-        "all-points": fit_slope(*pair.points).value,
+    slopes = {
+        way: pd.DataFrame({cell: slopes_by_seed(networks, *cell, column) for cell in SWEEPS})
+        for way, column in ERRORS.items()
     }
-    for way, errors, first in (("grown", "paper", 1), ("author-code", "author", 10)):
-        slopes[way] = None
-        if ours := found.get((problem, unit, errors)):
-            kept = ours.widths >= first
-            slopes[way] = fit_slope(ours.widths[kept], ours.median[kept]).value
-    return slopes
+    printed = pd.Series({cell: ledger()[f"gu-table1-{'-'.join(cell)}"].value for cell in SWEEPS})
+    of_seed_0 = {way: by_seed.loc[[0]] for way, by_seed in slopes.items()}
+    others = slopes["as-published"].drop(0)
+    ways = {**of_seed_0, "other-seeds": others, "paper-table": printed.to_frame().T}
+    return {
+        **{
+            f"gu-table1-{'-'.join(cell)}": {
+                **{way: slope.loc[0, cell] for way, slope in of_seed_0.items()},
+                "other-seeds": _farthest(others[cell], printed[cell]),
+                "paper-points": plotted_slope(*cell),
+            }
+            for cell in SWEEPS
+        },
+        **{f"gu-fig{figure}-points": _shares_hit(networks, figure) for figure in "67"},
+        "gu-glu-steeper-but-housing": {
+            way: _mlp_less_glu(slope).drop(columns="housing").min(axis=None)
+            for way, slope in ways.items()
+        },
+        "gu-housing-same-slope": {
+            way: _mlp_less_glu(slope)["housing"].max() for way, slope in ways.items()
+        },
+        "gu-slope-over-dimension": {
+            way: _exponent(ways[way].iloc[0]) for way in ("as-published", "paper-table")
+        },
+    }
+
+
+def _farthest(values: pd.Series, centre: float) -> float:
+    """Choose the value that is farthest from a centre."""
+    return float(values[(values - centre).abs().idxmax()])
+
+
+def _shares_hit(networks: pd.DataFrame, figure: str) -> dict[str, float]:
+    """Count by way the share of all points of a figure that rows meet."""
+    cells = [cell for cell in SWEEPS if figure_of(cell[0]) == figure]
+    hits = {
+        way: np.concatenate([points_hit(networks, *cell, column) for cell in cells])
+        for way, column in ERRORS.items()
+    }
+    return {way: float(hit.mean()) for way, hit in hits.items()}
+
+
+def _mlp_less_glu(slopes: pd.DataFrame) -> pd.DataFrame:
+    """Subtract the GLU's slopes from the MLP's, by seed (rows) and problem (columns)."""
+    return slopes.xs("mlp", axis=1, level=1) - slopes.xs("glu", axis=1, level=1)
+
+
+def _exponent(slopes: pd.Series) -> float:
+    """Fit slopes to a power of the number of inputs, one input too; the unit farther from -1."""
+    fitted = []
+    for unit, on_line in LINE.items():
+        column = slopes.xs(unit, level=1)
+        inputs = [1, *(PROBLEMS[problem].dim for problem in column.index)]
+        fitted.append(fit_slope(inputs, np.abs([on_line, *column])).value)
+    return max(fitted, key=lambda exponent: abs(exponent + 1))
