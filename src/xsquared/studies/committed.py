@@ -48,7 +48,7 @@ Connect = Callable[[], AbstractContextManager["Client | None"]]
 _NETWORK = ["key", "problem", "n", "seed"]
 _ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
 _NUMBERS = ("points", "seed", "n")
-_COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "author_rmse", "nats")
+_COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "nats")
 #: By what share an error may differ: training amplifies the last bits, in which processors differ.
 TOLERANCE = 0.02
 #: In the environment of a chapter that runs as committed: a missing row is then an error.

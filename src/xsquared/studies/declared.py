@@ -14,7 +14,6 @@ STUDIES = {
     "line": "line",
     "smooth_line": "line",
     "table1": "scaling",
-    "as_drawn": "scaling",
     "gates_replaced": "gates_replaced",
     "models_replaced": "gates_replaced",
     "segments": "gates_replaced",
