@@ -4,7 +4,9 @@ Every unit is a gate times any number of affine factors, then a linear readout,
 
     y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
 
-in the letters of the gated-units paper (Eqs. 1 and 15). One's own are registered::
+in the letters of the gated-units paper (Eqs. 1 and 15). A *paired* neuron hands on a second number
+as well, z = G x + g times the first: ReLU beside its square, SiLU beside z SiLU(z). One's own are
+registered::
 
     register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
@@ -44,11 +46,20 @@ class Gate:
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of neuron: the name of its gate, letters (weight, bias) of the factors that follow."""
+    """A kind of neuron: the name of its gate, letters (weight, bias) of the factors that follow.
+
+    ``paired``: it hands on z times its number as well, so that the readout has two weights for it.
+    """
 
     name: str
     factors: tuple[tuple[str, str], ...] = ()
     activation: str = "relu"
+    paired: bool = False
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a neuron hands on to the readout."""
+        return 2 if self.paired else 1
 
     @property
     def gate(self) -> Gate:
@@ -60,13 +71,13 @@ class Unit:
         """Degree of the pieces of the spline that a network is; a ValueError for a smooth gate."""
         if self.gate.degree is None or not self.gate.hinged:
             raise ValueError(f"a {self.name} with the gate {self.activation} is no spline")
-        return self.gate.degree + len(self.factors)
+        return self.gate.degree + len(self.factors) + self.paired
 
     @property
     def continuity(self) -> int:
         """Continuous derivatives at the knots of the splines that the unit contains in full."""
-        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t.
-        return self.degree - (2 if self.factors else 1)
+        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t, as a pair does.
+        return self.degree - (2 if self.factors or self.paired else 1)
 
     @property
     def order(self) -> int:
@@ -93,7 +104,7 @@ class GatedNetwork(nn.Module):
         for weight, bias in (("G", "g"), *unit.factors):
             self.register_parameter(weight, normal(n_hidden, n_in))
             self.register_parameter(bias, normal(n_hidden))
-        self.D = normal(n_out, n_hidden)
+        self.D = normal(n_out, unit.numbers * n_hidden)
         self.d = normal(n_out)
 
     def extra_repr(self) -> str:
@@ -101,11 +112,15 @@ class GatedNetwork(nn.Module):
         return f"{self.unit.name}, {self.n_hidden} neurons, {self.n_in} inputs"
 
     def hidden(self, x: Tensor) -> Tensor:
-        """Multiply gate and factors, before the readout: (N, n_in) -> (N, n_hidden)."""
-        value = self.gate.value(x @ self.G.T + self.g)
+        """Multiply gate and factors, before the readout: (N, n_in) -> (N, n_hidden).
+
+        Of a paired unit the second numbers follow: (N, 2 n_hidden).
+        """
+        z = x @ self.G.T + self.g
+        value = self.gate.value(z)
         for weight, bias in self.unit.factors:
             value = value * (x @ getattr(self, weight).T + getattr(self, bias))
-        return value
+        return torch.cat([value, z * value], dim=1) if self.unit.paired else value
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the network's values: (N, n_in) -> (N, n_out)."""
@@ -141,6 +156,7 @@ register(
     Unit("bilinear", (_LINEAR,), "identity"),
     Unit("geglu", (_LINEAR,), "gelu"),
     Unit("swiglu", (_LINEAR,), "silu"),
+    Unit("pair", paired=True),
 )
 
 
@@ -163,7 +179,7 @@ def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
 def space(unit: str | Unit) -> Space:
     """Find the spline space of a unit with a ReLU gate and at most two factors."""
     record = find_unit(unit)
-    if record.activation != "relu" or len(record.factors) > 2:
+    if record.activation != "relu" or len(record.factors) > 2 or record.paired:
         raise ValueError(f"free_knots fits relu gates with up to two factors, got {record}")
     return Space(record.degree, record.continuity)
 
@@ -182,8 +198,13 @@ def build(
 
 
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
-    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by factor."""
-    return ((1 + len(find_unit(unit).factors)) * (n_in + 1) + n_out) * n_hidden + n_out
+    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by factor.
+
+    A second number adds n_out n.
+    """
+    record = find_unit(unit)
+    rows = (1 + len(record.factors)) * (n_in + 1)
+    return (rows + record.numbers * n_out) * n_hidden + n_out
 
 
 def predict(network: GatedNetwork, x: ArrayLike) -> np.ndarray:
