@@ -28,7 +28,7 @@ def main() -> None:
             n = round(119 / (parameter_count(name, dim, 1) - 1))
             module = build(name, dim, n, activation=gate or None).float()
             x = torch.randn(arguments.count, POINTS, dim)
-            y = torch.sin(3 * x).sum(dim=2)
+            y = torch.sin(3 * x).sum(dim=2, keepdim=True)
             weights = batched.torch_start(module, range(arguments.count))
             losses = batched.batch_losses(module, x, y, BATCH)
             begun = time.process_time()
@@ -39,7 +39,7 @@ def main() -> None:
             for _ in range(arguments.steps):
                 rows = torch.randint(POINTS, (BATCH,))
                 optimizer.zero_grad()
-                (module(x[0, rows])[:, 0] - y[0, rows]).square().mean().backward()
+                (module(x[0, rows]) - y[0, rows]).square().mean().backward()
                 optimizer.step()
             single = arguments.steps / (time.process_time() - begun)
             print(f"{unit}, {dim} inputs, {n} neurons: {stacked:.0f} stacked, {single:.0f} alone,"

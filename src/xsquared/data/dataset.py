@@ -68,14 +68,15 @@ class Dataset:
 
     def predict(self, network: GatedNetwork, x: ArrayLike) -> np.ndarray:
         """Predict values (m,) at features (m, dim), both in the units of the data."""
-        y = np.clip(predict(network, self.standardise(x)), *self._range())
+        y = np.clip(predict(network, self.standardise(x)), *self.limits())
         return y * self.target_scale + self.target_mean
 
     def error(self, network: GatedNetwork, points: Points) -> float:
         """Compute the RMSE of the predictions at points; infinite where it is not a number."""
-        return rmse(network, points.x, points.y, self._range())
+        return rmse(network, points.x, points.y, self.limits())
 
-    def _range(self) -> Interval:
+    def limits(self) -> Interval:
+        """Find the range to which predictions are confined, in a network's units."""
         low, high = self.train.y.min(), self.train.y.max()
         room = np.inf if self.split == "paper" else MARGIN * (high - low)
         return low - room, high + room

@@ -10,34 +10,37 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.func import functional_call
 
 from xsquared.units import GatedNetwork
+from xsquared.studies.optimisers import Adam, Optimiser
 
 #: Ridge of the solve at every step, on features scaled to length one.
 RIDGE = 1e-11
 
 
-def named(module: GatedNetwork, weights: Tensor) -> dict[str, Tensor]:
+def named(module: nn.Module, weights: Tensor) -> dict[str, Tensor]:
     """View weights (..., P) as the module's parameters by their letters."""
     shapes = {letter: p.shape for letter, p in module.named_parameters()}
     parts = weights.split([shape.numel() for shape in shapes.values()], dim=-1)
     return {k: part.unflatten(-1, shapes[k]) for k, part in zip(shapes, parts, strict=True)}
 
 
-def values(module: GatedNetwork, weights: Tensor, x: Tensor) -> Tensor:
-    """Compute the forward passes (K, N) of weights (K, P) at x (K, N, d)."""
-    return torch.vmap(lambda own, at: functional_call(module, own, (at,))[:, 0])(
+def values(module: nn.Module, weights: Tensor, x: Tensor) -> Tensor:
+    """Compute the forward passes (K, N, outputs) of weights (K, P) at x (K, N, d)."""
+    return torch.vmap(lambda own, at: functional_call(module, own, (at,)))(
         named(module, weights), x
     )
 
 
-def torch_start(module: GatedNetwork, seeds: Sequence[int]) -> Tensor:
-    """Draw weights (K, P) as ``torch.nn.Linear`` does, uniform up to 1 / sqrt(inputs)."""
-    fans = [module.n_hidden if k in "Dd" else module.n_in for k, _ in module.named_parameters()]
-    counts = [p.numel() for p in module.parameters()]
-    most = torch.repeat_interleave(torch.tensor(fans) ** -0.5, torch.tensor(counts))
+def torch_start(module: nn.Module, seeds: Sequence[int]) -> Tensor:
+    """Draw weights (K, P) as ``torch.nn.Linear`` does, uniform up to 1 / sqrt(inputs).
+
+    The module's parameters are pairs of a weight (outputs, inputs) and a bias (outputs,).
+    """
+    layers = [p.shape for p in module.parameters()][::2]
+    most = torch.cat([torch.full((m * (n + 1),), n) for m, n in layers]) ** -0.5
     draws = [torch.rand(len(most), generator=torch.Generator().manual_seed(s)) for s in seeds]
     return most * (2 * torch.stack(draws) - 1)
 
@@ -62,26 +65,26 @@ def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor
 
 
 def batch_losses(
-    module: GatedNetwork, x: Tensor, y: Tensor, batch: int | None = None, seed: int = 0
+    module: nn.Module, x: Tensor, y: Tensor, batch: int | None = None, seed: int = 0
 ) -> Callable[[Tensor], Tensor]:
     """Make a function from weights (K, P) to the sum of their mean squared errors.
 
-    Each call takes the next ``batch`` points of shuffled epochs of x (K, N, d), y (K, N), or all
-    points where it is None.
+    Each call takes the next ``batch`` points of shuffled epochs of x (K, N, d), y (K, N, outputs),
+    or all points where it is None.
     """
     if batch is None:
-        return lambda weights: (values(module, weights, x) - y).square().mean(dim=1).sum()
+        return lambda weights: (values(module, weights, x) - y).square().mean(dim=(1, 2)).sum()
     turn = _shuffled(x, y, batch, seed)
 
     def loss(weights: Tensor) -> Tensor:
         points, wanted = next(turn)
-        return (values(module, weights, points) - wanted).square().mean(dim=1).sum()
+        return (values(module, weights, points) - wanted).square().mean(dim=(1, 2)).sum()
 
     return loss
 
 
 def _shuffled(x: Tensor, y: Tensor, batch: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cut epochs of x (K, N, d) and y (K, N), shuffled alike for all, into batches without end."""
+    """Cut epochs of x (K, N, d) and y (K, N, outputs), alike for all, into batches without end."""
     draw, size = torch.Generator().manual_seed(seed), min(batch, y.shape[1])
     while True:
         order = torch.randperm(y.shape[1], generator=draw).to(x.device)
@@ -108,14 +111,20 @@ def solved_losses(
                 scaled = made / size
                 gram = scaled.mT @ scaled
                 gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
-                linear = torch.linalg.solve(gram, scaled.mT @ y[..., None]) / size.mT
-        return ((made @ linear)[..., 0] - y).square().mean(dim=1).sum()
+                linear = torch.linalg.solve(gram, scaled.mT @ y) / size.mT
+        return (made @ linear - y).square().mean(dim=(1, 2)).sum()
 
     return loss
 
 
 def averaged_losses(
-    module: GatedNetwork, x: Tensor, y: Tensor, batch: int, keep: float, seed: int = 0
+    module: GatedNetwork,
+    x: Tensor,
+    y: Tensor,
+    batch: int,
+    keep: float,
+    seed: int = 0,
+    factor: bool = True,
 ) -> Callable[[Tensor], Tensor]:
     """As :func:`batch_losses`, with linear weights solved from a Gram matrix averaged over calls.
 
@@ -127,14 +136,14 @@ def averaged_losses(
     def loss(weights: Tensor) -> Tensor:
         nonlocal gram, right
         points, wanted = next(turn)
-        made = features(module, weights, points)
+        made = features(module, weights, points, factor)
         with torch.no_grad():
-            gram, right = keep * gram + made.mT @ made, keep * right + made.mT @ wanted[..., None]
+            gram, right = keep * gram + made.mT @ made, keep * right + made.mT @ wanted
             size = gram.diagonal(dim1=1, dim2=2).sqrt()[..., None] + 1e-30
             scaled = gram / size / size.mT
             scaled.diagonal(dim1=1, dim2=2).add_(RIDGE)
             linear = torch.linalg.solve(scaled, right / size) / size
-        return ((made @ linear)[..., 0] - wanted).square().mean(dim=1).sum()
+        return (made @ linear - wanted).square().mean(dim=(1, 2)).sum()
 
     return loss
 
@@ -145,36 +154,39 @@ def descend(
     rates: Tensor,
     steps: int,
     decay: float = 0.01,
+    optimiser: Optimiser | None = None,
 ) -> Tensor:
-    """Train weights (K, P) by AdamW with learning rates (K,); betas and decay are torch's.
+    """Train weights (K, P) with learning rates (K,), by AdamW where no optimiser is named.
 
-    Rates rise over the first fiftieth of the steps, and fall to zero along half a cosine.
+    Rates rise over the first fiftieth of the steps, and fall to zero along half a cosine. Betas and
+    decay are torch's.
     """
-    weights = weights.clone().requires_grad_()
-    mean, square, rates = torch.zeros_like(weights), torch.zeros_like(weights), rates[:, None]
+    weights, rates = weights.clone().requires_grad_(), rates[:, None]
+    direction = optimiser or Adam(weights.detach())
     for step in range(1, steps + 1):
         (slope,) = torch.autograd.grad(loss(weights), weights)
         share = min(1.0, 50 * step / steps) * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
         with torch.no_grad():
-            mean.lerp_(slope, 0.1)
-            square.mul_(0.999).addcmul_(slope, slope, value=0.001)
-            scale = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
             weights.mul_(1 - decay * share * rates)
-            weights.sub_(share / (1 - 0.9**step) * rates * mean / scale)
+            weights.sub_(share * rates * direction(slope))
     return weights.detach()
 
 
-def features(module: GatedNetwork, weights: Tensor, x: Tensor) -> Tensor:
+def features(module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = True) -> Tensor:
     """Compute what the linear weights multiply, (K, N, m), the constant last.
 
-    Of a unit with factors the last one is linear: (U, u) times D is solved for.
+    Of a unit with factors the last one is linear, where it is to be solved for: (U, u) times D is.
     """
-    inner, last = module.unit.factors[:-1], module.unit.factors[-1:]
+    linear = len(module.unit.factors) - bool(module.unit.factors and factor)
+    inner, last = module.unit.factors[:linear], module.unit.factors[linear:]
 
     def one(own: dict[str, Tensor], at: Tensor) -> Tensor:
-        value, constant = module.gate.value(at @ own["G"].T + own["g"]), at.new_ones(len(at), 1)
+        z, constant = at @ own["G"].T + own["g"], at.new_ones(len(at), 1)
+        value = module.gate.value(z)
         for weight, bias in inner:
             value = value * (at @ own[weight].T + own[bias])
+        if module.unit.paired:
+            value = torch.cat([value, z * value], 1)
         if last:
             value = (value[:, :, None] * torch.cat([at, constant], 1)[:, None]).flatten(1)
         return torch.cat([value, constant], 1)
@@ -183,27 +195,39 @@ def features(module: GatedNetwork, weights: Tensor, x: Tensor) -> Tensor:
 
 
 def resolved(
-    module: GatedNetwork, weights: Tensor, x: Tensor, y: Tensor, ridges: Sequence[float]
+    module: GatedNetwork,
+    weights: Tensor,
+    x: Tensor,
+    y: Tensor,
+    ridges: Sequence[float],
+    factor: bool = True,
 ) -> list[Tensor]:
     """Solve for the linear weights of networks (K, P), by each ridge on scaled features."""
-    made = features(module, weights, x)
+    made = features(module, weights, x, factor)
     size = made.norm(dim=1, keepdim=True) + 1e-30
     left, singular, right = torch.linalg.svd(made / size, full_matrices=False)
-    seen = (left.mT @ y[..., None])[..., 0] * singular
-    linear = [
-        (right.mT @ (seen / (singular**2 + r))[..., None])[..., 0] / size[:, 0] for r in ridges
-    ]
-    return [with_linear(module, weights, part) for part in linear]
+    singular = singular[..., None]
+    seen = left.mT @ y * singular
+    linear = [right.mT @ (seen / (singular**2 + ridge)) / size.mT for ridge in ridges]
+    return [with_linear(module, weights, part, factor) for part in linear]
 
 
-def with_linear(module: GatedNetwork, weights: Tensor, linear: Tensor) -> Tensor:
-    """Replace the linear weights of networks (K, P) by those of their :func:`features`, (K, m)."""
+def with_linear(
+    module: GatedNetwork, weights: Tensor, linear: Tensor, factor: bool = True
+) -> Tensor:
+    """Replace the linear weights of networks (K, P) by those of their :func:`features`.
+
+    They are (K, m, outputs), with one output where a factor is among them.
+    """
     weights = weights.clone()
     own = named(module, weights)
-    own["d"].copy_(linear[:, -1:])
-    own["D"].copy_(linear[:, None, :-1] if not module.unit.factors else torch.ones(()))
-    for weight, bias in module.unit.factors[-1:]:
-        parts = linear[:, :-1].unflatten(1, (module.n_hidden, -1))
-        own[weight].copy_(parts[..., :-1])
-        own[bias].copy_(parts[..., -1])
+    own["d"].copy_(linear[:, -1])
+    if not (module.unit.factors and factor):
+        own["D"].copy_(linear[:, :-1].mT)
+        return weights
+    own["D"].fill_(1.0)
+    weight, bias = module.unit.factors[-1]
+    parts = linear[:, :-1, 0].unflatten(1, (module.n_hidden, -1))
+    own[weight].copy_(parts[..., :-1])
+    own[bias].copy_(parts[..., -1])
     return weights

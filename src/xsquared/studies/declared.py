@@ -29,6 +29,7 @@ STUDIES = {
     "curves": "curves",
     "as_published": "published",
     "published_line": "published_line",
+    "map": "map",
 }
 
 

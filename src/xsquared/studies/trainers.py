@@ -260,6 +260,7 @@ def trained(
         torch.tensor(np.array(part), dtype=kind, device=_device())
         for part in ([p.x for p in data], [p.y for p in data], [rate for *_, rate in asked])
     )
+    y = y[..., None]
     module = build(module.unit, module.n_in, module.n_hidden).to(x)
     seeds = [seed for _, seed, _ in asked]
     start = batched.torch_start(module, seeds).to(x)
@@ -300,7 +301,11 @@ def _judged(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> dict[
     error = partial(_error, module, data=data)
     found = {f"{p}_rmse": error(weights, part=p) for p in ("train", "validation", "test")}
     rows, x, y = weights[None], torch.tensor(data.train.x)[None], torch.tensor(data.train.y)[None]
-    tried = batched.resolved(module, rows, x, y, _RIDGES) if weights.isfinite().all() else [rows]
+    tried = (
+        batched.resolved(module, rows, x, y[..., None], _RIDGES)
+        if weights.isfinite().all()
+        else [rows]
+    )
     best = min((row[0] for row in tried), key=lambda row: error(row, part="validation"))
     return {**found, "solved_rmse": error(best, part="test")}
 

@@ -1,0 +1,146 @@
+"""The eleven targets of the study ``map``, of five kinds, as points to train, choose and judge on.
+
+Functions take x in [-1, 1]^d, or a box that is mapped to it; what is random in them is drawn by the
+seed: directions, uniform of length one, and phases in [0, 2 pi).
+
+ridges2    sum of three 1 / (1 + 9 (w x)^2), d = 2
+ridges16   sum of eight sin(3 w x + c) + 1 / (1 + 9 (w x)^2), d = 16
+borehole   water through a borehole (Harper and Gupta, 1983), d = 8
+robot      distance of a robot arm's end of four segments (An and Owen, 2001), d = 8; angles between
+           segments of up to half a turn, for by whole turns no network here learns it
+friedman   Friedman's first function, of ten inputs five have no effect
+products   x1 x2 + x3 x4 + ... + x15 x16
+mixtures   sixteen mixtures, by directions, of these eight products: sixteen outputs
+functions  sum of three sigmoid(4 w x) sin(3 v x), d = 16
+streams    sum of four softmax_k(4 a_k u) sin(3 b_k v), u and v of eight inputs each
+housing    California Housing, all rows;  airfoil  Airfoil Self-Noise
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from xsquared.data import Dataset, load
+from xsquared.data.dataset import Points, from_generator
+
+#: Training points of a function; a quarter as many choose rates, 10,000 judge.
+POINTS = 2**15
+#: Features of tables are confined to so many deviations, as a few rows lie a hundred off.
+FARTHEST = 5.0
+#: Least and largest values of the borehole's radii, transmissivities, heads, length, conductivity.
+_BOREHOLE = (
+    (0.05, 0.15),
+    (100.0, 50_000.0),
+    (63_070.0, 115_600.0),
+    (990.0, 1110.0),
+    (63.1, 116.0),
+    (700.0, 820.0),
+    (1120.0, 1680.0),
+    (9855.0, 12_045.0),
+)
+
+
+@dataclass(frozen=True)
+class MapTarget:
+    """A kind of target, its inputs and outputs, and its values (N,) or (N, outputs) at x (N, d)."""
+
+    kind: str
+    inputs: int
+    values: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None
+    outputs: int = 1
+
+
+def _directions(draw: np.random.Generator, count: int, dim: int) -> np.ndarray:
+    directions = draw.normal(size=(count, dim))
+    return directions / np.linalg.norm(directions, axis=1, keepdims=True)
+
+
+def _ridges2(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return (1 / (1 + 9 * (x @ _directions(draw, 3, 2).T) ** 2)).sum(axis=1)
+
+
+def _ridges16(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    z = x @ _directions(draw, 8, 16).T
+    phases = draw.uniform(0, 2 * np.pi, 8)
+    return (np.sin(3 * z + phases) + 1 / (1 + 9 * z**2)).sum(axis=1)
+
+
+def _borehole(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    low, high = np.transpose(_BOREHOLE)
+    radius, reach, upper, upper_head, lower, lower_head, length, conductivity = (
+        low + (high - low) * (x + 1) / 2
+    ).T
+    logarithm = np.log(reach / radius)
+    leak = 2 * length * upper / (logarithm * radius**2 * conductivity)
+    flow = 2 * np.pi * upper * (upper_head - lower_head)
+    return flow / (logarithm * (1 + leak + upper / lower))
+
+
+def _robot(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    angles = np.cumsum(np.pi * (x[:, :4] + 1) / 2, axis=1)
+    lengths = (x[:, 4:] + 1) / 2
+    return np.hypot((lengths * np.cos(angles)).sum(axis=1), (lengths * np.sin(angles)).sum(axis=1))
+
+
+def _friedman(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    q = (x + 1) / 2
+    curved = 10 * np.sin(np.pi * q[:, 0] * q[:, 1]) + 20 * (q[:, 2] - 0.5) ** 2
+    return curved + 10 * q[:, 3] + 5 * q[:, 4]
+
+
+def _products(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    return (x[:, ::2] * x[:, 1::2]).sum(axis=1)
+
+
+def _mixtures(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    return (x[:, ::2] * x[:, 1::2]) @ _directions(draw, 16, 8).T
+
+
+def _functions(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    gates, waves = _directions(draw, 3, 16), _directions(draw, 3, 16)
+    return (expit(4 * x @ gates.T) * np.sin(3 * x @ waves.T)).sum(axis=1)
+
+
+def _streams(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+    gates, waves = _directions(draw, 4, 8), _directions(draw, 4, 8)
+    shares = softmax(4 * x[:, :8] @ gates.T, axis=1)
+    return (shares * np.sin(3 * x[:, 8:] @ waves.T)).sum(axis=1)
+
+
+#: Every target by name; the first of a kind stands for it where not all are trained.
+TARGETS: Mapping[str, MapTarget] = {
+    "ridges16": MapTarget("ridges", 16, _ridges16),
+    "borehole": MapTarget("engineering", 8, _borehole),
+    "robot": MapTarget("engineering", 8, _robot),
+    "friedman": MapTarget("products of inputs", 10, _friedman),
+    "products": MapTarget("products of inputs", 16, _products),
+    "mixtures": MapTarget("products of inputs", 16, _mixtures, 16),
+    "functions": MapTarget("products of functions", 16, _functions),
+    "streams": MapTarget("products of functions", 16, _streams),
+    "housing": MapTarget("tables", 8),
+    "airfoil": MapTarget("tables", 5),
+    "ridges2": MapTarget("ridges", 2, _ridges2),
+}
+#: One target a kind.
+FIRST = tuple({target.kind: name for name, target in [*TARGETS.items()][::-1]}.values())[::-1]
+
+
+def draw_points(name: str, seed: int) -> Dataset:
+    """Draw a target's points, or split a table, by the seed; values are (N, outputs)."""
+    target = TARGETS[name]
+    values = target.values
+    if values is None:
+        table = load(name, seed)
+        parts = [table.train, table.validation, table.test]
+        train, validation, test = (
+            Points(np.clip(part.x, -FARTHEST, FARTHEST), part.y[:, None]) for part in parts
+        )
+        return replace(table, train=train, validation=validation, test=test)
+
+    def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        x = np.random.default_rng(seed).uniform(-1, 1, (count, target.inputs))
+        return x, values(x, np.random.default_rng((seed, 1))).reshape(count, -1)
+
+    return from_generator(generate, seed, points=POINTS)
