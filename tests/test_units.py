@@ -44,10 +44,13 @@ def naive(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
         total = p["d"][k]
         for i in range(network.n_hidden):
             gate = torch.tensor(sum(p["G"][i, j] * x[row, j] for j in range(network.n_in)))
-            term = float(GATES[network.unit.activation].value(gate + p["g"][i]))
+            z = gate + p["g"][i]
+            term = float(GATES[network.unit.activation].value(z))
             for w, b in network.unit.factors:
                 term *= sum(p[w][i, j] * x[row, j] for j in range(network.n_in)) + p[b][i]
             total += p["D"][k, i] * term
+            if network.unit.paired:
+                total += p["D"][k, network.n_hidden + i] * float(z) * term
         out[row, k] = total
     return out
 
@@ -94,6 +97,19 @@ def test_parameter_counts_are_the_papers() -> None:
         for unit in ("glu", "bilinear", "geglu", "swiglu"):
             assert parameter_count(unit, dx, n, dy) == (2 * dx + dy + 2) * n + dy
         assert parameter_count("gqu", dx, n, dy) == (3 * dx + dy + 3) * n + dy
+        assert parameter_count("pair", dx, n, dy) == (dx + 2 * dy + 1) * n + dy
+
+
+def test_with_one_input_a_relu_beside_its_square_is_a_glu() -> None:
+    """Behind a hinge U x + u is a z + b, so that the GLU's neuron is b relu(z) + a z relu(z)."""
+    glu, pair = build("glu", 1, 5), build("pair", 1, 5)
+    weights = {name: value.detach().numpy() for name, value in glu.named_parameters()}
+    slope = (weights["U"] / weights["G"])[:, 0]
+    constant = weights["u"] - slope * weights["g"]
+    linear = np.concatenate([weights["D"] * constant, weights["D"] * slope], axis=1)
+    set_parameters(pair, G=weights["G"], g=weights["g"], D=linear, d=weights["d"])
+    x = np.linspace(-3, 3, 101)
+    np.testing.assert_allclose(predict(pair, x), predict(glu, x), rtol=1e-11, atol=1e-11)
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))

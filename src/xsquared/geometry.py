@@ -17,7 +17,8 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """Compute what each neuron adds at points (N,) or (N, n_in): (N, n_hidden, n_out)."""
     with torch.no_grad():
-        return (network.hidden(as_points(x))[:, :, None] * network.D.T[None]).numpy()
+        numbers = network.hidden(as_points(x))[:, :, None] * network.D.T[None]
+    return numbers.unflatten(1, (-1, network.n_hidden)).sum(dim=1).numpy()
 
 
 def knots(network: GatedNetwork) -> np.ndarray:

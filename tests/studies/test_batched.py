@@ -10,13 +10,13 @@ from xsquared.studies import batched
 from xsquared.units import build
 
 COUNT, POINTS, STEPS, BATCH = 3, 100, 40, 32
-UNITS = pytest.mark.parametrize("name", ["mlp", "bilinear", "swiglu", "gqu"])
+UNITS = pytest.mark.parametrize("name", ["mlp", "bilinear", "swiglu", "gqu", "pair"])
 
 
 def drawn(dim: int = 2) -> tuple[Tensor, Tensor]:
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(COUNT, POINTS, dim, generator=draw, dtype=torch.float64)
-    return x, torch.sin(2 * x).sum(dim=2)
+    return x, torch.sin(2 * x).sum(dim=2, keepdim=True)
 
 
 @UNITS
@@ -38,7 +38,7 @@ def test_a_stack_trains_as_torch_trains_each_network(name: str) -> None:
             epoch = epoch or list(torch.randperm(POINTS, generator=draw).split(BATCH)[:3])
             rows = epoch.pop(0)
             optimizer.zero_grad()
-            (network(x[k, rows])[:, 0] - y[k, rows]).square().mean().backward()
+            (network(x[k, rows]) - y[k, rows]).square().mean().backward()
             optimizer.step()
             schedule.step()
         for letter, weight in batched.named(module, ended[k]).items():
@@ -56,6 +56,10 @@ def test_solved_linear_weights_find_a_network_with_the_same_gates(name: str) -> 
         batched.named(module, lost)[letter].fill_(0.3)
     assert float(batched.batch_losses(module, x, y)(lost)) > 0.01
     (found,) = batched.resolved(module, lost, x, y, [0.0])
+    torch.testing.assert_close(batched.values(module, found, x), y, rtol=0, atol=1e-10)
+    for letter in ("d", "D"):
+        batched.named(module, weights)[letter].fill_(0.3)
+    (found,) = batched.resolved(module, weights, x, y, [0.0], factor=False)
     torch.testing.assert_close(batched.values(module, found, x), y, rtol=0, atol=1e-10)
     assert float(batched.solved_losses(module, x, y)(lost)) < 1e-9
 

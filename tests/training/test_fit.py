@@ -55,6 +55,7 @@ def same(one: Fit, other: Fit) -> bool:
 
 #: Every unit with every solver that trains it: the paper's on a line, the others on a plane.
 TRAINED = [(u, s) for u in UNITS for s in FEW if s != "free_knots" or u in PAPER_UNITS]
+TRAINED.remove(("pair", "growth"))
 
 
 @pytest.mark.parametrize("gates", BOTH)
@@ -224,6 +225,9 @@ def test_weights_that_float64_does_not_carry_are_inexact() -> None:
         (PLANE, "glu", "free_knots", "free_knots fits one input"),
         (LINE, "geglu", "free_knots", "free_knots .*gelu"),
         (LINE, QUARTIC, "free_knots", "up to two factors"),
+        (LINE, "pair", "free_knots", "up to two factors"),
+        (PLANE, "pair", "growth", "no neurons of two numbers"),
+        (PLANE, Unit("both", (("U", "u"),), paired=True), "varpro", "no pairs with factors"),
     ],
 )
 @pytest.mark.parametrize("gates", BOTH)
@@ -240,5 +244,10 @@ def test_the_default_solver_is_that_of_the_inputs() -> None:
     assert (made.solver, len(made.history)) == (FreeKnots(), 0)
     assert made.test_rmse == fit(sampled(PAPER_TARGET), "glu", 3).test_rmse
     assert fit(PLANE, "mlp", 1).solver == Growth()
-    for data, unit, gates in ((PLANE, "mlp", "frozen"), (LINE, "geglu", "trained")):
+    by_projection = (
+        (PLANE, "mlp", "frozen"),
+        (LINE, "geglu", "trained"),
+        (PLANE, "pair", "trained"),
+    )
+    for data, unit, gates in by_projection:
         assert fit(data, unit, 2, gates=gates).solver == VariableProjection()  # type: ignore[arg-type]

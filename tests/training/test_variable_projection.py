@@ -29,7 +29,8 @@ from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
 QUARTIC = Unit("quartic", (("U", "u"), ("Q", "q"), ("V", "v")))
 #: Every unit with its own gate, and the paper's with every gate.
 GATED = (find_unit(unit, gate) for unit in PAPER_UNITS for gate in GATES)
-RECORDS = list(dict.fromkeys([*UNITS.values(), QUARTIC, *GATED]))
+PAIRS = (find_unit("pair", gate) for gate in GATES)
+RECORDS = list(dict.fromkeys([*UNITS.values(), QUARTIC, *GATED, *PAIRS]))
 
 
 def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorator:
@@ -60,7 +61,7 @@ def run(unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options: An
 
 
 def linear_count(unit: Unit, n: int, dim: int) -> int:
-    return n * (dim + 1 if unit.factors else 1) + 1
+    return n * (dim + 1 if unit.factors else unit.numbers) + 1
 
 
 def model_of(

@@ -46,12 +46,13 @@ def fit(
     What a solver cannot train raises a ValueError. A target of one variable is
     :func:`~xsquared.data.dataset.sampled`. The solver, where None, is ``FreeKnots()`` for trained
     ReLU gates of one input and at most two factors, ``Growth()`` for trained gates of several
-    inputs, else ``VariableProjection()``.
+    inputs, else, and for neurons of two numbers, ``VariableProjection()``.
     """
     table, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    splines = gates == "trained" and record.gate.name == "relu" and len(record.factors) <= 2
+    moves = gates == "trained" and not record.paired
+    splines = moves and record.gate.name == "relu" and len(record.factors) <= 2
     chosen: Solver = FreeKnots() if splines and np.ptp(table.train.x) > 0 else VariableProjection()
-    used = solver or (Growth() if table.dim > 1 and gates == "trained" else chosen)
+    used = solver or (Growth() if table.dim > 1 and moves else chosen)
     (made,) = _run(table, lambda: [used.train(table, record, n_hidden, gates, seed)], used, seed)
     return made
 

@@ -65,7 +65,9 @@ class Growth:
     def grow(
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
     ) -> Iterator[Fit]:
-        """Grow networks of ascending widths, each from the one before."""
+        """Grow networks of ascending widths, each from the one before; no pairs (ValueError)."""
+        if unit.paired:
+            raise ValueError(f"growth inserts no neurons of two numbers, got {unit.name}")
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         points, draw = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), np.random.default_rng(seed)
         task = _Task(data, unit, gates == "trained", self.ridge, draw, points, y)

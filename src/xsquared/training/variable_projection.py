@@ -156,8 +156,11 @@ def iterates(
 
     Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None for equal
     ones. With frozen gates and at most one factor a single least-squares problem is left. A loss
-    not finite at the start is a FloatingPointError. Yields as ``levenberg_marquardt.descend``.
+    not finite at the start is a FloatingPointError, a pair with factors a ValueError. Yields as
+    ``levenberg_marquardt.descend``.
     """
+    if unit.paired and unit.factors:
+        raise ValueError(f"variable projection trains no pairs with factors, got {unit.name}")
     root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
     points, most = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), sharpest or math.inf
     model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge, most)
@@ -214,7 +217,8 @@ def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
 def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Tensor, Tensor]:
     """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous points."""
     gates, neurons = hidden(unit, points, rows)
-    matrix = _products([neurons], weighted if unit.factors else weighted[:, -1:], 1)
+    numbers = [neurons, points @ rows.gate.T * neurons] if unit.paired else [neurons]
+    matrix = _products(numbers, weighted if unit.factors else weighted[:, -1:], 1)
     matrix[:, -1] = weighted[:, -1]
     return gates, matrix
 
@@ -274,13 +278,18 @@ class _Model:
     def jacobian(self, state: _State, block: _Block) -> Tensor:
         """Derivatives (k, p) of the values by the rows, the linear parameters held."""
         outer = state.solution.coefficients[:-1].reshape(-1, len(state.rows.gate))
+        first, second = outer[0], outer[-1]
         if self.unit.factors:
             outer = block.points @ outer
+        elif self.unit.paired:  # a s(z) + b z s(z) changes by (a + b z) s'(z) + b s(z)
+            outer = first + second * (block.points @ state.rows.gate.T)
         values = [block.points @ factor.T for factor in state.rows.factors]
         inner = block.gates * outer
         moved = [reduce(mul, [*values[:j], *values[j + 1 :]], inner) for j in range(len(values))]
         if self.train_gates:
             moved.insert(0, self.slopes(state.rows, block) * reduce(mul, values, outer))
+        if self.train_gates and self.unit.paired:
+            moved[0] = moved[0] + second * block.gates
         return _products(moved, block.weighted)
 
     def slopes(self, rows: Rows, block: _Block) -> Tensor:
