@@ -15,8 +15,9 @@ Optimiser = Callable[[Tensor], Tensor]
 
 #: Decay of SOAP's averages, its authors' choice.
 _SOAP_BETA = 0.95
-#: Steps of SOAP between two updates of its bases.
-SOAP_EVERY = 50
+#: Steps of SOAP between two updates of its bases, its authors' choice: with 50 the errors of ReLU
+#: beside its square and of SiLU on Friedman's first function are 1.5 and 1.2 times larger.
+SOAP_EVERY = 10
 #: Momentum of Muon, and the quintic of its Newton-Schulz iteration, its author's choice.
 _MOMENTUM = 0.95
 _QUINTIC = (3.4445, -4.7750, 2.0315)
