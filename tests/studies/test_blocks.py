@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from xsquared.studies import batched
+from xsquared.studies.blocks import ResidualNetwork, block_neurons
 from xsquared.units import find_unit
-from xsquared_studies import batched
-from xsquared_studies.blocks import ResidualNetwork, block_neurons
 
 UNITS = pytest.mark.parametrize("name", ["mlp", "pair", "glu", "gqu"])
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from xsquared_studies.map import MAP, beyond, map_trial, run_map
-from xsquared_studies.map_predictions import PREDICTED, STEPS
-from xsquared_studies.map_targets import FIRST, TARGETS, draw_points
+from xsquared.studies.map import MAP, beyond, map_trial, run_map
+from xsquared.studies.map_predictions import PREDICTED, STEPS
+from xsquared.studies.map_targets import FIRST, TARGETS, draw_points
 
 #: Values at the middle of the cube and at its upper corner.
 BY_HAND = {

@@ -5,10 +5,10 @@ import torch
 from pytorch_optimizer import SOAP
 from torch import Tensor, nn
 
+from xsquared.studies import batched
+from xsquared.studies.blocks import ResidualNetwork, block_neurons
+from xsquared.studies.optimisers import SOAP_EVERY, Layers, Muon, Soap, muon_direction
 from xsquared.units import build, find_unit
-from xsquared_studies import batched
-from xsquared_studies.blocks import ResidualNetwork, block_neurons
-from xsquared_studies.optimisers import SOAP_EVERY, Layers, Muon, Soap, muon_direction
 
 COUNT, STEPS, RATE = 2, 2 * SOAP_EVERY + 10, 0.003
 UNITS = pytest.mark.parametrize("name", ["mlp", "pair", "gqu"])

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from xsquared.units import GatedNetwork
 from xsquared.studies.optimisers import Adam, Optimiser
+from xsquared.units import GatedNetwork
 
 #: Ridge of the solve at every step, on features scaled to length one.
 RIDGE = 1e-11

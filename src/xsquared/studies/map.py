@@ -57,13 +57,12 @@ import torch
 from torch import Tensor
 
 from xsquared.data import Dataset
-from xsquared.units import GatedNetwork, build, find_unit, parameter_count
 from xsquared.studies import batched
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
-from xsquared.studies.sweep import Study
 from xsquared.studies.map_targets import FIRST, TARGETS, draw_points
 from xsquared.studies.optimisers import Adam, Muon, Optimiser, Soap
-from xsquared.studies.sweep import Trial
+from xsquared.studies.sweep import Study, Trial
+from xsquared.units import GatedNetwork, build, find_unit, parameter_count
 
 #: The triples: a gate alone, with a second number, with a factor; a name or ``name:gate``.
 TRIPLES: Mapping[str, Sequence[str]] = {
