@@ -164,6 +164,8 @@ def test_projection_is_dense_least_squares(unit: Unit, dim: int, n: int, seed: i
         hidden = hidden * (points @ factor.numpy().T)
     if unit.factors:
         hidden = np.column_stack([column[:, None] * points for column in hidden.T])
+    if unit.paired:
+        hidden = np.column_stack([hidden, points @ start.gate.numpy().T * hidden])
     matrix = np.column_stack([hidden, np.ones(N_POINTS)])
     c, *_ = np.linalg.lstsq(matrix, y.numpy(), rcond=1e-12)
     np.testing.assert_allclose(values(unit, x, fit.rows, fit.linear), matrix @ c, atol=1e-6)

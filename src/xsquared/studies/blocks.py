@@ -2,10 +2,8 @@
 
     h = A x + a;   h <- h + block(h / |h|), block by block;   y = D h + d
 
-where |h| is the root mean square of h and a block is W (gate(G h + g) * (U h + u) ...) + w.
+where |h| is the root mean square of h and a block is D (gate(G h + g) * (U h + u) ...) + d.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -24,12 +22,9 @@ class ResidualNetwork(nn.Module):
         self, unit: Unit, n_in: int, stream: int, n_hidden: int, blocks: int, n_out: int = 1
     ) -> None:
         super().__init__()
-        linear: Callable[..., nn.Module] = lambda a, b: skip_init(  # noqa: E731
-            nn.Linear, a, b, dtype=torch.float64
-        )
-        self.first = linear(n_in, stream)
+        self.first = skip_init(nn.Linear, n_in, stream, dtype=torch.float64)
         self.blocks = nn.ModuleList(build(unit, stream, n_hidden, stream) for _ in range(blocks))
-        self.last = linear(stream, n_out)
+        self.last = skip_init(nn.Linear, stream, n_out, dtype=torch.float64)
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the network's values: (N, n_in) -> (N, n_out)."""

@@ -151,17 +151,16 @@ def run_map(trial: Trial) -> dict[str, Any]:
             errors[rate] = judged(module, networks, data, "validation")
         missing = beyond({rate: np.log(found).mean() for rate, found in errors.items()})
     ranked = sorted(errors, key=lambda rate: np.log(errors[rate]).mean())
-    best, second = weights[ranked[0]], ranked[1]
-    means = [float(np.exp(np.log(errors[rate]).mean())) for rate in ranked]
-    test = judged(module, best, data, "test")
+    best, second = ranked[:2]
+    test = judged(module, weights[best], data, "test")
     return {
         "seed": list(seeds),
-        "rate": 10 ** (ranked[0] / 2),
+        "rate": 10 ** (best / 2),
         "second_rate": 10 ** (second / 2),
-        "second_gain": means[1] / means[0],
+        "second_gain": float(np.exp(np.log(errors[second]).mean() - np.log(errors[best]).mean())),
         "parameters": sum(p.numel() for p in module.parameters()),
-        "train_rmse": judged(module, best, data, "train"),
-        "validation_rmse": errors[ranked[0]],
+        "train_rmse": judged(module, weights[best], data, "train"),
+        "validation_rmse": errors[best],
         "test_rmse": test,
         "status": ["completed" if np.isfinite(error) else "diverged" for error in test],
     }
@@ -188,7 +187,7 @@ def trained(
     x = torch.tensor(np.stack([points.train.x for points in data]), dtype=kind)
     y = torch.tensor(np.stack([points.train.y for points in data]), dtype=kind)
     x, y = x.repeat(len(rates), 1, 1), y.repeat(len(rates), 1, 1)
-    sizes = torch.tensor([10 ** (rate / 2) for rate in rates for _ in data], dtype=kind)
+    each = torch.tensor([10 ** (rate / 2) for rate in rates for _ in data], dtype=kind)
     start = batched.torch_start(module, range(len(data))).to(kind).repeat(len(rates), 1)
     losses = batched.batch_losses(module, x, y, BATCH)
     if layer:
@@ -198,12 +197,12 @@ def trained(
         optimiser = Soap(module)
     elif protocol == "muon":
         optimiser = Muon(module, start)
-    weights = batched.descend(start, losses, sizes, trial["steps"], 0.0, optimiser)
-    if layer:
-        ridge = [batched.RIDGE]
-        stacks = zip(weights.split(1), x.split(1), y.split(1), strict=True)
-        solved = [batched.resolved(layer, *stack, ridge, factor=False)[0] for stack in stacks]
-        weights = torch.cat(solved)
+    weights = batched.descend(start, losses, each, trial["steps"], 0.0, optimiser)
+    if layer:  # one network at a time, as all its points are held
+        for k in weights.isfinite().all(dim=1).nonzero()[:, 0].tolist():
+            at = slice(k, k + 1)
+            ridges = [batched.RIDGE]
+            weights[at] = batched.resolved(layer, weights[at], x[at], y[at], ridges, False)[0]
     return weights.double()
 
 
