@@ -14,9 +14,11 @@ from xsquared.units import find_unit
 #: What tells one trained case from another, the unit and the seed apart.
 CASE = ("problem", "protocol", "size", "blocks", "steps")
 #: Sizes over which a prediction means its effect, by network and trainer.
-_LAYER_SIZES = (1000, 4000)
-_SOLVED_SIZES = (240, 1000)
-_BLOCK_SIZES = (4000,)
+_SIZES = {
+    "layer": (1000, 4000),
+    "solved": (240, 1000),
+    "blocks": (4000,),
+}
 
 
 def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,9 +68,7 @@ def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
     smooth = steps.assign(gate=np.where(steps["gate"] == "relu", "relu", "smooth"))
     table = []
     for (kind, protocol, network), signs in PREDICTED.items():
-        sizes = _SOLVED_SIZES if protocol == "solved" else _LAYER_SIZES
-        if network == "blocks":
-            sizes = _BLOCK_SIZES
+        sizes = _SIZES["solved" if protocol == "solved" else network]
         case = smooth[
             (smooth["kind"] == kind)
             & (smooth["protocol"] == protocol)
