@@ -47,7 +47,8 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     assert {trial["protocol"] for trial in trials} <= set(study.protocols)
     assert not found.duplicated(["key", "problem", "n", "seed"]).any()
     # A forward pass that says it misses its spline has an error all the same.
-    assert set(found["status"]) <= {"completed", "converged", "iterations", "stalled", "inexact"}
+    ended = {"completed", "converged", "iterations", "stalled", "inexact", "diverged"}
+    assert set(found["status"]) <= ended
     judged = [error for error in ("train_rmse", "test_rmse") if error in found] or ["nats"]
     assert not found[found["protocol"] != "bend"][["parameters", *judged]].isna().to_numpy().any()
     assert "torch" in made["versions"]
