@@ -41,10 +41,10 @@ GELU's triple, the check of 1,000 and 16,000 steps; never a target, 4,000 parame
 their one cell of two inputs, whose thousand neurons take SOAP hours, is the very last.
 
 *Pilot* of the same day, before the first row: Friedman's function, 1,000 parameters, ReLU's and
-SiLU's triples. Rates half a step beside the grid's best change errors by a tenth at most, of single
-steps of the triples less than that, which is what 1.1 has to bear. SOAP with bases updated every 50
-steps was mended to every 10. Products by SOAP have no floor from single precision: 0.0012 in it,
-0.0014 in double (GLU, as seeds scatter).
+SiLU's gate alone and with a second number, as the machine was loaded: the pilot was cut short
+there. Rates half a step beside the grid's best change errors by 4 to 12%, which is what 1.1 has to
+bear. SOAP with bases updated every 50 steps was mended to every 10. Products by SOAP have no floor
+from single precision: 0.0012 in it, 0.0014 in double (GLU, as seeds scatter).
 
 *Predictions* of the same day: :mod:`xsquared.studies.map_predictions`.
 """
