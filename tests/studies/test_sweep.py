@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -87,15 +88,14 @@ def test_a_changed_file_moves_the_fingerprints_of_those_who_import_it(tmp_path: 
         environment = os.environ | {"PYTHONPATH": str(tmp_path)}
         return subprocess.check_output(command, env=environment, text=True).split()
 
-    def changes(file: str) -> list[bool]:
-        before = fingerprints()
+    seen = [fingerprints()]
+    for file in ("features/learned.py", "training/newton.py", "book/tables.py"):
         with (package / file).open("a") as text:
             text.write("# changed\n")
-        return [now != then for now, then in zip(fingerprints(), before, strict=True)]
-
-    assert changes("features/learned.py") == [False, True]
-    assert changes("training/newton.py") == [True, True]
-    assert changes("book/tables.py") == [False, False]
+        seen.append(fingerprints())
+    line, learned_maps = zip(*seen, strict=True)
+    assert [now != then for then, now in pairwise(line)] == [False, True, False]
+    assert [now != then for then, now in pairwise(learned_maps)] == [True, True, False]
 
 
 def test_a_damaged_store_is_named_and_what_to_do(tmp_path: Path) -> None:
