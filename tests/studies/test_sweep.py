@@ -75,25 +75,31 @@ def test_other_sources_have_rows_of_their_own(
     assert ran(tmp_path) == {"0": 2}
 
 
+#: Prints the fingerprints of two studies, and again after each change of a file.
+FINGERPRINTS = """
+import sys
+from pathlib import Path
+from xsquared.studies import find_study
+from xsquared.studies.sweep import fingerprint
+
+runs = [find_study(name).run for name in ("line", "learned_maps")]
+for file in ["", *sys.argv[2:]]:
+    if file:
+        with Path(sys.argv[1], file).open("a") as text:
+            text.write("# changed\\n")
+        fingerprint.cache_clear()
+    print(*map(fingerprint, runs))
+"""
+
+
 def test_a_changed_file_moves_the_fingerprints_of_those_who_import_it(tmp_path: Path) -> None:
     package = tmp_path / "xsquared"
     shutil.copytree(Path(xsquared.__file__).parent, package)
-    code = (
-        "from xsquared.studies import find_study; from xsquared.studies.sweep import fingerprint\n"
-    )
-    code += "print(*[fingerprint(find_study(name).run) for name in ('line', 'learned_maps')])"
-
-    def fingerprints() -> list[str]:
-        command = [sys.executable, "-c", code]
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        return subprocess.check_output(command, env=environment, text=True).split()
-
-    seen = [fingerprints()]
-    for file in ("features/learned.py", "training/newton.py", "book/tables.py"):
-        with (package / file).open("a") as text:
-            text.write("# changed\n")
-        seen.append(fingerprints())
-    line, learned_maps = zip(*seen, strict=True)
+    files = ["features/learned.py", "training/newton.py", "book/tables.py"]
+    command = [sys.executable, "-c", FINGERPRINTS, str(package), *files]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    printed = subprocess.check_output(command, env=environment, text=True)
+    line, learned_maps = zip(*map(str.split, printed.splitlines()), strict=True)
     assert [now != then for then, now in pairwise(line)] == [False, True, False]
     assert [now != then for then, now in pairwise(learned_maps)] == [True, True, False]
 
