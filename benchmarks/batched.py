@@ -1,7 +1,8 @@
 """Steps of training a second: networks stacked, against one by one with torch's AdamW.
 
-Run from the root: ``python benchmarks/batched.py [--count 60] [--steps 300]``. One thread, float32,
-batches of 64 of 1,000 points, about 120 parameters; steps are counted for each network.
+Run from the root: ``python benchmarks/batched.py [--count 60] [--steps 300]``. One
+thread, float32, batches of 64 of 1,000 points, about 120 parameters; steps are counted
+for each network.
 """
 
 import argparse
@@ -32,7 +33,9 @@ def main() -> None:
             weights = batched.torch_start(module, range(arguments.count))
             losses = batched.batch_losses(module, x, y, BATCH)
             begun = time.process_time()
-            batched.descend(weights, losses, torch.full((len(x),), 0.01), arguments.steps)
+            batched.descend(
+                weights, losses, torch.full((len(x),), 0.01), arguments.steps
+            )
             stacked = arguments.count * arguments.steps / (time.process_time() - begun)
             optimizer = torch.optim.AdamW(module.parameters())
             begun = time.process_time()

@@ -1,10 +1,12 @@
-"""Networks grown in several dimensions by the paper's protocol: errors and seconds by width.
+"""Networks grown in several dimensions by the paper's protocol: errors and seconds by
+width.
 
-Run from the root: ``python benchmarks/higher_dimensions.py [--reference FILE]``. The data are those
-of seed 0, the starts of as many seeds as asked for, on one thread; seconds are those from the first
-width on. The reference file, if given, is a table with columns problem, unit, n_hidden, train_rmse,
-seconds and status of another implementation on the same points; its planar errors are in units of
-the target. Times of runs that did not complete are not compared.
+Run from the root: ``python benchmarks/higher_dimensions.py [--reference FILE]``. The
+data are those of seed 0, the starts of as many seeds as asked for, on one thread;
+seconds are those from the first width on. The reference file, if given, is a table with
+columns problem, unit, n_hidden, train_rmse, seconds and status of another
+implementation on the same points; its planar errors are in units of the target. Times
+of runs that did not complete are not compared.
 """
 
 from __future__ import annotations
@@ -36,15 +38,23 @@ def measured(problem: str, unit: str, seeds: int) -> tuple[np.ndarray, np.ndarra
 def main() -> None:
     """Every problem, unit and width."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--reference", type=Path, default=None, help="table of another code")
+    parser.add_argument(
+        "--reference", type=Path, default=None, help="table of another code"
+    )
     parser.add_argument("--seeds", type=int, default=5, help="starts")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}")
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}"
+    )
     reference = None
     if arguments.reference is not None:
-        reference = pd.read_csv(arguments.reference).set_index(["problem", "unit", "n_hidden"])
-    print(f"problem    unit    n     error   seconds   (medians of {arguments.seeds} starts)")
+        reference = pd.read_csv(arguments.reference).set_index(
+            ["problem", "unit", "n_hidden"]
+        )
+    print(
+        f"problem    unit    n     error   seconds   (medians of {arguments.seeds} starts)"
+    )
     for problem, alias in PROBLEMS.items():
         for unit in ("mlp", "glu"):
             columns = measured(problem, unit, arguments.seeds)

@@ -1,7 +1,8 @@
-"""Time fits of the paper's target in one dimension: ``python benchmarks/one_dimension.py``.
+"""Time fits of the paper's target in one dimension:
+``python benchmarks/one_dimension.py``.
 
-On one thread: free knots at every width and unit, then beside the paper's Newton method, which
-takes minutes.
+On one thread: free knots at every width and unit, then beside the paper's Newton
+method, which takes minutes.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ WIDTHS = range(1, 51)
 def main() -> None:
     """Print errors and processor seconds."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--newton", type=int, default=20, help="neurons for Newton; 0: leave out")
+    parser.add_argument(
+        "--newton", type=int, default=20, help="neurons for Newton; 0: leave out"
+    )
     neurons = parser.parse_args().newton
     torch.set_num_threads(1)
-    print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}")
+    print(
+        f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}"
+    )
     data = sampled(PAPER_TARGET)
     for unit in ("mlp", "glu", "gqu"):
         start = time.process_time()
@@ -36,7 +41,9 @@ def main() -> None:
         print(f"{unit}, n = 1..50: {spread}, {spent:.1f} s")
     for solver in (FreeKnots(), Newton()) if neurons else ():
         done = fit(data, "glu", neurons, solver=solver)
-        print(f"glu, n = {neurons}, {solver.name}: {done.test_rmse:.2e}, {done.seconds:.2f} s")
+        print(
+            f"glu, n = {neurons}, {solver.name}: {done.test_rmse:.2e}, {done.seconds:.2f} s"
+        )
 
 
 if __name__ == "__main__":

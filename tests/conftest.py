@@ -14,7 +14,9 @@ settings.load_profile("xsquared")
 @pytest.fixture(autouse=True)
 def registered_units() -> Iterator[None]:
     """What a test registers is gone after it."""
-    from xsquared import units  # brings torch, which who hands out tests need not wait for
+    from xsquared import (
+        units,
+    )  # brings torch, which who hands out tests need not wait for
 
     registries: tuple[dict[str, Any], ...] = (units.GATES, units.UNITS)
     before = [dict(registry) for registry in registries]
@@ -25,9 +27,12 @@ def registered_units() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Processes take files in this order: a long one at the end would keep the other cores waiting,
-    # and so would the site that test_render builds, were it first asked for by two of them.
+    # Processes take files in this order: a long one at the end would keep the other
+    # cores waiting, and so would the site that test_render builds, were it first asked
+    # for by two of them.
     long = ("test_render.py", "test_installed.py", "chapters", "training")
     items.sort(
-        key=lambda item: [name not in (item.path.parent.name, item.path.name) for name in long]
+        key=lambda item: [
+            name not in (item.path.parent.name, item.path.name) for name in long
+        ]
     )

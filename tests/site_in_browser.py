@@ -24,16 +24,23 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 #: What a test that opens a page is marked with.
 IN_BROWSER = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: site not tested"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="no chromium on this machine: site not tested"
+    ),
 ]
 
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a checkout that has an address, by the standard tool, once for all processes."""
+    """The site of a checkout that has an address, by the standard tool, once for all
+    processes.
+    """
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    copy, made = folder / "checkout", shutil.ignore_patterns(".*", "_build", "build", "*.pyc")
+    copy, made = (
+        folder / "checkout",
+        shutil.ignore_patterns(".*", "_build", "build", "*.pyc"),
+    )
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not copy.exists():
@@ -41,9 +48,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
             text = (config := copy / "_config.yml").read_text()
             config.write_text(re.sub('url: ".*?"', "url: https://github.com/a/b", text))
             (copy / ".pytest_cache").mkdir()
-            (copy / ".pytest_cache/README.md").write_text("# What a run of the tests leaves\n")
-            command = [str(Path(sys.executable).with_name("jupyter-book")), "build", ".", "-Wnq"]
-            built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+            (copy / ".pytest_cache/README.md").write_text(
+                "# What a run of the tests leaves\n"
+            )
+            command = [
+                str(Path(sys.executable).with_name("jupyter-book")),
+                "build",
+                ".",
+                "-Wnq",
+            ]
+            built = subprocess.run(
+                command, cwd=copy, capture_output=True, text=True, check=False
+            )
             assert built.returncode == 0, built.stderr[-3000:]
     return copy / "_build" / "html"
 
@@ -78,7 +94,9 @@ class Reader:
 
     def __post_init__(self) -> None:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("requestfailed", lambda request: self.complaints.append(request.url))
+        self.page.on(
+            "requestfailed", lambda request: self.complaints.append(request.url)
+        )
         self.page.on("request", self._note)
 
     def _note(self, request: Any) -> None:

@@ -24,18 +24,24 @@ from xsquared.units import UNITS, GatedNetwork, Unit, predict
 
 NAMES = list(CONSTRUCTIONS)
 BUILDERS = [made.build for made in CONSTRUCTIONS.values()]
-intervals = st.tuples(st.floats(-3, 2), st.floats(0.1, 3)).map(lambda t: (t[0], t[0] + t[1]))
+intervals = st.tuples(st.floats(-3, 2), st.floats(0.1, 3)).map(
+    lambda t: (t[0], t[0] + t[1])
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_error_is_the_prediction_and_the_next_term(name: str) -> None:
-    """Derived in the appendix; it is zero for pieces that treat both ends of a cell alike."""
+    """Derived in the appendix; it is zero for pieces that treat both ends of a cell
+    alike.
+    """
     f, n = target("exp(2*x)"), 100
     k = CONSTRUCTIONS[name].order
     first, last = f.derivative(k)(np.array([-1.0, 1.0])) ** 2
     beta = -51 / 512 if name == "left_curvature_glu" else 0
     expected = 1 + beta * (2 / n) * (last - first) / f.l2_norm(k) ** 2
-    ratio = measured_rmse(CONSTRUCTIONS[name].build(f, n), f) / predicted_rmse(name, f, n)
+    ratio = measured_rmse(CONSTRUCTIONS[name].build(f, n), f) / predicted_rmse(
+        name, f, n
+    )
     assert ratio == pytest.approx(expected, abs=2e-4)
 
 
@@ -66,16 +72,24 @@ def test_polynomials_of_the_units_degree_are_reproduced(
 def test_mlp_is_numpys_interpolant_and_gqu_scipys(n: int) -> None:
     nodes, x = np.linspace(-1, 1, n + 1), np.linspace(-1, 1, 777)
     expected = np.interp(x, nodes, PAPER_TARGET(nodes))
-    np.testing.assert_allclose(predict(interpolating_mlp(PAPER_TARGET, n), x), expected, atol=1e-12)
-    expected = CubicHermiteSpline(nodes, PAPER_TARGET(nodes), PAPER_TARGET.derivative(1)(nodes))(x)
-    np.testing.assert_allclose(predict(hermite_gqu(PAPER_TARGET, n), x), expected, atol=1e-11)
+    np.testing.assert_allclose(
+        predict(interpolating_mlp(PAPER_TARGET, n), x), expected, atol=1e-12
+    )
+    expected = CubicHermiteSpline(
+        nodes, PAPER_TARGET(nodes), PAPER_TARGET.derivative(1)(nodes)
+    )(x)
+    np.testing.assert_allclose(
+        predict(hermite_gqu(PAPER_TARGET, n), x), expected, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [1, 5])
 def test_knots_are_the_left_ends_of_the_cells(name: str, n: int) -> None:
     network = CONSTRUCTIONS[name].build(PAPER_TARGET, n)
-    np.testing.assert_allclose(np.unique(knots(network)), np.linspace(-1, 1, n + 1)[:-1])
+    np.testing.assert_allclose(
+        np.unique(knots(network)), np.linspace(-1, 1, n + 1)[:-1]
+    )
     assert network.unit is UNITS[CONSTRUCTIONS[name].unit]
 
 
@@ -89,7 +103,9 @@ def smooth_pieces(factors: int, t: np.ndarray) -> np.ndarray:
     return pieces
 
 
-def assert_is_the_spline(network: GatedNetwork, t: np.ndarray, pieces: np.ndarray) -> None:
+def assert_is_the_spline(
+    network: GatedNetwork, t: np.ndarray, pieces: np.ndarray
+) -> None:
     for k in range(len(pieces)):
         x = np.linspace(t[k], t[k + 1], 9)
         expected = np.polynomial.polynomial.polyval(x - t[k], pieces[k])
@@ -99,13 +115,19 @@ def assert_is_the_spline(network: GatedNetwork, t: np.ndarray, pieces: np.ndarra
 KNOTS = np.array([-1.0, -0.2, 0.1, 0.7, 1.0])
 
 
-@pytest.mark.parametrize("directions", [None, [1, 1, 1], [-1, 1, 1], [-1, -1, -1], [1, -1, 1]])
+@pytest.mark.parametrize(
+    "directions", [None, [1, 1, 1], [-1, 1, 1], [-1, -1, -1], [1, -1, 1]]
+)
 @pytest.mark.parametrize("factors", [0, 1, 2, 3])
-def test_network_from_pieces_is_the_spline(factors: int, directions: list | None) -> None:
+def test_network_from_pieces_is_the_spline(
+    factors: int, directions: list | None
+) -> None:
     """For any number of factors, a reader's unit of three included."""
     unit = Unit("own", tuple((letter, letter.lower()) for letter in "UQR"[:factors]))
     pieces = smooth_pieces(factors, KNOTS)
-    network = network_from_pieces(unit, KNOTS, pieces, np.array(directions) if directions else None)
+    network = network_from_pieces(
+        unit, KNOTS, pieces, np.array(directions) if directions else None
+    )
     assert network.n_hidden == len(pieces) + max(factors - 1, 0)
     assert_is_the_spline(network, KNOTS, pieces)
     inside = network.G[-3:, 0].tolist()
@@ -118,7 +140,10 @@ def test_one_neuron_carries_a_product_behind_the_gates() -> None:
     pieces[0] = [5.0, 6.0, 1.0, -1.0]
     for k in range(1, 4):
         left = np.polynomial.Polynomial(pieces[k - 1])
-        pieces[k, :2] = left(KNOTS[k] - KNOTS[k - 1]), left.deriv()(KNOTS[k] - KNOTS[k - 1])
+        pieces[k, :2] = (
+            left(KNOTS[k] - KNOTS[k - 1]),
+            left.deriv()(KNOTS[k] - KNOTS[k - 1]),
+        )
     factors = np.array([[1.0, 2.0], [1.0, 0.0], [-1.0, 3.0]])
     network = network_from_pieces("gqu", KNOTS, pieces, factors=factors)
     assert network.n_hidden == 4
@@ -128,14 +153,19 @@ def test_one_neuron_carries_a_product_behind_the_gates() -> None:
 def test_no_neuron_carries_a_constant_behind_the_gates() -> None:
     """The second cell is flat: gates beside it open away from it."""
     pieces = np.array([[2.0, -1.0], [1.2, 0.0], [1.2, 2.0], [2.4, 0.5]])
-    network = network_from_pieces("mlp", KNOTS, pieces, np.array([-1, 1, 1]), np.empty((0, 2)))
+    network = network_from_pieces(
+        "mlp", KNOTS, pieces, np.array([-1, 1, 1]), np.empty((0, 2))
+    )
     assert network.n_hidden == 3
     assert_is_the_spline(network, KNOTS, pieces)
 
 
 @pytest.mark.parametrize(
     ("unit", "pieces"),
-    [("mlp", [[0.0, 1.0], [2.0, 0.0]]), ("gqu", [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]])],
+    [
+        ("mlp", [[0.0, 1.0], [2.0, 0.0]]),
+        ("gqu", [[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]),
+    ],
 )
 def test_pieces_that_do_not_meet_are_refused(unit: str, pieces: list) -> None:
     with pytest.raises(ValueError, match=f"do not meet at the knots as a {unit} needs"):

@@ -22,7 +22,8 @@ LOCK_LINES = [
 ]
 # What the editor needs is as new as the reader likes.
 UNLOCKED_EXTRA = "lab"
-# torch's CUDA build brings its libraries along; which build arrives, the package index decides.
+# torch's CUDA build brings its libraries along; which build arrives, the package index
+# decides.
 CUDA_LIBRARY = re.compile(r"nvidia-.+|cuda-.+|triton")
 
 
@@ -39,28 +40,42 @@ def locked() -> dict[str, Version]:
 def declared() -> dict[str, list[Requirement]]:
     """What pyproject.toml asks for, by extra; "" for what the package itself needs."""
     lists = {"": PROJECT["dependencies"], **PROJECT["optional-dependencies"]}
-    return {extra: [Requirement(text) for text in texts] for extra, texts in lists.items()}
+    return {
+        extra: [Requirement(text) for text in texts] for extra, texts in lists.items()
+    }
 
 
 def to_lock() -> list[Requirement]:
-    """What the lock must satisfy; an extra that names another extra of ours adds nothing."""
+    """What the lock must satisfy; an extra that names another extra of ours adds
+    nothing.
+    """
     wanted = [needs for extra, needs in declared().items() if extra != UNLOCKED_EXTRA]
     return [need for needs in wanted for need in needs if need.name != PROJECT["name"]]
 
 
 def unmet_needs(pins: Mapping[str, Version]) -> list[str]:
-    """Needs of the locked packages, but torch's of CUDA libraries, that the lock does not meet."""
+    """Needs of the locked packages, but torch's of CUDA libraries, that the lock does
+    not meet.
+    """
     unmet, waiting = [], [(name, frozenset({""})) for name in pins]
     seen = set(waiting)
     while waiting:
         name, extras = waiting.pop()
         for need in map(Requirement, distribution(name).requires or []):
-            if need.marker and not any(need.marker.evaluate({"extra": e}) for e in extras):
+            if need.marker and not any(
+                need.marker.evaluate({"extra": e}) for e in extras
+            ):
                 continue
             target = canonicalize_name(need.name)
-            if target not in pins and name == "torch" and CUDA_LIBRARY.fullmatch(target):
+            if (
+                target not in pins
+                and name == "torch"
+                and CUDA_LIBRARY.fullmatch(target)
+            ):
                 continue
-            if target not in pins or not need.specifier.contains(pins[target], prereleases=True):
+            if target not in pins or not need.specifier.contains(
+                pins[target], prereleases=True
+            ):
                 unmet.append(f"{name} needs {need}, there is {pins.get(target)}")
             elif (step := (target, frozenset({"", *need.extras}))) not in seen:
                 seen.add(step)
@@ -76,24 +91,34 @@ def test_every_line_of_the_lock_is_an_exact_pin() -> None:
 
 def test_lock_satisfies_pyproject() -> None:
     pins = locked()
-    unmet = [n for n in to_lock() if pins.get(canonicalize_name(n.name), "") not in n.specifier]
+    unmet = [
+        n
+        for n in to_lock()
+        if pins.get(canonicalize_name(n.name), "") not in n.specifier
+    ]
     assert not unmet
 
 
 def test_nothing_is_declared_twice() -> None:
-    names = Counter(r.name for requirements in declared().values() for r in requirements)
+    names = Counter(
+        r.name for requirements in declared().values() for r in requirements
+    )
     assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_only_known_incompatibilities_have_a_ceiling_and_each_says_why() -> None:
     text = (ROOT / "pyproject.toml").read_text()
-    for requirement in (r for requirements in declared().values() for r in requirements):
+    for requirement in (
+        r for requirements in declared().values() for r in requirements
+    ):
         bounds = {specifier.operator for specifier in requirement.specifier}
         if requirement.name != PROJECT["name"]:
             assert bounds & {">=", "=="}, f"{requirement} has no lower bound"
         if bounds - {">="}:
             reason = rf'"{requirement.name}[>=][^"]+",  # \w+'
-            assert re.search(reason, text), f"{requirement} has a ceiling without a reason"
+            assert re.search(reason, text), (
+                f"{requirement} has a ceiling without a reason"
+            )
 
 
 def test_lock_is_closed_under_its_packages_needs() -> None:
@@ -111,7 +136,9 @@ def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     assert environment["name"] == PROJECT["name"]
     plain = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
-    (pip_section,) = [entry for entry in environment["dependencies"] if isinstance(entry, dict)]
+    (pip_section,) = [
+        entry for entry in environment["dependencies"] if isinstance(entry, dict)
+    ]
     python = next(entry for entry in plain if entry.startswith("python="))
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
     assert "pip" in plain
@@ -126,4 +153,7 @@ def test_the_forge_runs_the_commands_on_every_python_that_the_package_names() ->
     assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in named)
     # Either build of torch, chosen as README says.
     choices = {entry["pip_args"] for entry in matrix}
-    assert choices == {"", *re.findall(r'PIP_ARGS="(.+?)"', (ROOT / "README.md").read_text())}
+    assert choices == {
+        "",
+        *re.findall(r'PIP_ARGS="(.+?)"', (ROOT / "README.md").read_text()),
+    }

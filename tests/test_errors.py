@@ -49,7 +49,9 @@ def test_the_measured_error_is_the_integral(unit: str) -> None:
         epsrel=1e-12,
         limit=200,
     )
-    assert math.isclose(measured_rmse(network, PAPER_TARGET), math.sqrt(square / 2), rel_tol=1e-7)
+    assert math.isclose(
+        measured_rmse(network, PAPER_TARGET), math.sqrt(square / 2), rel_tol=1e-7
+    )
 
 
 def test_the_sampled_error_is_that_of_the_papers_points() -> None:
@@ -68,8 +70,12 @@ def test_the_sampled_error_is_that_of_the_papers_points() -> None:
         ("abs(x - 0.3)**-0.2", (0.7**0.6 + 1.3**0.6) / 1.2),
     ],
 )
-def test_kinks_and_singularities_at_ends_and_knots_are_measured(text: str, square: float) -> None:
-    assert measured_rmse(zero(), target(text)) == pytest.approx(math.sqrt(square), rel=1e-4)
+def test_kinks_and_singularities_at_ends_and_knots_are_measured(
+    text: str, square: float
+) -> None:
+    assert measured_rmse(zero(), target(text)) == pytest.approx(
+        math.sqrt(square), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("text", ["1/(x - 0.123456)", "exp(-((x - 0.1)/0.0003)**2)"])

@@ -10,15 +10,26 @@ from scipy.integrate import quad
 
 from xsquared.functions import FUNCTIONS, PAPER_TARGET, parse, target
 
-SMOOTH = ["sin(3*x)", "exp(-x**2)", "1/(1+9*x**2)", "x**3 - 2*x", "erf(x)*cos(x)", "tanh(2*x)"]
+SMOOTH = [
+    "sin(3*x)",
+    "exp(-x**2)",
+    "1/(1+9*x**2)",
+    "x**3 - 2*x",
+    "erf(x)*cos(x)",
+    "tanh(2*x)",
+]
 
 
-@pytest.mark.parametrize("text", [*SMOOTH, "2", "x", "-x", "+x", "pi*e", "abs(x) + sqrt(x + 2)"])
+@pytest.mark.parametrize(
+    "text", [*SMOOTH, "2", "x", "-x", "+x", "pi*e", "abs(x) + sqrt(x + 2)"]
+)
 def test_values_agree_with_plain_python(text: str) -> None:
     points = np.linspace(-1, 1, 11)
     names = {name: getattr(math, name) for name in FUNCTIONS if name != "abs"}
     names |= {"abs": abs, "pi": math.pi, "e": math.e}
-    expected = [float(eval(text, {"__builtins__": {}}, names | {"x": p})) for p in points]
+    expected = [
+        float(eval(text, {"__builtins__": {}}, names | {"x": p})) for p in points
+    ]
     np.testing.assert_allclose(target(text)(points), expected, rtol=1e-14, atol=1e-15)
 
 
@@ -27,8 +38,12 @@ def test_values_agree_with_plain_python(text: str) -> None:
 def test_derivatives_agree_with_mpmaths_differences(text: str, order: int) -> None:
     made = target(text)
     for place in (-0.9, 0.1, 0.7):
-        expected = mpmath.diff(sp.lambdify(parse("x"), made.expression, "mpmath"), place, order)
-        np.testing.assert_allclose(made.derivative(order)(place), float(expected), rtol=1e-11)
+        expected = mpmath.diff(
+            sp.lambdify(parse("x"), made.expression, "mpmath"), place, order
+        )
+        np.testing.assert_allclose(
+            made.derivative(order)(place), float(expected), rtol=1e-11
+        )
 
 
 def test_constants_take_the_points_shape() -> None:
@@ -49,7 +64,9 @@ def test_two_variables_broadcast_and_differentiate() -> None:
 
 def test_decimals_are_exact() -> None:
     assert parse("0.1 + 2e-1") == sp.Rational(3, 10)
-    assert parse("0.12345678901234567890*x").args[0] == sp.Rational("0.1234567890123456789")
+    assert parse("0.12345678901234567890*x").args[0] == sp.Rational(
+        "0.1234567890123456789"
+    )
 
 
 def test_an_expression_of_sympy_is_that_of_its_text() -> None:
@@ -61,13 +78,39 @@ def test_an_expression_of_sympy_is_that_of_its_text() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("__import__('os').system('true')", "eval('x')", "(lambda: 1)()", "[x for x in (1,)]"),
-        *("x.real", "sin.__class__", "x[0]", "'x'", "True", "1j", "x if x else 1", "x := 1"),
-        *("sin(x, x)", "sin(*x)", "gamma(x)", "sin", "w + 1", "x < 1", "x +", "", "x^2"),
+        *(
+            "__import__('os').system('true')",
+            "eval('x')",
+            "(lambda: 1)()",
+            "[x for x in (1,)]",
+        ),
+        *(
+            "x.real",
+            "sin.__class__",
+            "x[0]",
+            "'x'",
+            "True",
+            "1j",
+            "x if x else 1",
+            "x := 1",
+        ),
+        *(
+            "sin(x, x)",
+            "sin(*x)",
+            "gamma(x)",
+            "sin",
+            "w + 1",
+            "x < 1",
+            "x +",
+            "",
+            "x^2",
+        ),
     ],
 )
 def test_text_beyond_arithmetic_is_refused_and_never_run(text: str) -> None:
-    with pytest.raises(ValueError, match=r"expected arithmetic|cannot read the expression"):
+    with pytest.raises(
+        ValueError, match=r"expected arithmetic|cannot read the expression"
+    ):
         parse(text)
 
 
@@ -94,7 +137,9 @@ def test_unknown_symbols_and_empty_or_infinite_domains_are_refused() -> None:
     with pytest.raises(ValueError, match="in x, y, z, got w in w"):
         target(sp.Symbol("w"))
     for domain in ((1, -1), (0, math.inf), (math.nan, 1)):
-        with pytest.raises(ValueError, match="expected an interval with finite a < b, got"):
+        with pytest.raises(
+            ValueError, match="expected an interval with finite a < b, got"
+        ):
             target("x", domain)
 
 
@@ -106,7 +151,9 @@ def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
 
 
 def test_paper_target_has_its_values_and_norms() -> None:
-    np.testing.assert_allclose(PAPER_TARGET(np.array([-1.0, 0.0, 0.5, 1.0])), [0.5, 0.5, 1, 0.5])
+    np.testing.assert_allclose(
+        PAPER_TARGET(np.array([-1.0, 0.0, 0.5, 1.0])), [0.5, 0.5, 1, 0.5]
+    )
     second = sp.diff(PAPER_TARGET.expression, parse("x"), 2)
     square, _ = quad(sp.lambdify(parse("x"), second**2), -1, 1)
     assert math.isclose(PAPER_TARGET.l2_norm(2), math.sqrt(square), rel_tol=1e-8)

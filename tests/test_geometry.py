@@ -37,7 +37,9 @@ def test_contributions_and_bias_are_the_forward_pass(
 
 def test_knots_are_where_gates_vanish() -> None:
     network = build("mlp", 1, 3)
-    set_parameters(network, G=[[2.0], [-1.0], [0.0]], g=[1.0, 3.0, 1.0], D=[[1.0] * 3], d=[0.0])
+    set_parameters(
+        network, G=[[2.0], [-1.0], [0.0]], g=[1.0, 3.0, 1.0], D=[[1.0] * 3], d=[0.0]
+    )
     np.testing.assert_allclose(knots(network), [-0.5, 3.0])
 
 
@@ -47,18 +49,27 @@ def test_hinges_lie_on_their_lines_and_end_on_the_box(seed: int, n: int) -> None
     network = build("mlp", 2, n, generator=torch.Generator().manual_seed(seed))
     for hinge in hinge_segments(network, BOX):
         for end in (hinge.start, hinge.end):
-            G, g = network.G[hinge.neuron].detach().numpy(), network.g[hinge.neuron].item()
+            G, g = (
+                network.G[hinge.neuron].detach().numpy(),
+                network.g[hinge.neuron].item(),
+            )
             assert abs(G @ np.array(end) + g) < 1e-9 * (1 + np.abs(G).sum() * 4)
             on_edge = [
-                abs(c - side) < 1e-9 for c, sides in zip(end, BOX, strict=True) for side in sides
+                abs(c - side) < 1e-9
+                for c, sides in zip(end, BOX, strict=True)
+                for side in sides
             ]
             assert any(on_edge)
-            assert all(a - 1e-9 <= c <= b + 1e-9 for c, (a, b) in zip(end, BOX, strict=True))
+            assert all(
+                a - 1e-9 <= c <= b + 1e-9 for c, (a, b) in zip(end, BOX, strict=True)
+            )
 
 
 @given(st.integers(0, 10**6), st.integers(1, 7))
 @settings(max_examples=30)
-def test_hinges_found_are_those_that_change_sign_on_the_boxs_corners(seed: int, n: int) -> None:
+def test_hinges_found_are_those_that_change_sign_on_the_boxs_corners(
+    seed: int, n: int
+) -> None:
     network = build("mlp", 2, n, generator=torch.Generator().manual_seed(seed))
     corners = torch.tensor(list(itertools.product(*BOX)), dtype=torch.float64)
     gates = (corners @ network.G.T + network.g).detach().numpy()

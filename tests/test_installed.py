@@ -1,4 +1,6 @@
-"""The package installed, outside a checkout: README's Python, rows, chapters as notebooks."""
+"""The package installed, outside a checkout: README's Python, rows, chapters as
+notebooks.
+"""
 
 import json
 import os
@@ -48,7 +50,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(PROJECT.root / name, folder / "copy" / name)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(PROJECT.root / name, folder / "copy" / name)
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", folder / "venv"], check=True
+    )
     (packages,) = (folder / "venv").glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text("\n".join(site.getsitepackages()))
     made = folder / "venv" / "bin" / "python"
@@ -73,11 +77,11 @@ def run_cells(python: Path, folder: Path, notebooks: list[list[str]]) -> None:
 
 
 @pytest.mark.slow
-def test_readme_rows_and_downloads_with_other_parameters_run(python: Path, tmp_path: Path) -> None:
+def test_readme_rows_and_downloads_with_other_parameters_run(
+    python: Path, tmp_path: Path
+) -> None:
     readme = (PROJECT.root / "README.md").read_text(encoding="utf-8")
-    table = (
-        "from sklearn.datasets import make_friedman1\nX, y = make_friedman1(120, random_state=0)"
-    )
+    table = "from sklearn.datasets import make_friedman1\nX, y = make_friedman1(120, random_state=0)"
     rows = "from xsquared.studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
     shipped = "from xsquared import load\nassert len(load('housing').test) == 4128"
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)

@@ -1,4 +1,6 @@
-"""What an import loads: the numerics without torch where they need none, and no later layer."""
+"""What an import loads: the numerics without torch where they need none, and no later
+layer.
+"""
 
 import subprocess
 import sys
@@ -13,13 +15,21 @@ import xsquared
     [
         ("import xsquared", ["torch", "sympy", "sklearn", "xsquared.studies"]),
         ("import xsquared.splines.bounds, xsquared.splines.density", ["torch"]),
-        ("from xsquared.studies import rows; rows('line')", ["torch", "dask", "xsquared.book"]),
-        ("from xsquared import fit", ["dask", "IPython", "sklearn", "xsquared.studies"]),
+        (
+            "from xsquared.studies import rows; rows('line')",
+            ["torch", "dask", "xsquared.book"],
+        ),
+        (
+            "from xsquared import fit",
+            ["dask", "IPython", "sklearn", "xsquared.studies"],
+        ),
     ],
 )
 def test_what_is_not_needed_is_not_loaded(statement: str, absent: list[str]) -> None:
     code = f"import sys; {statement}; print(*{{*sys.modules}} & {{*{absent!r}}})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 

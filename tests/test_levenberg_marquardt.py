@@ -29,7 +29,9 @@ def line(x: float, least: float = 0.0) -> At:
 
 def newton_on_the_line(at: At) -> Callable[[float], At]:
     """The damped Gauss-Newton step, which divides the distance by 1 + 1/damping."""
-    return lambda damping: line(at.x[0] - (at.x[0] - 3.0) / (1 + damping), at.residual[1] ** 2)
+    return lambda damping: line(
+        at.x[0] - (at.x[0] - 3.0) / (1 + damping), at.residual[1] ** 2
+    )
 
 
 def rosenbrock(x: np.ndarray) -> At:
@@ -98,7 +100,9 @@ def test_a_step_that_raises_the_loss_by_rounding_alone_ends_the_descent() -> Non
 
     for rounding, attempts in ((1e-13, 2), (0.0, 20)):
         tried.clear()
-        *_, (_, count, word) = descend(line(3.0, 0.25), lambda _: attempt, 9, rounding=rounding)
+        *_, (_, count, word) = descend(
+            line(3.0, 0.25), lambda _: attempt, 9, rounding=rounding
+        )
         assert (count, word, len(tried)) == (1, "converged", attempts)
 
 

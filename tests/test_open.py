@@ -1,4 +1,6 @@
-"""A unit, a gate and a solver of a reader's own go through the same door as the package's."""
+"""A unit, a gate and a solver of a reader's own go through the same door as the
+package's.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared import FreeKnots, Gate, Growth, Unit, VariableProjection, fit, register, target
+from xsquared import (
+    FreeKnots,
+    Gate,
+    Growth,
+    Unit,
+    VariableProjection,
+    fit,
+    register,
+    target,
+)
 from xsquared.data import Dataset, from_target, sampled
 from xsquared.training import Fit, Gates
 from xsquared.units import build, find_unit
@@ -23,7 +34,9 @@ def readers_own() -> None:
     register(Unit("ungated", factors=(("U", "u"),), activation="identity"))
 
 
-@pytest.mark.parametrize("solver", [VariableProjection(), Growth()], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "solver", [VariableProjection(), Growth()], ids=lambda one: one.name
+)
 def test_solvers_of_points_train_it(solver: VariableProjection | Growth) -> None:
     result = fit(SPACE, find_unit("ungated", "squared"), 4, solver=solver)
     assert result.status in ("converged", "iterations", "stalled")
@@ -48,7 +61,9 @@ class Mean:
 
     name: ClassVar[str] = "mean"
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
         del gates, seed
         network = build(unit, data.dim, n_hidden)
         with torch.no_grad():

@@ -17,7 +17,9 @@ def test_few_cells_share_many_nodes_and_many_have_a_few_each() -> None:
     points, weights = on_cells(np.array([-1.0, -0.9, 0.3, 2.0]))
     assert points.shape == (3, LEAST_NODES // 3)
     np.testing.assert_allclose(weights.sum(axis=1), [0.1, 1.2, 1.7], rtol=1e-13)
-    assert np.sum(weights * np.exp(points)) == pytest.approx(np.e**2 - np.exp(-1), rel=1e-13)
+    assert np.sum(weights * np.exp(points)) == pytest.approx(
+        np.e**2 - np.exp(-1), rel=1e-13
+    )
     assert on_cells(np.linspace(0, 1, 501))[0].shape == (500, NODES)
     assert on_cells(np.linspace(0, 1, 501), nodes=12)[0].shape == (500, 12)
 

@@ -1,4 +1,6 @@
-"""GatedRegressor keeps scikit-learn's rules, is exact where it can be, and linear where it may."""
+"""GatedRegressor keeps scikit-learn's rules, is exact where it can be, and linear where
+it may.
+"""
 
 from collections.abc import Callable
 
@@ -7,11 +9,15 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
-from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    estimator_checks_generator,
+    parametrize_with_checks,
+)
 
 from xsquared import GatedRegressor
 
-#: Checks that scikit-learn 1.9 has for a regressor with weights; a tag could skip all in silence.
+#: Checks that scikit-learn 1.9 has for a regressor with weights; a tag could skip all
+#: in silence.
 CHECKS = 55
 DRAWN = "rows of validation and starts are drawn, and repeated rows draw others"
 NETWORK = GatedRegressor("glu", 2, ridge=1e-3, n_networks=1)
@@ -43,14 +49,19 @@ def draw() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-@pytest.mark.parametrize(("unit", "n"), [("mlp", 1), ("glu", 1), ("gqu", 1), ("swiglu", 1)])
+@pytest.mark.parametrize(
+    ("unit", "n"), [("mlp", 1), ("glu", 1), ("gqu", 1), ("swiglu", 1)]
+)
 def test_a_function_that_the_unit_contains_is_recovered(
     unit: str, n: int, draw: np.random.Generator
 ) -> None:
     x = draw.uniform(-1, 3, (400, 2))
     z, u, q = x @ [1.0, -0.5] - 0.2, x[:, 0] + 2, x[:, 1] - 1.5
     relu, silu = np.maximum(z, 0), z / (1 + np.exp(-z))
-    y = 3 + {"mlp": relu, "glu": relu * u, "gqu": relu * u * q, "swiglu": silu * u}[unit]
+    y = (
+        3
+        + {"mlp": relu, "glu": relu * u, "gqu": relu * u * q, "swiglu": silu * u}[unit]
+    )
     model = GatedRegressor(unit, n, ridge=1e-12).fit(x[:300], y[:300])
     assert_allclose(model.predict(x[300:]), y[300:], atol=1e-4)
 
@@ -74,9 +85,14 @@ def test_columns_without_effect_are_left_out(draw: np.random.Generator) -> None:
 
 def test_weights_are_repeated_rows(draw: np.random.Generator) -> None:
     x = draw.uniform(-1, 1, (200, 1))
-    y, counts = np.abs(x[:, 0] - 0.2) + draw.normal(0, 0.1, 200), draw.integers(0, 4, 200)
+    y, counts = (
+        np.abs(x[:, 0] - 0.2) + draw.normal(0, 0.1, 200),
+        draw.integers(0, 4, 200),
+    )
     weighted = GatedRegressor("mlp", 1, ridge=1e-6).fit(x, y, counts)
-    repeated = GatedRegressor("mlp", 1, ridge=1e-6).fit(x.repeat(counts, 0), y.repeat(counts))
+    repeated = GatedRegressor("mlp", 1, ridge=1e-6).fit(
+        x.repeat(counts, 0), y.repeat(counts)
+    )
     assert_allclose(weighted.predict(x), repeated.predict(x), atol=1e-3)
 
 
@@ -85,12 +101,15 @@ def test_predictions_stay_in_the_widened_range(draw: np.random.Generator) -> Non
     y = x[:, 0] ** 3
     model = GatedRegressor("gqu", 4, ridge=1e-6).fit(x, y)
     assert_allclose(
-        model.predict([[-100], [100]]), [y.min() - 0.1 * np.ptp(y), y.max() + 0.1 * np.ptp(y)]
+        model.predict([[-100], [100]]),
+        [y.min() - 0.1 * np.ptp(y), y.max() + 0.1 * np.ptp(y)],
     )
 
 
 def test_frames_with_dummies(draw: np.random.Generator) -> None:
-    frame = pd.DataFrame({"size": draw.uniform(0, 1, 300), "kind": draw.choice([*"abc"], 300)})
+    frame = pd.DataFrame(
+        {"size": draw.uniform(0, 1, 300), "kind": draw.choice([*"abc"], 300)}
+    )
     y = frame["size"] ** 2 * (1 + (frame["kind"] == "b"))
     model = GatedRegressor().fit(pd.get_dummies(frame), y)
     assert [*model.feature_names_in_] == ["size", "kind_a", "kind_b", "kind_c"]

@@ -41,5 +41,7 @@ def test_regression_is_scipys() -> None:
     oracle = linregress(np.log(SIZES), np.log(errors))
     slope = fit_slope(SIZES, errors)
     half = t.ppf(0.975, len(SIZES) - 2) * oracle.stderr
-    np.testing.assert_allclose([slope.value, slope.high - slope.value], [oracle.slope, half])
+    np.testing.assert_allclose(
+        [slope.value, slope.high - slope.value], [oracle.slope, half]
+    )
     assert slope.low == slope.value - (slope.high - slope.value)

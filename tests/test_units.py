@@ -43,11 +43,15 @@ def naive(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     for row, k in itertools.product(range(len(x)), range(network.n_out)):
         total = p["d"][k]
         for i in range(network.n_hidden):
-            gate = torch.tensor(sum(p["G"][i, j] * x[row, j] for j in range(network.n_in)))
+            gate = torch.tensor(
+                sum(p["G"][i, j] * x[row, j] for j in range(network.n_in))
+            )
             z = gate + p["g"][i]
             term = float(GATES[network.unit.activation].value(z))
             for w, b in network.unit.factors:
-                term *= sum(p[w][i, j] * x[row, j] for j in range(network.n_in)) + p[b][i]
+                term *= (
+                    sum(p[w][i, j] * x[row, j] for j in range(network.n_in)) + p[b][i]
+                )
             total += p["D"][k, i] * term
             if network.unit.paired:
                 total += p["D"][k, network.n_hidden + i] * float(z) * term
@@ -101,7 +105,9 @@ def test_parameter_counts_are_the_papers() -> None:
 
 
 def test_with_one_input_a_relu_beside_its_square_is_a_glu() -> None:
-    """Behind a hinge U x + u is a z + b, so that the GLU's neuron is b relu(z) + a z relu(z)."""
+    """Behind a hinge U x + u is a z + b, so that the GLU's neuron is b relu(z) + a z
+    relu(z).
+    """
     glu, pair = build("glu", 1, 5), build("pair", 1, 5)
     weights = {name: value.detach().numpy() for name, value in glu.named_parameters()}
     slope = (weights["U"] / weights["G"])[:, 0]
@@ -109,14 +115,17 @@ def test_with_one_input_a_relu_beside_its_square_is_a_glu() -> None:
     linear = np.concatenate([weights["D"] * constant, weights["D"] * slope], axis=1)
     set_parameters(pair, G=weights["G"], g=weights["g"], D=linear, d=weights["d"])
     x = np.linspace(-3, 3, 101)
-    np.testing.assert_allclose(predict(pair, x), predict(glu, x), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        predict(pair, x), predict(glu, x), rtol=1e-11, atol=1e-11
+    )
 
 
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_a_generator_decides_the_parameters_and_torchs_own_stays(unit: str) -> None:
     before = torch.random.get_rng_state()
     one, same, other = (
-        build(unit, 2, 3, generator=torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
+        build(unit, 2, 3, generator=torch.Generator().manual_seed(seed))
+        for seed in (0, 0, 1)
     )
     for letter, values in one.named_parameters():
         assert torch.equal(values, getattr(same, letter))
@@ -149,7 +158,9 @@ def hidden(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     "unit", [*(UNITS[name] for name in SPLINES), *MORE], ids=lambda unit: unit.name
 )
 def test_degree_and_continuity_are_those_of_the_forward_pass(unit: Unit) -> None:
-    """The lowest power of x - t that a neuron adds at its knot t is the first jump's order."""
+    """The lowest power of x - t that a neuron adds at its knot t is the first jump's
+    order.
+    """
     network, s = pair_at(unit, 0.3), np.linspace(0, 1, 12)
     np.testing.assert_allclose(knots(network), [0.3, 0.3])
     assert not hidden(network, 0.3 - s).any()
@@ -172,8 +183,12 @@ def test_predict_takes_vectors_and_matrices_of_any_length() -> None:
     network, x = build("gqu", 1, 4), np.linspace(-1, 1, 3000)
     expected = network(torch.from_numpy(x)[:, None])[:, 0].detach().numpy()
     for points in (x, x[:, None]):
-        np.testing.assert_allclose(predict(network, points), expected, rtol=1e-12, atol=1e-12)
-    np.testing.assert_array_equal(predict(network, x[::-1][:9]), predict(network, x[:-10:-1]))
+        np.testing.assert_allclose(
+            predict(network, points), expected, rtol=1e-12, atol=1e-12
+        )
+    np.testing.assert_array_equal(
+        predict(network, x[::-1][:9]), predict(network, x[:-10:-1])
+    )
 
 
 def test_weights_of_another_shape_are_not_broadcast() -> None:
@@ -187,7 +202,10 @@ def test_a_readers_gate_and_unit_are_known_everywhere() -> None:
     assert find_unit("quintic") is UNITS["quintic"]
     assert (UNITS["quintic"].degree, UNITS["quintic"].continuity) == (5, 3)
     assert parameter_count("quintic", 2, 3) == parameter_count("glu", 2, 3)
-    network, x = build("quintic", 2, 3), np.random.default_rng(1).standard_normal((5, 2))
+    network, x = (
+        build("quintic", 2, 3),
+        np.random.default_rng(1).standard_normal((5, 2)),
+    )
     np.testing.assert_allclose(predict(network, x), naive(network, x)[:, 0], rtol=1e-11)
     assert build("mlp", 1, 2, activation="relu4").unit.gate is GATES["relu4"]
     assert not Gate("square", torch.square, degree=2).hinged

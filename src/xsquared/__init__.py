@@ -1,8 +1,8 @@
 """xsquared: what a feed-forward layer can approximate, derived, built and measured.
 
-Three layers: the numerics; :mod:`xsquared.studies`, which runs for hours; :mod:`xsquared.book`,
-which makes a book of both. None imports a later one (``pyproject.toml`` names the order, also that
-of the numerics' modules).
+Three layers: the numerics; :mod:`xsquared.studies`, which runs for hours;
+:mod:`xsquared.book`, which makes a book of both. None imports a later one
+(``pyproject.toml`` names the order, also that of the numerics' modules).
 
 Names are imported when they are first asked for (PEP 562): splines need no torch.
 """
@@ -30,7 +30,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Gate", "GatedRegressor", "Unit", "build", "predict", "register"]
 __all__ += ["knots", "load", "rmse", "target"]
-__all__ += ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection", "fit", "grow"]
+__all__ += [
+    "LBFGS",
+    "AdamW",
+    "FreeKnots",
+    "Growth",
+    "Newton",
+    "VariableProjection",
+    "fit",
+    "grow",
+]
 __version__ = metadata.version("xsquared")
 
 #: The module of each public name.

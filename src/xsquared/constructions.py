@@ -1,7 +1,7 @@
 """Closed-form weights: from a target function straight to a network.
 
-Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets one ReLU
-neuron per cell add what that polynomial has more than the one on its left.
+Each builder cuts the domain into equal cells, fixes one polynomial per cell, and lets
+one ReLU neuron per cell add what that polynomial has more than the one on its left.
 """
 
 import math
@@ -19,27 +19,37 @@ _JUMP = 1e-9
 
 
 def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
-    """Interpolate the target linearly at n_cells + 1 equidistant points, with n_cells neurons.
+    """Interpolate the target linearly at n_cells + 1 equidistant points, with n_cells
+    neurons.
 
-    The paper's Eq. (6) with its slip mended: neuron i adds a second difference for i > 0.
+    The paper's Eq. (6) with its slip mended: neuron i adds a second difference for i >
+    0.
     """
     t, h = _cells(target, n_cells)
     values = target(t)
-    return network_from_pieces("mlp", t, np.stack([values[:-1], np.diff(values) / h], axis=1))
+    return network_from_pieces(
+        "mlp", t, np.stack([values[:-1], np.diff(values) / h], axis=1)
+    )
 
 
 def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """Take the curvature at each cell's left end: the paper's GLU construction (Eqs. 10-12)."""
+    """Take the curvature at each cell's left end: the paper's GLU construction (Eqs.
+    10-12).
+    """
     return _quadratic_glu(target, n_cells, 0.0)
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """Take each cell's curvature at its midpoint instead, which is eight times more accurate."""
+    """Take each cell's curvature at its midpoint instead, which is eight times more
+    accurate.
+    """
     return _quadratic_glu(target, n_cells, 0.5)
 
 
 def _quadratic_glu(target: Target, n_cells: int, theta: float) -> GatedNetwork:
-    """Build the GLU that interpolates at both ends and has the target's curvature at theta h."""
+    """Build the GLU that interpolates at both ends and has the target's curvature at
+    theta h.
+    """
     t, h = _cells(target, n_cells)
     values, c = target(t), target.derivative(2)(t[:-1] + theta * h) / 2
     b = np.diff(values) / h - c * h
@@ -49,8 +59,8 @@ def _quadratic_glu(target: Target, n_cells: int, theta: float) -> GatedNetwork:
 def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     """Build the C1 cubic Hermite interpolant as a GQU of n_cells + 1 neurons.
 
-    Two cubics that share value and slope at a knot differ by s^2 (a s + b), which is relu(s) * s *
-    (a s + b); the first cell's linear term takes the neuron more.
+    Two cubics that share value and slope at a knot differ by s^2 (a s + b), which is
+    relu(s) * s * (a s + b); the first cell's linear term takes the neuron more.
     """
     t, h = _cells(target, n_cells)
     f, m = target(t), target.derivative(1)(t)
@@ -67,19 +77,24 @@ def network_from_pieces(
     directions: np.ndarray | None = None,
     factors: np.ndarray | None = None,
 ) -> GatedNetwork:
-    """Write a given spline as a network, for a unit with a ReLU gate and p affine factors.
+    """Write a given spline as a network, for a unit with a ReLU gate and p affine
+    factors.
 
-    A gate at each knot inside adds what the piece beyond it has more than the one before continued:
-    in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D = 1. Gates open on the whole
-    interval carry the polynomial behind all gates, to which gates that open to the left add. Its
-    powers of s below p take p - 1 neurons more, unless it is given as one product.
+    A gate at each knot inside adds what the piece beyond it has more than the one
+    before continued: in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D =
+    1. Gates open on the whole interval carry the polynomial behind all gates, to which
+    gates that open to the left add. Its powers of s below p take p - 1 neurons more,
+    unless it is given as one product.
 
     Args:
-        pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n + 1,), the
-            constant first, with p - 1 continuous derivatives; a ValueError where they do not meet.
-        directions: (n - 1,) of the gates at the knots inside, 1 to the right (None: all) or -1.
-        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the whole interval
-            first, with the polynomial behind all gates but for its constant as product; or (0, 2).
+        pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n +
+            1,), the constant first, with p - 1 continuous derivatives; a ValueError
+            where they do not meet.
+        directions: (n - 1,) of the gates at the knots inside, 1 to the right (None:
+            all) or -1.
+        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the
+            whole interval first, with the polynomial behind all gates but for its
+            constant as product; or (0, 2).
     """
     record = find_unit(unit)
     p = len(record.factors)
@@ -88,15 +103,24 @@ def network_from_pieces(
     # Rounding of a piece continued is as large as its terms, not as what they sum to.
     terms = np.vstack([taylor_shift(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
     if not (np.abs(changes[:, : max(p, 1)]) <= _JUMP * terms[: max(p, 1)]).all():
-        raise ValueError(f"the pieces do not meet at the knots as a {record.name} needs")
-    opened = np.ones(len(c) - 1) if directions is None else np.asarray(directions, dtype=float)
+        raise ValueError(
+            f"the pieces do not meet at the knots as a {record.name} needs"
+        )
+    opened = (
+        np.ones(len(c) - 1)
+        if directions is None
+        else np.asarray(directions, dtype=float)
+    )
     whole = ungated_signs(opened) @ taylor_shift(c, t[0] - t[:-1])
     lower = range(1, p) if factors is None else range(0)
     if factors is None:
-        factors = np.array([[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)])
+        factors = np.array(
+            [[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)]
+        )
     elif len(factors):
         whole[0] -= factors[:, 1].prod()
-    # Rows (slope, value at its place) of gate and factors; neurons behind the gates stand at t[0].
+    # Rows (slope, value at its place) of gate and factors; neurons behind the gates
+    # stand at t[0].
     m = len(lower) + min(len(factors), 1)
     places = np.concatenate([np.full(m, t[0]), t[1:-1]])
     rows = np.zeros((p + 1, len(places), 2))
@@ -114,15 +138,19 @@ def network_from_pieces(
         weights = np.append(whole[1:2][:m], changes[:, 1])
     network = build(record, 1, len(places))
     for (weight, bias), row in zip((("G", "g"), *record.factors), rows, strict=True):
-        set_parameters(network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places})
+        set_parameters(
+            network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places}
+        )
     set_parameters(network, D=weights[None], d=whole[:1])
     return network
 
 
 def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
-    """Add networks of one input and one unit, each along its row a of directions (networks, d).
+    """Add networks of one input and one unit, each along its row a of directions
+    (networks, d).
 
-    Hinges at t become hyperplanes a'x = t: ridge functions keep the order of one dimension.
+    Hinges at t become hyperplanes a'x = t: ridge functions keep the order of one
+    dimension.
     """
     unit, along = networks[0].unit, np.asarray(directions)
     parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
@@ -130,7 +158,9 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
     values = {"D": np.hstack([part["D"] for part in parts])}
     values["d"] = np.sum([part["d"] for part in parts], axis=0)
     for weight, bias in (("G", "g"), *unit.factors):
-        values[weight] = np.vstack([part[weight] * a for part, a in zip(parts, along, strict=True)])
+        values[weight] = np.vstack(
+            [part[weight] * a for part, a in zip(parts, along, strict=True)]
+        )
         values[bias] = np.concatenate([part[bias] for part in parts])
     set_parameters(made, **values)
     return made
@@ -179,7 +209,9 @@ CONSTRUCTIONS = {
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
-    """Predict the RMSE: constant * h^k * root mean square of f^(k), for a construction's name."""
+    """Predict the RMSE: constant * h^k * root mean square of f^(k), for a
+    construction's name.
+    """
     construction = CONSTRUCTIONS[name]
     t, h = _cells(target, n_cells)
     mean_square_root = target.l2_norm(construction.order) / math.sqrt(t[-1] - t[0])

@@ -1,7 +1,8 @@
 """The Levenberg-Marquardt loop that every solver of least-squares problems here shares.
 
-Where a damped step lowers the loss the damping falls, where it does not the damping rises and the
-step is tried again. Reference: Nocedal and Wright, Numerical Optimization, section 10.3.
+Where a damped step lowers the loss the damping falls, where it does not the damping
+rises and the step is tried again. Reference: Nocedal and Wright, Numerical
+Optimization, section 10.3.
 """
 
 import math
@@ -9,22 +10,29 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
 Status = Literal["converged", "iterations"]
-P = TypeVar("P", bound=Any)  # a place in the descent: its ``loss``, at least 0, is minimised
+P = TypeVar(
+    "P", bound=Any
+)  # a place in the descent: its ``loss``, at least 0, is minimised
 
 #: Multiplies the damping after a step that did not lower the loss.
 _RAISED = 4.0
-#: Damping below which the matrix could be singular, and beyond which no step lowers the loss.
+#: Damping below which the matrix could be singular, and beyond which no step lowers the
+#: loss.
 _LEAST, _MOST = 1e-12, 1e10
 
 
 def descend(
-    point: P, linearise: Callable[[P], Callable[[float], P | None]], limit: int, **rules: Any
+    point: P,
+    linearise: Callable[[P], Callable[[float], P | None]],
+    limit: int,
+    **rules: Any,
 ) -> Iterator[tuple[P, int, Status]]:
     """Lower a loss step by step as :func:`dampings` say; stop taking to stop early.
 
-    ``linearise`` takes a point and returns a function from a damping to the point after that step,
-    or to None where the arithmetic does not allow it. Yields the point at the start, then after
-    each iteration, with the iterations so far, and ``"iterations"`` but for a last that converged.
+    ``linearise`` takes a point and returns a function from a damping to the point after
+    that step, or to None where the arithmetic does not allow it. Yields the point at
+    the start, then after each iteration, with the iterations so far, and
+    ``"iterations"`` but for a last that converged.
     """
     run = dampings(point.loss, limit, **rules)
     damping, iterations, status = next(run)
@@ -50,10 +58,12 @@ def dampings(
     rounding: float = 0.0,
     patience: int = 3,
 ) -> Generator[tuple[float, int, Status], float]:
-    """Yield dampings to try, 0 at the end; take the losses they lead to, down to ``floor``.
+    """Yield dampings to try, 0 at the end; take the losses they lead to, down to
+    ``floor``.
 
-    The damping is divided by ``lowered`` after a step that lowered the loss; ``patience`` in a row
-    that lower it by less than the share ``stall`` end it, or one that raises it by ``rounding``.
+    The damping is divided by ``lowered`` after a step that lowered the loss;
+    ``patience`` in a row that lower it by less than the share ``stall`` end it, or one
+    that raises it by ``rounding``.
     """
     stalled = iterations = 0
     while iterations < max_iterations and stalled < patience and loss > floor:

@@ -1,23 +1,31 @@
-"""Gauss-Legendre quadrature on cells: integrals of errors that are smooth between knots."""
+"""Gauss-Legendre quadrature on cells: integrals of errors that are smooth between
+knots.
+"""
 
 from functools import cache
 
 import numpy as np
 
-#: Nodes that a cell has at least: exact to degree 15, so for the square of a quartic error.
+#: Nodes that a cell has at least: exact to degree 15, so for the square of a quartic
+#: error.
 NODES = 8
-#: Nodes that all cells have together at least, so that few wide ones see the target's waves.
+#: Nodes that all cells have together at least, so that few wide ones see the target's
+#: waves.
 LEAST_NODES = 240
 
 
 @cache
 def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of the rule on [0, 1], each (count,); the weights sum to 1."""
+    """Return nodes and weights of the rule on [0, 1], each (count,); the weights sum to
+    1.
+    """
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
 
-def between(interval: tuple[float, float], knots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def between(
+    interval: tuple[float, float], knots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the rule on the pieces between knots: points (N,) and weights (N,)."""
     points, weights = on_cells(pieces(interval, knots))
     return points.ravel(), weights.ravel()
@@ -30,7 +38,9 @@ def pieces(interval: tuple[float, float], knots: np.ndarray) -> np.ndarray:
 
 
 def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and weights (n, q) on n cells of ends (n + 1,), q at least ``nodes``."""
+    """Return points and weights (n, q) on n cells of ends (n + 1,), q at least
+    ``nodes``.
+    """
     width = np.diff(edges)[:, None]
     xi, weights = gauss_legendre(max(nodes, -(-LEAST_NODES // len(width))))
     return edges[:-1, None] + xi * width, weights * width

@@ -1,7 +1,9 @@
-"""Slopes of error against size on log-log axes, with intervals: over sizes and over seeds.
+"""Slopes of error against size on log-log axes, with intervals: over sizes and over
+seeds.
 
-The interval of a regression covers scatter about a line, not the bias of widths too small for the
-asymptotic regime. Over seeds an interval is one for the mean of the slopes that single seeds have.
+The interval of a regression covers scatter about a line, not the bias of widths too
+small for the asymptotic regime. Over seeds an interval is one for the mean of the
+slopes that single seeds have.
 """
 
 import math
@@ -16,7 +18,8 @@ from scipy.special import stdtrit
 class Slope:
     """A fitted exponent, minus the order of convergence, with its 95% interval.
 
-    ``coefficient`` is the error that the fitted line has at size 1, ``used`` the number of sizes.
+    ``coefficient`` is the error that the fitted line has at size 1, ``used`` the number
+    of sizes.
     """
 
     value: float
@@ -30,25 +33,37 @@ class Slope:
 
 
 def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
-    """Fit the slope of log error (m,) against log size (m,), both positive, by least squares.
+    """Fit the slope of log error (m,) against log size (m,), both positive, by least
+    squares.
 
     With two sizes the interval is the slope itself, as two points have no scatter.
     """
     x, y = np.log(np.asarray(sizes, np.float64)), np.log(np.asarray(errors, np.float64))
-    used, u, v = len(x), x - x.mean(), y - y.mean()  # without means sizes close together cancel
+    used, u, v = (
+        len(x),
+        x - x.mean(),
+        y - y.mean(),
+    )  # without means sizes close together cancel
     value = float(u @ v / (u @ u))
     square = float(np.sum((v - value * u) ** 2) / (u @ u))
-    half = float(stdtrit(used - 2, 0.975)) * math.sqrt(square / (used - 2)) if used > 2 else 0.0
+    half = (
+        float(stdtrit(used - 2, 0.975)) * math.sqrt(square / (used - 2))
+        if used > 2
+        else 0.0
+    )
     at_one = float(np.exp(y.mean() - value * x.mean()))
     return Slope(value, value - half, value + half, at_one, used)
 
 
 def fit_slope_over_seeds(sizes: ArrayLike, errors: np.ndarray) -> Slope:
-    """Average the slopes of single seeds, rows of errors (seeds, m), with Student's 95% interval.
+    """Average the slopes of single seeds, rows of errors (seeds, m), with Student's 95%
+    interval.
 
     The mean slope is that of the errors' geometric mean.
     """
     slopes = np.array([fit_slope(sizes, row).value for row in errors])
-    half = float(stdtrit(len(slopes) - 1, 0.975) * slopes.std(ddof=1) / math.sqrt(len(slopes)))
+    half = float(
+        stdtrit(len(slopes) - 1, 0.975) * slopes.std(ddof=1) / math.sqrt(len(slopes))
+    )
     centre = fit_slope(sizes, np.exp(np.log(errors).mean(axis=0)))
     return replace(centre, low=centre.value - half, high=centre.value + half)

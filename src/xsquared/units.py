@@ -1,12 +1,13 @@
-"""Units and gates: one record each, open to a reader's own, and the torch module behind them.
+"""Units and gates: one record each, open to a reader's own, and the torch module behind
+them.
 
 Every unit is a gate times any number of affine factors, then a linear readout,
 
     y = d + D (gate(G x + g) * (U x + u) * (Q x + q) ...),
 
-in the letters of the gated-units paper (Eqs. 1 and 15). A *paired* neuron hands on a second number
-as well, z = G x + g times the first: ReLU beside its square, SiLU beside z SiLU(z). One's own are
-registered::
+in the letters of the gated-units paper (Eqs. 1 and 15). A *paired* neuron hands on a
+second number as well, z = G x + g times the first: ReLU beside its square, SiLU beside
+z SiLU(z). One's own are registered::
 
     register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
@@ -23,7 +24,8 @@ from torch import Tensor, nn
 
 from xsquared.splines.spaces import Space
 
-#: Points of one forward pass in :func:`predict`: more would fall out of the processor's cache.
+#: Points of one forward pass in :func:`predict`: more would fall out of the processor's
+#: cache.
 _ROWS = 1024
 
 
@@ -31,7 +33,8 @@ _ROWS = 1024
 class Gate:
     """What a neuron does with its affine gate z = G x + g: ``value``, elementwise.
 
-    It is ``z**degree`` where the gate is open; ``degree`` is None for what is no power, as GELU.
+    It is ``z**degree`` where the gate is open; ``degree`` is None for what is no power,
+    as GELU.
     """
 
     name: str
@@ -46,9 +49,11 @@ class Gate:
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of neuron: the name of its gate, letters (weight, bias) of the factors that follow.
+    """A kind of neuron: the name of its gate, letters (weight, bias) of the factors
+    that follow.
 
-    ``paired``: it hands on z times its number as well, so that the readout has two weights for it.
+    ``paired``: it hands on z times its number as well, so that the readout has two
+    weights for it.
     """
 
     name: str
@@ -68,15 +73,22 @@ class Unit:
 
     @property
     def degree(self) -> int:
-        """Degree of the pieces of the spline that a network is; a ValueError for a smooth gate."""
+        """Degree of the pieces of the spline that a network is; a ValueError for a
+        smooth gate.
+        """
         if self.gate.degree is None or not self.gate.hinged:
-            raise ValueError(f"a {self.name} with the gate {self.activation} is no spline")
+            raise ValueError(
+                f"a {self.name} with the gate {self.activation} is no spline"
+            )
         return self.gate.degree + len(self.factors) + self.paired
 
     @property
     def continuity(self) -> int:
-        """Continuous derivatives at the knots of the splines that the unit contains in full."""
-        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t, as a pair does.
+        """Continuous derivatives at the knots of the splines that the unit contains in
+        full.
+        """
+        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t, as a
+        # pair does.
         return self.degree - (2 if self.factors or self.paired else 1)
 
     @property
@@ -92,14 +104,21 @@ class GatedNetwork(nn.Module):
     g: nn.Parameter
 
     def __init__(
-        self, unit: Unit, n_in: int, n_hidden: int, n_out: int, generator: torch.Generator
+        self,
+        unit: Unit,
+        n_in: int,
+        n_hidden: int,
+        n_out: int,
+        generator: torch.Generator,
     ) -> None:
         super().__init__()
         self.unit, self.gate = unit, unit.gate
         self.n_in, self.n_hidden, self.n_out = n_in, n_hidden, n_out
 
         def normal(*shape: int) -> nn.Parameter:
-            return nn.Parameter(torch.randn(*shape, dtype=torch.float64, generator=generator))
+            return nn.Parameter(
+                torch.randn(*shape, dtype=torch.float64, generator=generator)
+            )
 
         for weight, bias in (("G", "g"), *unit.factors):
             self.register_parameter(weight, normal(n_hidden, n_in))
@@ -136,8 +155,12 @@ PAPER_UNITS = ("mlp", "glu", "gqu")
 
 def register(*records: Unit | Gate) -> None:
     """Make units and gates known by their names, in place of earlier ones."""
-    GATES.update({record.name: record for record in records if isinstance(record, Gate)})
-    UNITS.update({record.name: record for record in records if isinstance(record, Unit)})
+    GATES.update(
+        {record.name: record for record in records if isinstance(record, Gate)}
+    )
+    UNITS.update(
+        {record.name: record for record in records if isinstance(record, Unit)}
+    )
 
 
 _LINEAR, _QUADRATIC = ("U", "u"), ("Q", "q")
@@ -173,14 +196,20 @@ def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
         if unit not in UNITS:
             raise ValueError(f"unknown unit {unit!r}; known are {', '.join(UNITS)}")
         unit = UNITS[unit]
-    return unit if activation is None else replace(unit, activation=find_gate(activation).name)
+    return (
+        unit
+        if activation is None
+        else replace(unit, activation=find_gate(activation).name)
+    )
 
 
 def space(unit: str | Unit) -> Space:
     """Find the spline space of a unit with a ReLU gate and at most two factors."""
     record = find_unit(unit)
     if record.activation != "relu" or len(record.factors) > 2 or record.paired:
-        raise ValueError(f"free_knots fits relu gates with up to two factors, got {record}")
+        raise ValueError(
+            f"free_knots fits relu gates with up to two factors, got {record}"
+        )
     return Space(record.degree, record.continuity)
 
 
@@ -198,7 +227,8 @@ def build(
 
 
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
-    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by factor.
+    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by
+    factor.
 
     A second number adds n_out n.
     """
@@ -210,7 +240,9 @@ def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) 
 def predict(network: GatedNetwork, x: ArrayLike) -> np.ndarray:
     """Compute the forward pass (N,) of a network of one output at x, (N,) or (N, n_in)."""
     with torch.no_grad():
-        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[:, 0].numpy()
+        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[
+            :, 0
+        ].numpy()
 
 
 def as_points(x: ArrayLike) -> Tensor:
@@ -221,5 +253,8 @@ def as_points(x: ArrayLike) -> Tensor:
 
 def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape."""
-    given = {name: torch.tensor(np.asarray(v, np.float64).copy()) for name, v in values.items()}
+    given = {
+        name: torch.tensor(np.asarray(v, np.float64).copy())
+        for name, v in values.items()
+    }
     network.load_state_dict({**network.state_dict(), **given})

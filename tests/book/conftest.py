@@ -1,4 +1,6 @@
-"""What the tests of the book share: a small project, and one build, one server, one browser."""
+"""What the tests of the book share: a small project, and one build, one server, one
+browser.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +18,12 @@ def browser() -> Iterator[Any]:
     """Chromium that looks for nothing outside, and would find nothing."""
     from playwright.sync_api import sync_playwright
 
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-background-networking",
+    ]
     flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "book" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "book" / "architecture.md").read_text(
+    encoding="utf-8"
+)
 CHECKS = """
 assert (order, parameters) == (6, (2 * 4 + 1) * 8 + 1)
 assert curve.test_rmse < 0.02

@@ -1,4 +1,6 @@
-"""The committed book: every chapter executed, every picture described, every page in its place."""
+"""The committed book: every chapter executed, every picture described, every page in
+its place.
+"""
 
 import os
 import re
@@ -26,7 +28,9 @@ def chapter(name: str) -> nbformat.NotebookNode:
     return nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4)
 
 
-def test_chapters_are_executed_from_their_present_sources_and_none_is_left_over() -> None:
+def test_chapters_are_executed_from_their_present_sources_and_none_is_left_over() -> (
+    None
+):
     assert sorted(path.stem for path in PROJECT.chapters.glob("*.ipynb")) == NAMES
     check_chapters(PROJECT)
 
@@ -40,20 +44,30 @@ def test_every_code_cell_ran_in_order(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_have_alt_text_and_caption(name: str) -> None:
     for cell in chapter(name).cells:
-        kinds = {kind for output in cell.get("outputs", []) for kind in output.get("data", {})}
+        kinds = {
+            kind
+            for output in cell.get("outputs", [])
+            for kind in output.get("data", {})
+        }
         if kinds & {SVG, PNG}:
             told = cell.metadata.mystnb
             assert told.image.alt
             assert told.figure.caption
 
 
-def test_a_figure_a_table_and_an_equation_have_a_name_of_their_own_in_the_whole_book() -> None:
-    """One in two chapters is found late, when links to it are written, and not by its name."""
+def test_a_figure_a_table_and_an_equation_have_a_name_of_their_own_in_the_whole_book() -> (
+    None
+):
+    """One in two chapters is found late, when links to it are written, and not by its
+    name.
+    """
     pattern = r"[ {]name: (fig-[\w-]+)|[ (]\"(tab-[\w-]+)\"[,)]|^\$\$ \((eq-[\w-]+)\)"
     found = [
         name
         for source in SOURCES
-        for names in re.findall(pattern, source.read_text(encoding="utf-8"), re.MULTILINE)
+        for names in re.findall(
+            pattern, source.read_text(encoding="utf-8"), re.MULTILINE
+        )
         for name in names
         if name
     ]
@@ -68,15 +82,25 @@ def test_glued_numbers_are_rounded(name: str) -> None:
         for output in cell.get("outputs", []):
             for mime, text in output.get("data", {}).items():
                 if mime.startswith("application/papermill.record/text/plain"):
-                    digits = re.sub(r"e[-+]?\d+$", "", text).replace(".", "").strip("-0")
-                    assert not digits.isdigit() or len(digits) <= 8, f"{text} in {cell.source}"
+                    digits = (
+                        re.sub(r"e[-+]?\d+$", "", text).replace(".", "").strip("-0")
+                    )
+                    assert not digits.isdigit() or len(digits) <= 8, (
+                        f"{text} in {cell.source}"
+                    )
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_lines_of_code_that_shows_fit_the_page(source: Path) -> None:
     cells = [cell for cell in read_source(source).cells if cell.cell_type == "code"]
-    shown = [cell.source for cell in cells if "hide-input" not in cell.metadata.get("tags", [])]
-    assert [line for text in shown for line in text.splitlines() if len(line) > 88] == []
+    shown = [
+        cell.source
+        for cell in cells
+        if "hide-input" not in cell.metadata.get("tags", [])
+    ]
+    assert [
+        line for text in shown for line in text.splitlines() if len(line) > 88
+    ] == []
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -94,13 +118,18 @@ def test_contents_list_every_page_once() -> None:
     contents = (PROJECT.root / "_toc.yml").read_text()
     listed = re.findall(r"^(?:root:|[ -]*file:) *(\S+)$", contents, re.MULTILINE)
     pages = [f"book/{path.stem}" for path in (PROJECT.root / "book").glob("*.md")]
-    assert sorted(listed) == sorted(["index", *pages, *(f"book/chapters/{name}" for name in NAMES)])
+    assert sorted(listed) == sorted(
+        ["index", *pages, *(f"book/chapters/{name}" for name in NAMES)]
+    )
 
 
 def test_the_front_pages_picture_is_the_chapters() -> None:
     cells = chapter("02_one_more_power").cells
     (pixels,) = (
-        o.data[PNG] for c in cells for o in c.get("outputs", []) if PNG in o.get("data", {})
+        o.data[PNG]
+        for c in cells
+        for o in c.get("outputs", [])
+        if PNG in o.get("data", {})
     )
     committed = (PROJECT.root / "book" / "_static" / "convergence.png").read_bytes()
     assert b64encode(committed).decode() == pixels.strip()
@@ -109,22 +138,32 @@ def test_the_front_pages_picture_is_the_chapters() -> None:
 def test_committed_files_name_no_path_of_one_machine() -> None:
     pages = (PROJECT.root / "book").glob("*.md")
     for path in [*SOURCES, *PROJECT.chapters.glob("*.ipynb"), *pages]:
-        assert not re.search(r"(?<![\w.])/(home|root|work|tmp|Users)/\w", path.read_text()), path
+        assert not re.search(
+            r"(?<![\w.])/(home|root|work|tmp|Users)/\w", path.read_text()
+        ), path
 
 
 def test_scripts_are_classic_few_and_ask_for_nothing() -> None:
     book = PROJECT.root / "book"
-    paths = [*book.glob("_extra/*"), *book.glob("_static/*.css"), *book.glob("_static/*.js")]
+    paths = [
+        *book.glob("_extra/*"),
+        *book.glob("_static/*.css"),
+        *book.glob("_static/*.js"),
+    ]
     texts = [path.read_text(encoding="utf-8") for path in paths]
     modern = r"\bimport\b|\bexport\b|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3)"
     assert not [text for text in texts if re.search(modern, text)]
-    parts = [re.sub(r".*<style>|</style>.*", "", text, flags=re.DOTALL) for text in texts]
+    parts = [
+        re.sub(r".*<style>|</style>.*", "", text, flags=re.DOTALL) for text in texts
+    ]
     assert sum(len(part.splitlines()) for part in parts) <= 1000
 
 
 @pytest.mark.slow
 def test_a_save_in_jupyterlab_leaves_every_source_as_it_is(tmp_path: Path) -> None:
-    """Whose extension writes text from the notebook that is open, as jupytext does here."""
+    """Whose extension writes text from the notebook that is open, as jupytext does
+    here.
+    """
     shutil.copytree(PROJECT.notebooks, tmp_path / "notebooks")
     shutil.copy(PROJECT.root / "jupytext.toml", tmp_path)
     texts = {path: path.read_bytes() for path in (tmp_path / "notebooks").iterdir()}
@@ -133,4 +172,6 @@ def test_a_save_in_jupyterlab_leaves_every_source_as_it_is(tmp_path: Path) -> No
     for opened in (tmp_path / "_build/lab").glob("*.ipynb"):
         os.utime(opened, (2e9, 2e9))  # saved after the text
     subprocess.run(sync, cwd=tmp_path, check=True, capture_output=True)
-    assert [path.name for path, text in texts.items() if path.read_bytes() != text] == []
+    assert [
+        path.name for path, text in texts.items() if path.read_bytes() != text
+    ] == []

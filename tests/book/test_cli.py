@@ -9,7 +9,9 @@ from xsquared.book.project import Project
 
 
 def test_errors_are_one_line(
-    small_project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small_project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(small_project.root)
     assert main(["book", "--only", "99_none"]) == 1
@@ -20,11 +22,15 @@ def test_errors_are_one_line(
 
 
 def test_a_book_with_a_parameter_runs_what_declares_it_and_says_what_changed(
-    small_project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small_project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(small_project.root)
     committed = small_project.chapters / "01_good.ipynb"
-    committed.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    committed.write_text(
+        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+    )
     assert main(["book", "-p", "n", "5"]) == 0
     said = capsys.readouterr().out
     assert "01_good.ipynb" in said
@@ -32,7 +38,9 @@ def test_a_book_with_a_parameter_runs_what_declares_it_and_says_what_changed(
     assert main(["compare"]) == 0
 
 
-@pytest.mark.parametrize(("text", "value"), [("5", 5), ("[1, 2]", [1, 2]), ("sin(x)", "sin(x)")])
+@pytest.mark.parametrize(
+    ("text", "value"), [("5", 5), ("[1, 2]", [1, 2]), ("sin(x)", "sin(x)")]
+)
 def test_a_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
     assert typed_value(text) == value
 

@@ -28,12 +28,16 @@ def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
     (output,) = nbformat.read(first[1], as_version=4).cells[-1].outputs
     assert sorted(output.data) == [SVG, "text/plain"]
     committed = [path.read_bytes() for path in first]
-    assert [path.read_bytes() for path in execute(small_project, ["02_drawn"])] == committed[1:]
+    assert [
+        path.read_bytes() for path in execute(small_project, ["02_drawn"])
+    ] == committed[1:]
 
 
 def test_a_chapter_stays_where_only_a_figures_lines_differ() -> None:
     def chapter(shown: str, length: float) -> nbformat.NotebookNode:
-        drawn = new_output("display_data", data={SVG: f'<svg d="{length}">', "text/plain": shown})
+        drawn = new_output(
+            "display_data", data={SVG: f'<svg d="{length}">', "text/plain": shown}
+        )
         return new_notebook(cells=[new_code_cell("plot()", outputs=[drawn])])
 
     assert told_by(chapter("a", 1.0)) == told_by(chapter("a", 2.0))
@@ -41,12 +45,16 @@ def test_a_chapter_stays_where_only_a_figures_lines_differ() -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_cell_is_named_and_good_ones_take_parameters(small_project: Project) -> None:
+def test_a_failing_cell_is_named_and_good_ones_take_parameters(
+    small_project: Project,
+) -> None:
     bad = notebook_text("raise KeyError('lost')", parameters="m = 1")
     (small_project.notebooks / "02_bad.md").write_text(bad)
     committed = small_project.chapters / "02_bad.ipynb"
     committed.write_text("as it was")
-    with pytest.raises(BookError, match=r"02_bad, cell \d+ \(In \[2\]\): KeyError: 'lost'"):
+    with pytest.raises(
+        BookError, match=r"02_bad, cell \d+ \(In \[2\]\): KeyError: 'lost'"
+    ):
         execute(small_project)
     assert committed.read_text() == "as it was"
     (run,) = execute(small_project, parameters={"n": 5})
@@ -60,7 +68,9 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(small_project: Pr
 
 
 def test_an_unknown_chapter_or_parameter_is_refused(small_project: Project) -> None:
-    with pytest.raises(BookError, match="no chapter named 9_x; the chapters are 01_good"):
+    with pytest.raises(
+        BookError, match="no chapter named 9_x; the chapters are 01_good"
+    ):
         execute(small_project, ["9_x"])
     with pytest.raises(BookError, match="no chapter has a parameter m; they have n"):
         execute(small_project, parameters={"m": 5})
@@ -74,11 +84,15 @@ def test_find_project_walks_up(small_project: Project) -> None:
 
 def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:
     def notebook(extra: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
-        chunks = [new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")]
+        chunks = [
+            new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")
+        ]
         cell = new_code_cell("print('a'); print('b')", outputs=chunks)
         cell.metadata["execution"] = {"iopub.execute_input": "2020-01-01T00:00:00Z"}
         twin = new_code_cell("print('a'); print('b')")
-        return new_notebook(cells=[*extra, cell, twin], metadata={"papermill": {"duration": 3.1}})
+        return new_notebook(
+            cells=[*extra, cell, twin], metadata={"papermill": {"duration": 3.1}}
+        )
 
     short, long = notebook([]), notebook([new_code_cell("1 + 1")])
     tidy(short)

@@ -17,14 +17,24 @@ from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.studies.optimal_knots import STEP, TARGETS
 from xsquared.training.newton import mean_square
-from xsquared.units import PAPER_UNITS, as_points, build, find_unit, predict, set_parameters, space
+from xsquared.units import (
+    PAPER_UNITS,
+    as_points,
+    build,
+    find_unit,
+    predict,
+    set_parameters,
+    space,
+)
 
 pytestmark = IN_BROWSER
 PAGE = "book/explore.html?unit=glu"  # with a choice the knobs are open
 
 
 def cases() -> Iterator[tuple[str, str, list[float], float]]:
-    """Target, unit, knots, least RMSE: of some optima by the package, of equal cells by scipy."""
+    """Target, unit, knots, least RMSE: of some optima by the package, of equal cells by
+    scipy.
+    """
     targets = page_data()["targets"]
     for name, made in TARGETS.items():
         a, b = made.domain[0]
@@ -36,7 +46,9 @@ def cases() -> Iterator[tuple[str, str, list[float], float]]:
                 rmse = fit_free_knots(made, space(unit), knots, max_iterations=0).rmse
                 yield name, unit, knots.tolist(), rmse
             for cells in (2, 11):
-                rmse = least_squares_spline_rmse(made, record.order, cells, record.continuity)
+                rmse = least_squares_spline_rmse(
+                    made, record.order, cells, record.continuity
+                )
                 yield name, unit, np.linspace(a, b, cells + 1).tolist(), rmse
 
 
@@ -94,9 +106,17 @@ def test_adam_on_the_page_is_torchs(reader: Any, unit: str) -> None:
 
 def test_formulas_are_read_as_the_package_reads_them(reader: Any) -> None:
     page, at = reader.open(PAGE), 0.7
-    for text in ("-x**2 + 2**-x", "1/(1 + 9*x**2)", "exp(-x)*sin(pi*x)/2", "abs(x - e)", "2**3**x"):
+    for text in (
+        "-x**2 + 2**-x",
+        "1/(1 + 9*x**2)",
+        "exp(-x)*sin(pi*x)/2",
+        "abs(x - e)",
+        "2**3**x",
+    ):
         value = page.evaluate("([text, x]) => explore.parse(text)(x)", [text, at])
-        assert value == pytest.approx(float(target(text, (0.5, 1.0))(np.array([at]))[0]), rel=1e-13)
+        assert value == pytest.approx(
+            float(target(text, (0.5, 1.0))(np.array([at]))[0]), rel=1e-13
+        )
 
 
 def knots_of(page: Any) -> list[float]:
@@ -105,7 +125,9 @@ def knots_of(page: Any) -> list[float]:
 
 
 def shown(page: Any, which: str) -> float:
-    return float(page.locator(f"#explore-{which}").inner_text().replace("\N{MINUS SIGN}", "-"))
+    return float(
+        page.locator(f"#explore-{which}").inner_text().replace("\N{MINUS SIGN}", "-")
+    )
 
 
 def test_a_target_of_ones_own_is_fitted_and_kept_in_the_address(reader: Any) -> None:
@@ -125,16 +147,23 @@ def test_a_target_of_ones_own_is_fitted_and_kept_in_the_address(reader: Any) -> 
     page.locator("#explore-equal").click()
     start = shown(page, "here")
     page.locator("#explore-train").click()  # for who wants no motion: all steps at once
-    page.wait_for_function("document.getElementById('explore-train').textContent === 'Train'")
+    page.wait_for_function(
+        "document.getElementById('explore-train').textContent === 'Train'"
+    )
     assert shown(page, "here") < start
     assert reader.outside == []
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
-def test_a_knot_moves_by_pointer_and_by_keys(reader: Any, theme: str, width: int) -> None:
+def test_a_knot_moves_by_pointer_and_by_keys(
+    reader: Any, theme: str, width: int
+) -> None:
     page = reader.open(PAGE, width, theme)
     before, error = knots_of(page), shown(page, "here")
-    thumb, picture = page.locator("#explore-fit [role=slider]").nth(1), page.locator("#explore-fit")
+    thumb, picture = (
+        page.locator("#explore-fit [role=slider]").nth(1),
+        page.locator("#explore-fit"),
+    )
     goal = {"x": 0.42 * picture.bounding_box()["width"], "y": 225}
     thumb.locator(".explore-thumb").drag_to(picture, target_position=goal, force=True)
     after = knots_of(page)
@@ -144,7 +173,9 @@ def test_a_knot_moves_by_pointer_and_by_keys(reader: Any, theme: str, width: int
     page.keyboard.press("ArrowRight")
     assert knots_of(page)[1] == pytest.approx(after[1] + 0.01, abs=1e-4)
     page.keyboard.press("End")
-    assert knots_of(page)[1] == pytest.approx(before[2] - 0.002, abs=1e-3), "knots never cross"
+    assert knots_of(page)[1] == pytest.approx(before[2] - 0.002, abs=1e-3), (
+        "knots never cross"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert reader.outside == []
 
@@ -156,17 +187,29 @@ def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
         for unit, way in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
             weights = [float(weight) for weight in curve[way][unit][3][1].split()]
             network = build(unit, 1, 20 if unit == "mlp" else 12)
-            vector_to_parameters(torch.tensor(weights, dtype=torch.float64), network.parameters())
+            vector_to_parameters(
+                torch.tensor(weights, dtype=torch.float64), network.parameters()
+            )
             found = page.evaluate(call, [unit, weights, x.tolist()])
-            assert found == pytest.approx(predict(network, x), abs=1e-9), (name, way, unit)
+            assert found == pytest.approx(predict(network, x), abs=1e-9), (
+                name,
+                way,
+                unit,
+            )
 
 
-def test_choice_slider_and_switch_change_what_the_figure_says(site: Path, browser: Any) -> None:
+def test_choice_slider_and_switch_change_what_the_figure_says(
+    site: Path, browser: Any
+) -> None:
     page, asked = browser.new_page(reduced_motion="reduce"), list[str]()
     page.on("request", lambda request: asked.append(request.url))
     page.goto((site / "figure.html").as_uri())
     said = [page.locator("#said").inner_text()]
-    for label, key in (("Curve", "ArrowDown"), ("Parameters:", "ArrowLeft"), ("by AdamW", " ")):
+    for label, key in (
+        ("Curve", "ArrowDown"),
+        ("Parameters:", "ArrowLeft"),
+        ("by AdamW", " "),
+    ):
         page.get_by_label(label).press(key)
         said.append(page.locator("#said").inner_text())
     assert len({*said}) == 4
@@ -174,14 +217,26 @@ def test_choice_slider_and_switch_change_what_the_figure_says(site: Path, browse
     page.close()
 
 
-def test_the_figure_moves_in_two_acts_until_it_is_touched(address: str, browser: Any) -> None:
+def test_the_figure_moves_in_two_acts_until_it_is_touched(
+    address: str, browser: Any
+) -> None:
     page = browser.new_page(reduced_motion="no-preference")
     page.clock.install()
     page.goto(f"{address}/figure.html")
     page.get_by_text("Pause").wait_for()
-    acts = [(8000, "8 best", "legend"), (4000, "8 adamw", "#play")]  # by itself, then again
-    stops = [(0, "1 best", "[value=adamw]"), (2500, "3 adamw", "#errors"), (2500, "3 adamw", "h1")]
+    acts = [
+        (8000, "8 best", "legend"),
+        (4000, "8 adamw", "#play"),
+    ]  # by itself, then again
+    stops = [
+        (0, "1 best", "[value=adamw]"),
+        (2500, "3 adamw", "#errors"),
+        (2500, "3 adamw", "h1"),
+    ]
     for milliseconds, expected, touched in acts + stops:
         page.clock.run_for(milliseconds)
-        assert page.evaluate("`${size.value} ${document.forms[0].elements.way.value}`") == expected
+        assert (
+            page.evaluate("`${size.value} ${document.forms[0].elements.way.value}`")
+            == expected
+        )
         page.locator(touched).click()

@@ -1,4 +1,6 @@
-"""Figures as notebooks hold them: SVG that is always the same, in looks that all can see."""
+"""Figures as notebooks hold them: SVG that is always the same, in looks that all can
+see.
+"""
 
 import re
 import xml.etree.ElementTree as ET
@@ -37,8 +39,12 @@ def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
         made.append(bundle(fig)[SVG])
     assert made[0] == made[1]
     assert re.fullmatch("<svg .*</svg>", made[0]), "one line"
-    kinds = {element.tag.rpartition("}")[2] for element in ET.fromstring(made[0]).iter()}
-    assert not kinds & {"text", "metadata", "image"}, "letters of a font that a reader may lack"
+    kinds = {
+        element.tag.rpartition("}")[2] for element in ET.fromstring(made[0]).iter()
+    }
+    assert not kinds & {"text", "metadata", "image"}, (
+        "letters of a font that a reader may lack"
+    )
     fig.set_rasterized(True)
     assert list(bundle(fig)) == [PNG]
 
@@ -46,7 +52,9 @@ def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
 def luminance(color: str) -> float:
     """Relative luminance of WCAG 2."""
     channels = np.array(mpl.colors.to_rgb(color))
-    linear = np.where(channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    linear = np.where(
+        channels <= 0.03928, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4
+    )
     return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
@@ -60,13 +68,22 @@ def test_every_unit_and_construction_has_a_look_of_its_own() -> None:
     assert set(CONSTRUCTION_LOOK) == set(CONSTRUCTIONS)
     for looks in (LOOK, CONSTRUCTION_LOOK):
         for property_ in ("color", "marker"):
-            assert len({look.get(property_) for look in looks.values()}) == len(looks), property_
+            assert len({look.get(property_) for look in looks.values()}) == len(
+                looks
+            ), property_
 
 
 def test_an_error_plot_shows_medians_and_bands() -> None:
     sizes = (10, 20, 40, 80)
-    every = [(p, s, seed) for p in ("sine", "kink") for s in sizes for seed in (1.0, 2.0, 6.0)]
-    frame = pd.DataFrame(every, columns=["problem", "parameters", "seed"]).assign(unit="glu")
+    every = [
+        (p, s, seed)
+        for p in ("sine", "kink")
+        for s in sizes
+        for seed in (1.0, 2.0, 6.0)
+    ]
+    frame = pd.DataFrame(every, columns=["problem", "parameters", "seed"]).assign(
+        unit="glu"
+    )
     frame["train_rmse"] = frame["seed"] * frame["parameters"] ** -3.0
     panels = error_plot(frame, titles={"sine": "a wave"})
     assert [ax.get_title() for ax in panels.values()] == ["a wave", "kink"]

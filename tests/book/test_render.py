@@ -12,7 +12,9 @@ from xsquared.book.render import check_chapters
 from xsquared.book.sphinx_ext import link_repository
 
 STREAM = new_output("stream", name="stdout", text="4\n")
-TRACEBACK = new_output("error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"])
+TRACEBACK = new_output(
+    "error", ename="KeyError", evalue="'x'", traceback=["KeyError: 'x'"]
+)
 
 
 def commit(project: Project, *outputs: list[nbformat.NotebookNode]) -> None:
@@ -25,7 +27,9 @@ def commit(project: Project, *outputs: list[nbformat.NotebookNode]) -> None:
 
 
 def test_unfit_chapters_are_named(small_project: Project) -> None:
-    with pytest.raises(BookError, match=r"01_good\.ipynb is missing: run `xsquared book --only"):
+    with pytest.raises(
+        BookError, match=r"01_good\.ipynb is missing: run `xsquared book --only"
+    ):
         check_chapters(small_project)
     commit(small_project)
     with pytest.raises(BookError, match=r"01_good\.ipynb has no outputs"):
@@ -37,20 +41,30 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
     check_chapters(small_project)
     source = small_project.notebooks / "01_good.md"
     source.write_text(source.read_text().replace("n + 1", "n + 2"))
-    with pytest.raises(BookError, match=r"01_good\.ipynb is not what 01_good\.md says now"):
+    with pytest.raises(
+        BookError, match=r"01_good\.ipynb is not what 01_good\.md says now"
+    ):
         check_chapters(small_project)
 
 
-def test_an_address_alone_gives_links_and_a_cell_that_installs(small_project: Project) -> None:
+def test_an_address_alone_gives_links_and_a_cell_that_installs(
+    small_project: Project,
+) -> None:
     for url in ("", "https://github.com/a/b"):
         (small_project.root / "_config.yml").write_text(f"repository: {{url: '{url}'}}")
-        assert (f"git+{url}" in str(read_source(small_project.sources()[0]))) == bool(url)
-        link_repository(Mock(), Mock(html_theme_options=(options := {"repository_url": url})))
+        assert (f"git+{url}" in str(read_source(small_project.sources()[0]))) == bool(
+            url
+        )
+        link_repository(
+            Mock(), Mock(html_theme_options=(options := {"repository_url": url}))
+        )
         assert ("launch_buttons" in options) == bool(url)
 
 
 @pytest.mark.slow
-def test_the_standard_tool_builds_a_checkout_with_its_address_without_a_warning(site: Path) -> None:
+def test_the_standard_tool_builds_a_checkout_with_its_address_without_a_warning(
+    site: Path,
+) -> None:
     page = (site / "book/chapters/12_transformer.html").read_text()
     assert "google.com/github/a/b/blob/main/book/chapters/12_transformer.ipynb" in page
     assert "github.com/a/b/blob/main/notebooks/12_transformer.md" in page

@@ -1,4 +1,6 @@
-"""The rendered site in a real browser: complete with the network off, legible, open to everyone."""
+"""The rendered site in a real browser: complete with the network off, legible, open to
+everyone.
+"""
 
 import tomllib
 
@@ -12,7 +14,14 @@ CHAPTERS = [f"book/chapters/{s.stem}" for s in PROJECT.sources()]
 PAGES = [f"book/{path.stem}" for path in sorted((PROJECT.root / "book").glob("*.md"))]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 #: Pages that axe-core looks through.
-JUDGED = ["index", "figure", *PAGES[4:6], "book/verdicts", CHAPTERS[0], *CHAPTERS[4:15:3]]
+JUDGED = [
+    "index",
+    "figure",
+    *PAGES[4:6],
+    "book/verdicts",
+    CHAPTERS[0],
+    *CHAPTERS[4:15:3],
+]
 #: What axe-core finds and stands, each with its reason.
 EXCEPTIONS = tomllib.loads((AXE.parent / "exceptions.toml").read_text())["exception"]
 
@@ -26,14 +35,19 @@ def test_page_is_complete_without_the_network_and_whole_on_a_phone(
     theirs = "Identifier 'THEBE_JS_URL' has already been declared"  # Jupyter Book writes it twice
     assert {*reader.complaints} <= {theirs}, "script errors and failed requests"
     assert page.locator("mjx-merror").count() == 0
-    assert page.locator(".math:not(:has(mjx-container))").count() == 0, "formulas that are not set"
+    assert page.locator(".math:not(:has(mjx-container))").count() == 0, (
+        "formulas that are not set"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
     assert page.evaluate(broken) == []
     wide = "[...document.querySelectorAll('span.math, div.math mjx-container')].filter(f =>"
     wide += "parseFloat(f.style.fontSize) < 99 || f.scrollWidth > f.clientWidth + 1)"
-    assert page.evaluate(f"{wide}.map(f => f.textContent)") == [], "formulas beyond their column"
-    # Letters of 9 points, 12 pixels at a figure's own width, keep 9; the least, of 7, keep 7.
+    assert page.evaluate(f"{wide}.map(f => f.textContent)") == [], (
+        "formulas beyond their column"
+    )
+    # Letters of 9 points, 12 pixels at a figure's own width, keep 9; the least, of 7,
+    # keep 7.
     sizes = "[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 472)])"
     for shown, own in page.evaluate(sizes):
         assert 9 / 12 * own <= shown <= 358, "figures cut, or with letters too small"
@@ -41,7 +55,9 @@ def test_page_is_complete_without_the_network_and_whole_on_a_phone(
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.parametrize("name", JUDGED)
-def test_page_is_open_to_everyone(reader: Reader, name: str, theme: str, width: int) -> None:
+def test_page_is_open_to_everyone(
+    reader: Reader, name: str, theme: str, width: int
+) -> None:
     page = reader.open(f"{name}.html", width, theme)
     page.wait_for_timeout(300)
     page.add_script_tag(path=AXE)
@@ -50,4 +66,6 @@ def test_page_is_open_to_everyone(reader: Reader, name: str, theme: str, width: 
         "found.violations.flatMap(rule => rule.nodes.map(n => [rule.id, n.target.join(' ')])))",
         RULES,
     )
-    assert [what for what in found if what[0] not in {one["rule"] for one in EXCEPTIONS}] == []
+    assert [
+        what for what in found if what[0] not in {one["rule"] for one in EXCEPTIONS}
+    ] == []

@@ -15,7 +15,9 @@ from xsquared.book.page_tables import table_cell
 from xsquared.book.project import BookError, Project
 from xsquared.book.tables import TABLE_MIME, Table, glue_numbers
 
-FRAME = pd.DataFrame({"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20]})
+FRAME = pd.DataFrame(
+    {"unit": ["MLP", "GLU"], "error & $e_1$": [1e-3, np.nan], "n": [1, 20]}
+)
 FRAME["ok"] = [True, False]
 TABLE = Table(FRAME, "Errors of $x^2$.", "tab-errors", {"error & $e_1$": ".1e"})
 
@@ -25,7 +27,9 @@ def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
     bundle = TABLE._repr_mimebundle_()
     assert bundle[TABLE_MIME]["rows"] == expected
     html = bundle["text/html"]
-    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in html.splitlines()]
+    cells = [
+        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in html.splitlines()
+    ]
     assert [row for row in cells if row][1:] == expected
     text = bundle["text/plain"].splitlines()
     assert [line.split() for line in text[3:]] == expected
@@ -37,11 +41,15 @@ def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
 def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() -> None:
     index = pd.Index(["ratio", "error"], name="cells")
     frame = pd.DataFrame({25: [1.0, 0.5], 50: [2.0, 0.25]}, index=index)
-    made = Table(frame, "C.", "tab-c", {"25": ".1f", "50": ".2f", "error": ".0e"}).content
+    made = Table(
+        frame, "C.", "tab-c", {"25": ".1f", "50": ".2f", "error": ".0e"}
+    ).content
     assert made["columns"] == ["cells", "25", "50"]
     assert made["rows"] == [["ratio", "1.0", "2.00"], ["error", "5·10⁻¹", "2·10⁻¹"]]
     assert (made["stubs"], made["numeric"]) == (1, [False, True, True])
-    levels = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, -0.0]}).set_index(["a", "b"])
+    levels = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, -0.0]}).set_index(
+        ["a", "b"]
+    )
     made = Table(levels, "C.", "tab-c", ".1f").content
     assert (made["stubs"], made["rows"]) == (2, [["x", "1", "3.0"], ["y", "2", "0.0"]])
 
@@ -60,14 +68,22 @@ def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
     assert table_cell(project, "tab-b:a,y,in, all") == "2"
     with pytest.raises(BookError, match="no chapter has a table tab-c"):
         table_cell(project, "tab-c:a,b")
-    with pytest.raises(BookError, match="expected one cell of tab-b, which has a,x,in, all"):
+    with pytest.raises(
+        BookError, match="expected one cell of tab-b, which has a,x,in, all"
+    ):
         table_cell(project, "tab-b:b,x,in, all")
 
 
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     glued: dict[str, object] = {}
-    monkeypatch.setattr(myst_nb, "glue", lambda key, value, **_: glued.update({key: value}))
-    numbers: dict[str, Any] = {"slope": np.float64(-2.00449), "n": np.int64(50), "word": "none"}
+    monkeypatch.setattr(
+        myst_nb, "glue", lambda key, value, **_: glued.update({key: value})
+    )
+    numbers: dict[str, Any] = {
+        "slope": np.float64(-2.00449),
+        "n": np.int64(50),
+        "word": "none",
+    }
     glue_numbers(numbers, 2)
     assert glued == {"slope": -2.0, "n": 50, "word": "none"}
     assert {type(value) for value in glued.values()} == {float, int, str}

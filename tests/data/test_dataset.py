@@ -1,4 +1,6 @@
-"""Datasets: the papers' points, splits without leaks, the way back, and confined predictions."""
+"""Datasets: the papers' points, splits without leaks, the way back, and confined
+predictions.
+"""
 
 import numpy as np
 import pytest
@@ -60,7 +62,9 @@ def test_predictions_are_confined_on_a_held_out_split_alone() -> None:
     data, paper = from_target(f, 1, points=200), from_target(f, 1, "paper", 200)
     values = raw(data, "train")[1]
     room = 0.1 * np.ptp(values)
-    plain = predict(network, data.standardise(far)) * data.target_scale + data.target_mean
+    plain = (
+        predict(network, data.standardise(far)) * data.target_scale + data.target_mean
+    )
     expected = np.clip(plain, values.min() - room, values.max() + room)
     np.testing.assert_allclose(data.predict(network, far), expected, rtol=1e-12)
     np.testing.assert_array_equal(paper.predict(network, far), plain)

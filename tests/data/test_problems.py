@@ -27,14 +27,19 @@ FRIEDMAN: dict[str, Callable] = {
     "friedman2": lambda a, b, c, d: np.sqrt(a**2 + (b * c - 1 / (b * d)) ** 2),
     "friedman3": lambda a, b, c, d: np.arctan((b * c - 1 / (b * d)) / a),
 }
-FRIEDMAN["friedman1_10"] = lambda *x: FRIEDMAN["friedman1"](*x[:5])  # five without effect
+FRIEDMAN["friedman1_10"] = lambda *x: FRIEDMAN["friedman1"](
+    *x[:5]
+)  # five without effect
 SYNTHETIC = PLANAR | FRIEDMAN
 
 
 def test_every_problem_is_known_and_table_1_is_covered() -> None:
     kinds = {name: problem.kind for name, problem in PROBLEMS.items()}
     assert set(SYNTHETIC) == {name for name, kind in kinds.items() if kind != "table"}
-    dims = {name: PROBLEMS[name].dim for name in ("sine", "friedman1", "friedman2", "friedman3")}
+    dims = {
+        name: PROBLEMS[name].dim
+        for name in ("sine", "friedman1", "friedman2", "friedman3")
+    }
     assert dims == {"sine": 2, "friedman1": 5, "friedman2": 4, "friedman3": 4}
     assert (PROBLEMS["airfoil"].dim, PROBLEMS["housing"].dim) == (5, 8)
 
@@ -55,7 +60,9 @@ def test_standardised_by_the_training_points_alone(name: str) -> None:
     x, y = raw(data, "train")
     expected = StandardScaler().fit_transform(x)
     np.testing.assert_allclose(data.train.x, expected, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose([data.train.y.mean(), data.train.y.std()], [0, 1], atol=1e-12)
+    np.testing.assert_allclose(
+        [data.train.y.mean(), data.train.y.std()], [0, 1], atol=1e-12
+    )
     np.testing.assert_allclose(data.standardise(x), data.train.x, rtol=1e-9, atol=1e-9)
     assert abs(data.test.x.mean()) > 1e-6
     assert y.std() == pytest.approx(data.target_scale)
@@ -70,7 +77,9 @@ def test_standardised_by_the_training_points_alone(name: str) -> None:
         ("housing", (13_210, 3302, 4128)),
     ],
 )
-def test_held_out_parts_have_their_sizes(name: str, sizes: tuple[int, int, int]) -> None:
+def test_held_out_parts_have_their_sizes(
+    name: str, sizes: tuple[int, int, int]
+) -> None:
     data = load(name)
     assert (len(data.train), len(data.validation), len(data.test)) == sizes
 

@@ -21,9 +21,15 @@ def text_of(name: str) -> bytes:
     return gzip.decompress((FOLDER / FILES[name]).read_bytes())
 
 
-@pytest.mark.parametrize(("name", "shape"), [("airfoil", (1503, 6)), ("housing", (20640, 9))])
-def test_the_tables_are_those_that_data_md_describes(name: str, shape: tuple[int, int]) -> None:
-    section = (FOLDER / "DATA.md").read_text(encoding="utf-8").split(f"## {FILES[name]}")[1]
+@pytest.mark.parametrize(
+    ("name", "shape"), [("airfoil", (1503, 6)), ("housing", (20640, 9))]
+)
+def test_the_tables_are_those_that_data_md_describes(
+    name: str, shape: tuple[int, int]
+) -> None:
+    section = (
+        (FOLDER / "DATA.md").read_text(encoding="utf-8").split(f"## {FILES[name]}")[1]
+    )
     assert f"`{hashlib.sha256(text_of(name)).hexdigest()}`" in section.split("\n## ")[0]
     assert read(name).shape == shape
 
@@ -43,8 +49,19 @@ def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
     )
     assert rebuild.airfoil_text(airfoil) == text_of("airfoil")
     lines = [HEADER]
-    for lon, lat, age, rooms, bedrooms, people, homes, income, value in read("housing").tolist():
-        row = [income, age, rooms / homes, bedrooms / homes, people, people / homes, lat, lon]
+    for lon, lat, age, rooms, bedrooms, people, homes, income, value in read(
+        "housing"
+    ).tolist():
+        row = [
+            income,
+            age,
+            rooms / homes,
+            bedrooms / homes,
+            people,
+            people / homes,
+            lat,
+            lon,
+        ]
         lines.append(",".join(map(repr, [*row, value / 1e5])))
     assert rebuild.housing_text("\n".join(lines)) == text_of("housing")
 

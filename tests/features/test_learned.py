@@ -1,4 +1,6 @@
-"""Training many seeds at once against the paper's listing, corrected, one seed at a time."""
+"""Training many seeds at once against the paper's listing, corrected, one seed at a
+time.
+"""
 
 import numpy as np
 import pytest
@@ -59,14 +61,20 @@ def test_a_seed_in_the_batch_trains_as_the_corrected_listing_does(seed: int) -> 
 
 def test_measuring_happens_after_the_steps_asked_for() -> None:
     W, x, y = draw_pairs(3, 6, [[7]])
-    torch.testing.assert_close(y, nn.functional.gelu(torch.einsum("snij,snj->sni", W, x)))
+    torch.testing.assert_close(
+        y, nn.functional.gelu(torch.einsum("snij,snj->sni", W, x))
+    )
     long, short = (
-        train(SMALL, [0, 1], steps, lambda networks: pair_rmse(networks, W, x, y), [2, 5])
+        train(
+            SMALL, [0, 1], steps, lambda networks: pair_rmse(networks, W, x, y), [2, 5]
+        )
         for steps in (5, 2)
     )
     assert sorted(long.measured) == [2, 5]
     np.testing.assert_array_equal(long.measured[2], short.measured[2])
-    expected = (long.networks.predict(W.expand(2, -1, -1, -1), x.expand(2, -1, -1)) - y) ** 2
+    expected = (
+        long.networks.predict(W.expand(2, -1, -1, -1), x.expand(2, -1, -1)) - y
+    ) ** 2
     np.testing.assert_allclose(long.measured[5], expected.mean(dim=2).sqrt().numpy())
 
 
@@ -83,5 +91,7 @@ def test_training_lowers_the_loss_and_the_optimal_start_is_ahead() -> None:
         protocol = Protocol(n_pairs=n_pairs)
         run = train(protocol, [0, 1], 150, nothing, [])
         assert (run.losses[-20:].mean(axis=0) < 0.5 * run.losses[:5].mean(axis=0)).all()
-        ahead = train(protocol, [0, 1], 5, nothing, [], optimal_networks(protocol, [0, 1]))
+        ahead = train(
+            protocol, [0, 1], 5, nothing, [], optimal_networks(protocol, [0, 1])
+        )
         assert (ahead.losses.mean(axis=0) < run.losses[-20:].mean(axis=0)).all()

@@ -21,16 +21,24 @@ from xsquared.features.series import gelu
 @pytest.mark.parametrize("degree", [1, 2, 7, 10, 16])
 def test_chebyshev_interpolates_at_its_points(degree: int) -> None:
     nodes = 4 * np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
-    np.testing.assert_allclose(polyval(nodes, chebyshev_fit(degree, 4.0)), gelu(nodes), atol=1e-9)
+    np.testing.assert_allclose(
+        polyval(nodes, chebyshev_fit(degree, 4.0)), gelu(nodes), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("radius", [0.7, 3.0, 7.0])
 def test_coefficients_that_symmetry_makes_zero_are_zero(radius: float) -> None:
-    """Exactly: what is rounding instead of zero gets a feature, and which it is, is the CPU's."""
+    """Exactly: what is rounding instead of zero gets a feature, and which it is, is the
+    CPU's.
+    """
     for degree in range(2, 25, 2):
         even = chebyshev_fit(degree, radius)
         assert np.flatnonzero(even).tolist() == [1, *range(2, degree + 1, 2)]
-        for c in (even, best_uniform_fit(degree, radius)[0], hermite_fit(degree, radius)):
+        for c in (
+            even,
+            best_uniform_fit(degree, radius)[0],
+            hermite_fit(degree, radius),
+        ):
             assert c[1] == pytest.approx(0.5, rel=1e-12)
             assert not c[3::2].any()
 
@@ -46,7 +54,9 @@ def test_best_uniform_is_certified(degree: int, radius: float) -> None:
 
 
 @given(st.integers(1, 10), st.floats(0.5, 6), st.floats(-1, 1))
-def test_no_perturbation_of_the_best_is_better(degree: int, radius: float, step: float) -> None:
+def test_no_perturbation_of_the_best_is_better(
+    degree: int, radius: float, step: float
+) -> None:
     moved, _, lower_bound = best_uniform_fit(degree, radius)
     moved[-1] += 0.01 * step / radius ** (len(moved) - 1)
     assert max_error(moved, radius) >= lower_bound * (1 - 1e-9)

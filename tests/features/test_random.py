@@ -19,7 +19,9 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("w", "x"), PAIRS, ids=["d2", "d3", "d3-negative"])
-@pytest.mark.parametrize("factors", [0.7, np.array([0.4, 0.8, 1.3])], ids=["one V", "many"])
+@pytest.mark.parametrize(
+    "factors", [0.7, np.array([0.4, 0.8, 1.3])], ids=["one V", "many"]
+)
 @pytest.mark.parametrize("exact", [0, 2])
 def test_draws_have_gelu_as_mean_and_the_variance_of_the_closed_form(
     w: np.ndarray, x: np.ndarray, factors: float | np.ndarray, exact: int
@@ -37,7 +39,8 @@ def test_draws_have_gelu_as_mean_and_the_variance_of_the_closed_form(
 
 @pytest.mark.parametrize("exact", [0, 2])
 def test_the_law_of_many_moments_has_the_least_mean_variance(exact: int) -> None:
-    """It is the square of the sum of abs(a_k) sqrt(E V^(2k+2)), less what the exact part leaves.
+    """It is the square of the sum of abs(a_k) sqrt(E V^(2k+2)), less what the exact
+    part leaves.
 
     No single V comes near, nor does a law between that of the best V and this one.
     """
@@ -50,7 +53,10 @@ def test_the_law_of_many_moments_has_the_least_mean_variance(exact: int) -> None
     least = np.mean([draw_variance(w, x, moments, exact) for w, x in both])
     assert least == pytest.approx(np.sum(a * np.sqrt(means)) ** 2 - left, rel=1e-10)
     for single in np.linspace(1, 12, 12):
-        assert np.mean([draw_variance(w, x, single, exact) for w, x in both]) > 1.001 * least
+        assert (
+            np.mean([draw_variance(w, x, single, exact) for w, x in both])
+            > 1.001 * least
+        )
     law = a * np.sqrt(means) / np.sum(a * np.sqrt(means))
     for share in (0.05, -0.05):
         other = law * (1 + share * np.linspace(-1, 1, len(law)))
@@ -60,4 +66,6 @@ def test_the_law_of_many_moments_has_the_least_mean_variance(exact: int) -> None
 def test_sign_moment_by_enumeration() -> None:
     w, x = PAIRS[1]
     signs = np.array(list(product((1, -1), repeat=3)))
-    assert sign_moment(w, x) == pytest.approx(np.mean((signs @ w) ** 2 * (signs @ x) ** 2))
+    assert sign_moment(w, x) == pytest.approx(
+        np.mean((signs @ w) ** 2 * (signs @ x) ** 2)
+    )

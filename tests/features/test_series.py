@@ -1,4 +1,6 @@
-"""GELU, its series and the proved remainder, against mpmath, torch and the paper's table."""
+"""GELU, its series and the proved remainder, against mpmath, torch and the paper's
+table.
+"""
 
 import mpmath
 import numpy as np
@@ -30,7 +32,9 @@ def test_both_forms_are_torchs() -> None:
 def test_coefficients_are_mpmaths_taylor_series() -> None:
     with mpmath.workdps(40):
         expected = mpmath.taylor(lambda z: z * mpmath.ncdf(z), 0, 12)
-    np.testing.assert_allclose(series_coefficients(6), [float(c) for c in expected], atol=1e-17)
+    np.testing.assert_allclose(
+        series_coefficients(6), [float(c) for c in expected], atol=1e-17
+    )
     np.testing.assert_array_equal(series_coefficients(0), [0, 0.5])
 
 
@@ -45,7 +49,9 @@ def test_table_1_to_the_digit_and_at_the_ends(radius: float, expected: float) ->
 
 
 @given(st.floats(-8, 8), st.integers(0, 40))
-def test_remainder_is_within_its_bound_and_of_the_next_terms_sign(z: float, n_terms: int) -> None:
+def test_remainder_is_within_its_bound_and_of_the_next_terms_sign(
+    z: float, n_terms: int
+) -> None:
     """In 60 digits, so that rounding plays no part."""
     with mpmath.workdps(60):
         exact = mpmath.mpf(z) * mpmath.ncdf(z)

@@ -43,15 +43,21 @@ def test_product_is_the_polynomial(
 
 
 @pytest.mark.parametrize(("d", "p"), [(1, 7), (2, 4), (3, 5), (5, 3)])
-def test_symmetric_features_are_those_of_numpys_kronecker_power_each_once(d: int, p: int) -> None:
+def test_symmetric_features_are_those_of_numpys_kronecker_power_each_once(
+    d: int, p: int
+) -> None:
     primes, power = np.array([2.0, 3, 5, 7, 11][:d]), np.eye(p + 1)[p]
     full: np.ndarray = reduce(np.kron, [primes] * p)
-    np.testing.assert_allclose(TensorMap("kronecker", d, power).psi(primes).numpy(), full)
+    np.testing.assert_allclose(
+        TensorMap("kronecker", d, power).psi(primes).numpy(), full
+    )
     short = TensorMap("symmetric", d, power).psi(primes).numpy()
     counts = multiplicities(d, p).numpy()
     assert len(counts) == math.comb(d + p - 1, p)
     values, times = np.unique(full, return_counts=True)
-    assert dict(zip(values, times, strict=True)) == dict(zip(short, counts, strict=True))
+    assert dict(zip(values, times, strict=True)) == dict(
+        zip(short, counts, strict=True)
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,4 +1,6 @@
-"""The claims on record: their words, how they are judged, and what the executed chapters found."""
+"""The claims on record: their words, how they are judged, and what the executed
+chapters found.
+"""
 
 import re
 from dataclasses import replace
@@ -9,21 +11,45 @@ from tests.site_in_browser import PROJECT
 from xsquared.book.papers.claims import judge, settle
 from xsquared.book.papers.coverage import places
 from xsquared.book.papers.errata import errata
-from xsquared.book.papers.ledger import PAPERS, VERDICTS, Claim, ClaimError, ledger, ways
+from xsquared.book.papers.ledger import (
+    PAPERS,
+    VERDICTS,
+    Claim,
+    ClaimError,
+    ledger,
+    ways,
+)
 from xsquared.book.verdicts import collect, counts_table, verdict_list
 
 CHAPTERS = sorted(path.stem for path in PROJECT.sources())
-FIELDS = ("gu-n", "gated-units", "Eq. 1", "S.", "01_a", "reproduced", "So.", "A slope.", "own", "w")
-NUMBER = Claim(*FIELDS, ("other",), value=2.0, tolerance=0.5, kind_at_least=1.0, kind_at_most=4.0)
+FIELDS = (
+    "gu-n",
+    "gated-units",
+    "Eq. 1",
+    "S.",
+    "01_a",
+    "reproduced",
+    "So.",
+    "A slope.",
+    "own",
+    "w",
+)
+NUMBER = Claim(
+    *FIELDS, ("other",), value=2.0, tolerance=0.5, kind_at_least=1.0, kind_at_most=4.0
+)
 
 
 @pytest.mark.parametrize("claim", ledger().values(), ids=lambda claim: claim.id)
 def test_a_record_is_complete(claim: Claim) -> None:
-    prefix = {"gated-units": "gu", "gelu-linearization": "gl", "ours": "xs"}[claim.paper]
+    prefix = {"gated-units": "gu", "gelu-linearization": "gl", "ours": "xs"}[
+        claim.paper
+    ]
     assert re.fullmatch(rf"{prefix}-[a-z0-9-]+", claim.id)
     assert claim.chapter in CHAPTERS
     assert claim.verdict in VERDICTS
-    assert all(text.endswith(".") for text in (claim.statement, claim.sentence, claim.measures))
+    assert all(
+        text.endswith(".") for text in (claim.statement, claim.sentence, claim.measures)
+    )
     assert re.search(r"\(2026-11-2\d\)\.$", claim.why)
     named = (claim.way, *claim.variations, *claim.points)
     assert len(set(named)) == len(named)
@@ -39,7 +65,9 @@ def test_the_ledger_as_a_whole() -> None:
     used = {way for one in claims for way in (one.way, *one.variations, *one.points)}
     assert used == set(ways())
     assert len({claim.statement for claim in claims}) == len(claims) < 100
-    assert [claim.chapter for claim in claims] == sorted(claim.chapter for claim in claims)
+    assert [claim.chapter for claim in claims] == sorted(
+        claim.chapter for claim in claims
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,15 +93,22 @@ def test_the_main_way_decides(recorded: str, measured: float, word: str) -> None
 
 def test_what_cannot_be_judged() -> None:
     assert judge(NUMBER, {"other": 2.0}) is None
-    for given, message in (({"third": 1.0}, "expected only own, other"), (float("nan"), "NaN")):
+    for given, message in (
+        ({"third": 1.0}, "expected only own, other"),
+        (float("nan"), "NaN"),
+    ):
         with pytest.raises(ClaimError, match=message):
             judge(NUMBER, given)
-    with pytest.raises(ClaimError, match=r"not in the ledger \(papers/claims.toml\): gu-x"):
+    with pytest.raises(
+        ClaimError, match=r"not in the ledger \(papers/claims.toml\): gu-x"
+    ):
         settle({"gu-x": 1.0})
 
 
 def test_a_chapters_claims_are_one_table() -> None:
-    bundle = settle({"gu-eq9-constant": 1.0, "gu-eq13-printed": None})._repr_mimebundle_()
+    bundle = settle(
+        {"gu-eq9-constant": 1.0, "gu-eq13-printed": None}
+    )._repr_mimebundle_()
     assert "tab-claims-02" in str(bundle)
     assert "unexpected: the ledger records 'proved', not 'wrong'" in str(bundle)
     assert "not measured with these parameters" in str(bundle)
@@ -82,7 +117,11 @@ def test_a_chapters_claims_are_one_table() -> None:
 def test_every_verdict_on_record_is_what_its_executed_chapter_found() -> None:
     found = collect(PROJECT)
     for key, claim in ledger().items():
-        assert set(found[key]["found"]) == {claim.way, *claim.variations, *claim.points}, key
+        assert set(found[key]["found"]) == {
+            claim.way,
+            *claim.variations,
+            *claim.points,
+        }, key
         assert found[key]["verdict"] == claim.verdict, key
 
 
@@ -117,12 +156,16 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("paper", NUMBERED)
-def test_every_number_and_section_has_its_place_and_every_entry_exists(paper: str) -> None:
+def test_every_number_and_section_has_its_place_and_every_entry_exists(
+    paper: str,
+) -> None:
     own = [place for place in places() if place.paper == paper]
     assert {place.where for place in own} == set(NUMBERED[paper])
     assert all(bool(place.entries) != bool(place.reason) for place in own)
     texts = [source.read_text(encoding="utf-8") for source in PROJECT.sources()]
-    labels = {key for text in texts for key in re.findall(r"^\(([\w-]+)\)=$", text, re.M)}
+    labels = {
+        key for text in texts for key in re.findall(r"^\(([\w-]+)\)=$", text, re.M)
+    }
     entries = {key for place in own for key in place.entries}
     keys = {claim.id for claim in ledger().values() if claim.paper == paper}
     keys |= {slip.key for slip in errata() if slip.paper == paper}

@@ -1,7 +1,7 @@
 """Each heading of the derivations, run anew: what its cells state is what they find.
 
-A cell ends in ``derived``, which fails where the two differ; one with a form that a paper
-misprints ends in what is left of it.
+A cell ends in ``derived``, which fails where the two differ; one with a form that a
+paper misprints ends in what is left of it.
 """
 
 import ast
@@ -16,7 +16,9 @@ from xsquared.book.project import read_source
 
 
 def read_headings(path: Path) -> dict[str, list[Any]]:
-    """Read the code cells below each label; those that all headings share stand below none."""
+    """Read the code cells below each label; those that all headings share stand below
+    none.
+    """
     headings: dict[str, list[Any]] = {(label := ""): []}
     for cell in read_source(path).cells:
         if cell.cell_type == "code":
@@ -30,20 +32,26 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = [read_headings(path) for path in sorted(FOLDER.glob("A_derivations_*.md"))]
 #: The cells to run for a label: those that its notebook shares, and its own.
 CELLS = {
-    label: (notebook[""], cells) for notebook in NOTEBOOKS for label, cells in notebook.items()
+    label: (notebook[""], cells)
+    for notebook in NOTEBOOKS
+    for label, cells in notebook.items()
 }
 LABELS = [label for label in CELLS if label]
 
 
 def run(label: str, old: str = "", new: str = "") -> list[tuple[Any, ast.stmt, Any]]:
-    """Run a heading's cells, with one text in them changed: each cell, its last line and value."""
+    """Run a heading's cells, with one text in them changed: each cell, its last line
+    and value.
+    """
     names: dict[str, Any] = {}
     shared, cells = CELLS[label]
     for cell in shared:
         exec(cell.source, names)
     ends = []
     for cell in cells:
-        *body, last = ast.parse(cell.source.replace(old, new) if old else cell.source).body
+        *body, last = ast.parse(
+            cell.source.replace(old, new) if old else cell.source
+        ).body
         exec(compile(ast.Module(body, []), label, "exec"), names)
         ends.append((cell, last, eval(ast.unparse(last), names)))
     return ends

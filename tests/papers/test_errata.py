@@ -1,4 +1,6 @@
-"""The slips that a computation shows and no cell of the derivations does; and the list itself."""
+"""The slips that a computation shows and no cell of the derivations does; and the list
+itself.
+"""
 
 import re
 from pathlib import Path
@@ -37,14 +39,20 @@ def test_condition_at_hinge() -> None:
     assert sp.expand(sp.diff(neuron.subs(x, (i + 1) * h), u)) == D * h
 
 
-def fitted(figure: str, problem: str, unit: str, first: int = 1, last: int = 10**6) -> float:
+def fitted(
+    figure: str, problem: str, unit: str, first: int = 1, last: int = 10**6
+) -> float:
     """Slope through the paper's own points, against neurons."""
     widths, errors = paper_points(figure, problem, unit)
     kept = (widths >= first) & (widths <= last)
     return fit_slope(widths[kept], errors[kept]).value
 
 
-LINES = {"mlp": ("3", -2.13, -2.18), "glu": ("3", -3.08, -3.13), "gqu": ("5", -3.5, -3.54)}
+LINES = {
+    "mlp": ("3", -2.13, -2.18),
+    "glu": ("3", -3.08, -3.13),
+    "gqu": ("5", -3.5, -3.54),
+}
 
 
 def test_table_1_mixes_regressors() -> None:
@@ -63,7 +71,9 @@ def test_figure_3_shows_mean_squares_of_48_widths() -> None:
     for unit, printed in (("mlp", -2.13), ("glu", -3.08)):
         widths, errors = paper_points("3", "line", unit)
         assert widths.tolist() == list(range(3, 51))
-        assert fit_slope(widths, errors**2).value == pytest.approx(2 * printed, abs=0.011)
+        assert fit_slope(widths, errors**2).value == pytest.approx(
+            2 * printed, abs=0.011
+        )
 
 
 @pytest.mark.parametrize(
@@ -77,14 +87,18 @@ def test_figure_3_shows_mean_squares_of_48_widths() -> None:
     ],
 )
 def test_printed_slopes_need_windows(
-    curve: tuple[str, str, str], window: tuple[int, ...], printed: float, over_all: float
+    curve: tuple[str, str, str],
+    window: tuple[int, ...],
+    printed: float,
+    over_all: float,
 ) -> None:
     assert fitted(*curve, *window) == pytest.approx(printed, abs=0.006)
     assert fitted(*curve) == pytest.approx(over_all, abs=0.006)
 
 
 @pytest.mark.parametrize(
-    ("unit", "singular", "first", "without"), [("mlp", 77, 20, -0.97), ("glu", 22, 10, -1.45)]
+    ("unit", "singular", "first", "without"),
+    [("mlp", 77, 20, -0.97), ("glu", 22, 10, -1.45)],
 )
 def test_two_singular_solves_carry_slopes(
     unit: str, singular: int, first: int, without: float
@@ -93,7 +107,9 @@ def test_two_singular_solves_carry_slopes(
     deviation = 1 / 2 - np.sin(8) / 16
     assert errors[widths == singular] > 2 * deviation
     kept = (widths >= first) & (widths != singular)
-    assert fit_slope(widths[kept], errors[kept]).value == pytest.approx(without, abs=0.005)
+    assert fit_slope(widths[kept], errors[kept]).value == pytest.approx(
+        without, abs=0.005
+    )
 
 
 def test_one_element_does_not_determine_the_output() -> None:

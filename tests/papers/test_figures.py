@@ -1,4 +1,6 @@
-"""The paper's plotted points, and the slopes of Table 1 beside rows of the author's recipe."""
+"""The paper's plotted points, and the slopes of Table 1 beside rows of the author's
+recipe.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,11 @@ from xsquared.studies import rows
 from xsquared.studies.published import SWEEPS
 
 #: Widths between which Table 1 takes its slopes, where not from 10 on.
-WINDOWS = {("sine", "mlp"): (20, 99), ("airfoil", "mlp"): (10, 500), ("airfoil", "glu"): (10, 100)}
+WINDOWS = {
+    ("sine", "mlp"): (20, 99),
+    ("airfoil", "mlp"): (10, 500),
+    ("airfoil", "glu"): (10, 100),
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +32,10 @@ def measured(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize(("problem", "unit"), SWEEPS)
 def test_a_slope_is_that_of_the_rows_of_seed_0_over_the_printed_ones_widths(
-    problem: str, unit: str, networks: pd.DataFrame, measured: dict[str, dict[str, float]]
+    problem: str,
+    unit: str,
+    networks: pd.DataFrame,
+    measured: dict[str, dict[str, float]],
 ) -> None:
     first, last = WINDOWS.get((problem, unit), (10, 10**9))
     if (problem, unit) == ("housing", "glu"):
@@ -45,7 +54,15 @@ def test_the_exponent_over_inputs_is_that_of_the_printed_table(
     measured: dict[str, dict[str, float]],
 ) -> None:
     inputs = [1, 2, 5, 4, 4, 5, 8]
-    glu = [3.08, 1.55, 1.00, 1.12, 0.56, 0.39, 0.09]  # farther from 1/dim than the MLP's
+    glu = [
+        3.08,
+        1.55,
+        1.00,
+        1.12,
+        0.56,
+        0.39,
+        0.09,
+    ]  # farther from 1/dim than the MLP's
     exponent, _ = np.polyfit(np.log(inputs), np.log(glu), 1)
     assert measured["gu-slope-over-dimension"]["paper-table"] == pytest.approx(exponent)
 

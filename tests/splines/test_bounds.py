@@ -40,13 +40,18 @@ def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
         for j in range(total - cut.zeros - i + 1)
     )
     assert cut.zeros == 2
-    best = min(choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0)))
+    best = min(
+        choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0))
+    )
     found = cut.allocate(2, total, extra)
     np.testing.assert_array_equal(found, best)
     near = cut.neighbouring_allocations(2, found, extra, 3)
     costs = [cut.predicted_squared_error(2, cells, extra) for cells in (found, *near)]
     assert costs == sorted(costs)
-    assert all(cells.sum() == found.sum() and np.abs(cells - found).sum() == 2 for cells in near)
+    assert all(
+        cells.sum() == found.sum() and np.abs(cells - found).sum() == 2
+        for cells in near
+    )
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -68,13 +73,16 @@ def test_bounds_are_close_below_the_best_pieces_found(text: str, order: int) -> 
     assert (np.diff(bounds) < 0).all()
     for n in (1, 2, 3, 6, 12):
         starts = breaks[n - 1], None
-        found = min(optimal_knots(target(text), order, n, start=start).rmse for start in starts)
+        found = min(
+            optimal_knots(target(text), order, n, start=start).rmse for start in starts
+        )
         assert bounds[n - 1] <= found < 1.7 * bounds[n - 1]
 
 
 SIZES = ("1e-150", "1e-75", "1e75", "1e150")
 OF_ANY_SIZE = ("sin(3*x)", "tanh(200*x)", "sqrt(x**2 + 1e-6)", "1/(x**2 + 1e-4)")
-#: Forty targets on intervals, and what share of one polynomial's error is certified at least.
+#: Forty targets on intervals, and what share of one polynomial's error is certified at
+#: least.
 HOSTILE = [(text, interval, share) for share, interval, texts in (
     (0.6, (-1.0, 1.0), [f"{size}*{text}" for size in SIZES for text in OF_ANY_SIZE]),
     (0.9, (0.0, 1e-75), ["sin(3e75*x)"]), (0.9, (0.0, 1e50), ["sin(3e-50*x)"]),
@@ -90,14 +98,22 @@ HOSTILE = [(text, interval, share) for share, interval, texts in (
 
 
 def _reached(f: Target, order: int, knots: np.ndarray) -> float:
-    """The error of the best polynomials between knots, on cells that are narrow where f bends."""
-    cells = [sign_intervals(f, order).mesh(2000), np.linspace(knots[0], knots[-1], 2001), knots]
+    """The error of the best polynomials between knots, on cells that are narrow where f
+    bends.
+    """
+    cells = [
+        sign_intervals(f, order).mesh(2000),
+        np.linspace(knots[0], knots[-1], 2001),
+        knots,
+    ]
     x, weights = (part.ravel() for part in on_cells(np.unique(np.concatenate(cells))))
     size, square = np.abs(f(x)).max(), 0.0
     for left, right in pairwise(knots):
         own = (x > left) & (x < right)
         root = np.sqrt(weights[own] / (knots[-1] - knots[0]))
-        basis, _ = np.linalg.qr(np.vander((x[own] - left) / (right - left), order) * root[:, None])
+        basis, _ = np.linalg.qr(
+            np.vander((x[own] - left) / (right - left), order) * root[:, None]
+        )
         rest = root * f(x[own]) / size
         square += np.sum((rest - basis @ (basis.T @ rest)) ** 2)
     return float(size * np.sqrt(square))
@@ -108,7 +124,9 @@ def test_bounds_hold_where_targets_are_hostile(i: int) -> None:
     (text, interval, share), order = HOSTILE[i], 2 + i % 3
     f = target(text, interval)
     for bound, ends in zip(*bounds_with_breaks(f, order, 3), strict=True):
-        reached = min(_reached(f, order, t) for t in (ends, np.linspace(*interval, len(ends))))
+        reached = min(
+            _reached(f, order, t) for t in (ends, np.linspace(*interval, len(ends)))
+        )
         assert share * reached <= bound <= reached * (1 + 1e-12)
         share = 0.0  # of more pieces any
 
@@ -118,13 +136,16 @@ def test_bounds_hold_where_targets_are_hostile(i: int) -> None:
     [("exp(900*x)", (-1.0, 1.0), "not finite"), ("1e-330*sin(3*x)", (-1.0, 1.0), "has none"),
      ("sin(1e300*x)", (0.0, 1e-300), "not finite"), ("sin(3*x)", (1e15, 1e15 + 4), "tell apart")],
 )  # fmt: skip
-def test_bounds_are_refused_by_name(text: str, interval: tuple[float, float], why: str) -> None:
+def test_bounds_are_refused_by_name(
+    text: str, interval: tuple[float, float], why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
         lower_bounds(target(text, interval), 2, 3)
 
 
 def test_bounds_hold_for_waves_within_the_grid_and_are_nothing_for_a_parabola() -> None:
-    # Twelve pieces cannot see the waves: their error is the target's own size, to four digits.
+    # Twelve pieces cannot see the waves: their error is the target's own size, to four
+    # digits.
     assert 0.2 < lower_bounds(target("sin(1000*x)"), 3, 12)[-1] < math.sqrt(0.5)
     # A parabola has no error as one: what is left is less than rounding.
     assert (least_errors(np.ones((40, 6)), 3, np.linspace(0.1, 1.1, 41), 40) == 0).all()

@@ -31,17 +31,24 @@ def test_constants_are_norms_of_legendre_and_bernoulli_polynomials(order: int) -
         assert sp.simplify(error_constant(order, family) ** 2 - square) == 0
 
 
-def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterations() -> None:
+def test_least_squares_spline_of_degree_one_is_the_free_knot_fit_without_iterations() -> (
+    None
+):
     knots = np.linspace(-1, 1, 13)
     oracle = fit_free_knots(PAPER_TARGET, space("mlp"), knots, max_iterations=0).rmse
-    assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(oracle, rel=1e-6)
+    assert least_squares_spline_rmse(PAPER_TARGET, 2, 12) == pytest.approx(
+        oracle, rel=1e-6
+    )
     assert least_squares_spline_rmse(target("x**2 - x"), 3, 5) < 1e-14
 
 
 @pytest.mark.parametrize(
-    ("order", "continuity"), [(2, 0), (3, -1), (3, 0), (3, 1), (4, -1), (4, 0), (4, 1), (4, 2)]
+    ("order", "continuity"),
+    [(2, 0), (3, -1), (3, 0), (3, 1), (4, -1), (4, 0), (4, 1), (4, 2)],
 )
-def test_monosplines_constant_is_that_of_fitted_splines(order: int, continuity: int) -> None:
+def test_monosplines_constant_is_that_of_fitted_splines(
+    order: int, continuity: int
+) -> None:
     f, n = target("exp(2*x)"), 100
     ratio = [
         least_squares_spline_rmse(f, order, m, continuity)

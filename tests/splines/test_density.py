@@ -27,10 +27,17 @@ def test_no_derivative_is_asked_for(text: str) -> None:
 
 @pytest.mark.parametrize(("unit", "order"), [("mlp", 2), ("glu", 3), ("gqu", 4)])
 def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
-    """exp(3x): abs(f^(k))^s is exp(3 s x), whatever constant stands before it, plus the floor."""
-    knots, s = equidistributed_knots(target("exp(3*x)"), space(unit), 40), 1 / (order + 0.5)
+    """exp(3x): abs(f^(k))^s is exp(3 s x), whatever constant stands before it, plus the
+    floor.
+    """
+    knots, s = (
+        equidistributed_knots(target("exp(3*x)"), space(unit), 40),
+        1 / (order + 0.5),
+    )
     x = np.linspace(-1, 1, 100_001)
     density = np.exp(3 * s * x)
     density += 0.05 * density.mean()
     share = np.cumsum(density) / density.sum()
-    np.testing.assert_allclose(knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3)
+    np.testing.assert_allclose(
+        knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3
+    )

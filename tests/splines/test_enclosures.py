@@ -39,7 +39,9 @@ def _error(text: str, interval: tuple[float, float], degree: int) -> float:
         a, b = map(mpmath.mpf, interval)
         width = (b - a) / 24
         square, moments = mpmath.mpf(0), [mpmath.mpf(0)] * (degree + 1)
-        for i, (node, weight) in product(range(24), GaussLegendre(mpmath.mp).calc_nodes(5, 200)):
+        for i, (node, weight) in product(
+            range(24), GaussLegendre(mpmath.mp).calc_nodes(5, 200)
+        ):
             place = a + width * (i + (node + 1) / 2)
             value = f(place)
             square += weight * width / 2 * value**2
@@ -56,14 +58,21 @@ def test_values_and_errors_enclose_those_of_fifty_digits(i: int) -> None:
     f, count, grid = target(text, interval), order + 3, np.linspace(*interval, 25)
     values, away = enclosed(f, grid, count)
     xi, weights = gauss_legendre(count)
-    # Everything that the grid's polynomials of degree count - 1 show, by the rule exactly.
-    z = 2 * ((grid[:-1, None] - grid[0]) + np.diff(grid)[:, None] * xi) / np.ptp(grid) - 1
+    # Everything that the grid's polynomials of degree count - 1 show, by the rule
+    # exactly.
+    z = (
+        2 * ((grid[:-1, None] - grid[0]) + np.diff(grid)[:, None] * xi) / np.ptp(grid)
+        - 1
+    )
     weighed = np.diff(grid)[:, None] * weights
-    basis = legendre.legvander(z, order - 1) * np.sqrt((2 * np.arange(order) + 1) / np.ptp(grid))
+    basis = legendre.legvander(z, order - 1) * np.sqrt(
+        (2 * np.arange(order) + 1) / np.ptp(grid)
+    )
     rest = values - basis @ np.einsum("ci,ciq->q", weighed * values, basis)
     error = float(np.sqrt(np.sum(weighed * rest**2)))
     exact = _error(text, interval, order - 1)
-    # What lies above the degree on every grid cell is left out: the bound is from below.
+    # What lies above the degree on every grid cell is left out: the bound is from
+    # below.
     assert away < 1e-9 * exact
     assert error - away <= exact * (1 + 1e-13)
     assert exact - error < 2e-3 * exact
@@ -78,13 +87,17 @@ def test_values_and_errors_enclose_those_of_fifty_digits(i: int) -> None:
     ("text", "interval"),
     [("abs(x)", (-1.0, 1.0)), ("1/(x - 0.3)**2", (-1.0, 1.0)), ("x**4.5", (0.0, 1.0))],
 )  # fmt: skip
-def test_what_is_not_analytic_has_no_bound(text: str, interval: tuple[float, float]) -> None:
+def test_what_is_not_analytic_has_no_bound(
+    text: str, interval: tuple[float, float]
+) -> None:
     with pytest.raises(ValueError, match="expected a target analytic on its interval"):
         enclosed(target(text, interval), np.linspace(*interval, 8), 5)
 
 
 def test_high_orders_are_enclosed_too() -> None:
-    """Series are as long as asked for: a coefficient cut off reads as a distance of nothing."""
+    """Series are as long as asked for: a coefficient cut off reads as a distance of
+    nothing.
+    """
     f = target("sin(8*x)")
     xi, weights = gauss_legendre(60)
     x = 2 * gauss_legendre(10)[0] - 1

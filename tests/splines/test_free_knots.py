@@ -19,11 +19,15 @@ from xsquared.units import predict, space
 UNITS = ["mlp", "glu", "gqu"]
 
 
-def dense_fit(unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def dense_fit(
+    unit: str, knots: np.ndarray, x: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Best spline by truncated powers and dense least squares: the naive way."""
     degree, start = space(unit).degree, space(unit).smoothness + 1
     columns = [(x - knots[0]) ** j for j in range(degree + 1)]
-    columns += [np.maximum(x - t, 0) ** j for t in knots[1:-1] for j in range(start, degree + 1)]
+    columns += [
+        np.maximum(x - t, 0) ** j for t in knots[1:-1] for j in range(start, degree + 1)
+    ]
     matrix, root = np.stack(columns, axis=1), np.sqrt(weights)
     c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=None)
     return matrix @ c
@@ -61,7 +65,9 @@ def test_projection_is_dense_least_squares(unit: str, n: int, seed: int) -> None
 def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
     unit: str, directions: np.ndarray | None
 ) -> None:
-    """Gradient and Hessian by differences of the projected loss, which knows of knots only."""
+    """Gradient and Hessian by differences of the projected loss, which knows of knots
+    only.
+    """
     signs = np.empty((1, 0)) if directions is None else ungated_signs(directions[None])
     model = module.Model(PAPER_TARGET, space(unit))
     knots = np.array([-1.0, -0.55, -0.1, 0.3, 0.8, 1.0])
@@ -72,10 +78,14 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
     d, unit_steps = 1e-3, 1e-3 * np.eye(4)
     gradient = np.array([loss(a) - loss(-a) for a in unit_steps]) / (2 * d)
     hessian = [
-        [(loss(a + b) - loss(a - b) - loss(b - a) + loss(-a - b)) / (4 * d * d) for a in unit_steps]
+        [
+            (loss(a + b) - loss(a - b) - loss(b - a) + loss(-a - b)) / (4 * d * d)
+            for a in unit_steps
+        ]
         for b in unit_steps
     ]
-    # A shift at which both agree to the order of the differences: as small as the damping is large.
+    # A shift at which both agree to the order of the differences: as small as the
+    # damping is large.
     state, damping = model.project(knots[None], signs), 1e3
     linear = model.linearise(state)
     with pytest.MonkeyPatch.context() as patch:
@@ -83,13 +93,16 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
         patch.setattr(module.Model, "project", lambda _, t, __: state._replace(knots=t))
         tried = (model.attempt(state, linear, np.array([k * damping])) for k in (1, 2))
         taken = [(one.knots[0] - knots)[1:-1] for one in tried]
-    # (H + damping S) step = -gradient for both, S diagonal: S from the difference of the two.
+    # (H + damping S) step = -gradient for both, S diagonal: S from the difference of
+    # the two.
     room = np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:]) ** -2
     scale = -(np.array(hessian) @ (taken[1] - taken[0])) / damping / room
     scale /= 2 * taken[1] - taken[0]
     assert np.ptp(scale) < 0.02 * np.abs(scale).max()
     by_steps = np.array(hessian) @ taken[0] + damping * scale.mean() * room * taken[0]
-    np.testing.assert_allclose(by_steps, -gradient, rtol=0.02, atol=1e-3 * np.abs(gradient).max())
+    np.testing.assert_allclose(
+        by_steps, -gradient, rtol=0.02, atol=1e-3 * np.abs(gradient).max()
+    )
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -118,13 +131,19 @@ def test_known_optima_are_reached(unit: str, n: int, best: float) -> None:
         for shift in (-0.01, 0.01):
             moved = fit.knots.copy()
             moved[knot] += shift * room
-            assert fit_free_knots(PAPER_TARGET, space(unit), moved, 0).rmse > fit.rmse, "a minimum"
+            assert (
+                fit_free_knots(PAPER_TARGET, space(unit), moved, 0).rmse > fit.rmse
+            ), "a minimum"
     network = network_from_pieces(unit, fit.knots, fit.pieces)
     assert math.isclose(measured_rmse(network, PAPER_TARGET), fit.rmse, rel_tol=1e-3)
 
 
-def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Columns of a network without a neuron behind its gates: its neurons and a constant."""
+def neurons(
+    unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray
+) -> np.ndarray:
+    """Columns of a network without a neuron behind its gates: its neurons and a
+    constant.
+    """
     power = space(unit).degree - 1
     columns = [np.ones_like(x)]
     for t, way in zip(knots[1:-1], directions, strict=True):
@@ -135,10 +154,14 @@ def neurons(unit: str, x: np.ndarray, knots: np.ndarray, directions: np.ndarray)
 
 @given(st.sampled_from(UNITS), st.integers(2, 7), st.integers(0, 10**6))
 @settings(max_examples=40)
-def test_projection_for_directions_is_dense_least_squares(unit: str, n: int, seed: int) -> None:
+def test_projection_for_directions_is_dense_least_squares(
+    unit: str, n: int, seed: int
+) -> None:
     draw = np.random.default_rng(seed)
     knots, directions = drawn_knots(draw, n), draw.choice([-1, 1], n - 1)
-    fit = fit_free_knots(PAPER_TARGET, space(unit), knots, max_iterations=0, directions=directions)
+    fit = fit_free_knots(
+        PAPER_TARGET, space(unit), knots, max_iterations=0, directions=directions
+    )
     x, w = nodes_on(knots)
     matrix, root = neurons(unit, x, knots, directions), np.sqrt(w)
     c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=1e-13)
@@ -149,7 +172,9 @@ def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
     """Lines through the parabola: the middle one of an odd number is flat by symmetry."""
     start = np.array([-1.0, -0.7, -0.1, 0.3, 0.5, 1.0])
     free = fit_free_knots(target("x**2"), space("mlp"), start)
-    flat = fit_free_knots(target("x**2"), space("mlp"), start, directions=np.array([-1, -1, 1, 1]))
+    flat = fit_free_knots(
+        target("x**2"), space("mlp"), start, directions=np.array([-1, -1, 1, 1])
+    )
     assert math.isclose(flat.rmse, free.rmse, rel_tol=1e-6)
     np.testing.assert_allclose(flat.knots, np.linspace(-1, 1, 6), atol=1e-4)
     assert abs(flat.pieces[2, 1]) < 1e-14

@@ -1,4 +1,6 @@
-"""Free knots at their optimum: derivatives, known optima, and the solver that knows only points."""
+"""Free knots at their optimum: derivatives, known optima, and the solver that knows
+only points.
+"""
 
 import math
 
@@ -39,14 +41,21 @@ def test_pieces_of_a_constant_derivative_are_equal_and_exact(order: int) -> None
     assert found.rmse == pytest.approx(constant * 7.0**-order, rel=1e-10)
 
 
-@pytest.mark.parametrize(("order", "continuity", "unit"), [(2, 0, "mlp"), (3, 0, "glu")])
-def test_no_worse_than_the_solver_on_values(order: int, continuity: int, unit: str) -> None:
+@pytest.mark.parametrize(
+    ("order", "continuity", "unit"), [(2, 0, "mlp"), (3, 0, "glu")]
+)
+def test_no_worse_than_the_solver_on_values(
+    order: int, continuity: int, unit: str
+) -> None:
     found = optimal_knots(PAPER_TARGET, order, 24, continuity)
     assert (np.diff(found.knots) > 0).all()
-    # Its own coefficients, fitted to values of the target on these knots, have the same error.
+    # Its own coefficients, fitted to values of the target on these knots, have the same
+    # error.
     refit = fit_free_knots(PAPER_TARGET, space(unit), found.knots, max_iterations=0)
     assert refit.rmse == pytest.approx(found.rmse, rel=1e-6)
-    assert fit_free_knots(PAPER_TARGET, space(unit), found.knots).rmse > found.rmse * (1 - 1e-6)
+    assert fit_free_knots(PAPER_TARGET, space(unit), found.knots).rmse > found.rmse * (
+        1 - 1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +72,12 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 
 @pytest.mark.parametrize(
     ("text", "n"),
-    [("sqrt(x**2 + 1e-10)", 1), ("sin(200*x)", 3), ("1e160*x**3", 3), ("1e-160*x**3", 3)],
+    [
+        ("sqrt(x**2 + 1e-10)", 1),
+        ("sin(200*x)", 3),
+        ("1e160*x**3", 3),
+        ("1e-160*x**3", 3),
+    ],
 )
 def test_a_derivative_that_cells_do_not_resolve_is_refused(text: str, n: int) -> None:
     with pytest.raises(ValueError, match="by the derivative of order 2"):

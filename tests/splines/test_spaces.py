@@ -25,13 +25,17 @@ def drawn(unit: str) -> np.ndarray:
     return c[unknowns_of(3, shape.block - 1, shape.size - 2)]
 
 
-def values(unit: str, knots: np.ndarray, local: np.ndarray, x: np.ndarray, cell: int) -> np.ndarray:
+def values(
+    unit: str, knots: np.ndarray, local: np.ndarray, x: np.ndarray, cell: int
+) -> np.ndarray:
     pieces = to_powers(space(unit), np.diff(knots), local)
     return np.polynomial.polynomial.polyval(x - knots[cell], pieces[cell])
 
 
 @UNITS
-def test_pieces_with_shared_coefficients_meet_as_smoothly_as_the_space_says(unit: str) -> None:
+def test_pieces_with_shared_coefficients_meet_as_smoothly_as_the_space_says(
+    unit: str,
+) -> None:
     shape = space(unit)
     pieces = to_powers(shape, np.diff(KNOTS), drawn(unit))
     assert pieces.shape == (3, shape.degree + 1)
@@ -39,7 +43,9 @@ def test_pieces_with_shared_coefficients_meet_as_smoothly_as_the_space_says(unit
         jumps = [
             np.polynomial.Polynomial(left).deriv(order)(width)
             - np.polynomial.Polynomial(right).deriv(order)(0.0)
-            for left, right, width in zip(pieces, pieces[1:], np.diff(KNOTS), strict=False)
+            for left, right, width in zip(
+                pieces, pieces[1:], np.diff(KNOTS), strict=False
+            )
         ]
         assert (np.abs(jumps) < 1e-12).all() == (order <= shape.smoothness)
 
@@ -86,4 +92,6 @@ def test_what_stands_behind_all_gates_is_the_cells_polynomial(unit: str) -> None
         found = np.polynomial.polynomial.polyval(s, [0.0, *(made[cell] @ in_xi[cell])])
         x = KNOTS[0] + s * (KNOTS[-1] - KNOTS[0])
         exact = values(unit, KNOTS, local, x, cell)
-        np.testing.assert_allclose(found, exact - exact[0], atol=1e-9 * np.abs(exact).max())
+        np.testing.assert_allclose(
+            found, exact - exact[0], atol=1e-9 * np.abs(exact).max()
+        )

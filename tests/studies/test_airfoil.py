@@ -1,4 +1,6 @@
-"""The airfoils' splits: sweeps stay together, and the logarithm replaces the frequency alone."""
+"""The airfoils' splits: sweeps stay together, and the logarithm replaces the frequency
+alone.
+"""
 
 import numpy as np
 
@@ -18,7 +20,11 @@ def test_a_sweep_is_on_one_side_of_the_split() -> None:
 
 
 def test_rows_held_out_are_those_of_table_1() -> None:
-    plain, logarithm, known = airfoil("row", 2), airfoil("row-log", 2), load("airfoil", 2)
+    plain, logarithm, known = (
+        airfoil("row", 2),
+        airfoil("row-log", 2),
+        load("airfoil", 2),
+    )
     np.testing.assert_array_equal(plain.test.x, known.test.x)
     np.testing.assert_array_equal(logarithm.test.x[:, 1:], known.test.x[:, 1:])
     frequency = known.train.x[:, 0] * known.feature_scale[0] + known.feature_mean[0]

@@ -1,4 +1,6 @@
-"""Stacked networks train as each would alone, and solving finds what their spaces contain."""
+"""Stacked networks train as each would alone, and solving finds what their spaces
+contain.
+"""
 
 import math
 
@@ -35,14 +37,18 @@ def test_a_stack_trains_as_torch_trains_each_network(name: str) -> None:
         )
         epoch: list[Tensor] = []
         for _ in range(STEPS):  # the warm-up, a fiftieth of them, is over at once
-            epoch = epoch or list(torch.randperm(POINTS, generator=draw).split(BATCH)[:3])
+            epoch = epoch or list(
+                torch.randperm(POINTS, generator=draw).split(BATCH)[:3]
+            )
             rows = epoch.pop(0)
             optimizer.zero_grad()
             (network(x[k, rows]) - y[k, rows]).square().mean().backward()
             optimizer.step()
             schedule.step()
         for letter, weight in batched.named(module, ended[k]).items():
-            torch.testing.assert_close(weight, getattr(network, letter).data, rtol=0, atol=1e-12)
+            torch.testing.assert_close(
+                weight, getattr(network, letter).data, rtol=0, atol=1e-12
+            )
 
 
 @UNITS
@@ -65,7 +71,9 @@ def test_solved_linear_weights_find_a_network_with_the_same_gates(name: str) -> 
 
 
 @UNITS
-def test_a_solve_at_every_step_leaves_the_gradient_of_the_reduced_error(name: str) -> None:
+def test_a_solve_at_every_step_leaves_the_gradient_of_the_reduced_error(
+    name: str,
+) -> None:
     module, (x, y) = build(name, 2, 3), drawn()
     weights = batched.torch_start(module, range(COUNT)).double().requires_grad_()
     loss = batched.solved_losses(module, x, y)
@@ -79,7 +87,10 @@ def test_a_solve_at_every_step_leaves_the_gradient_of_the_reduced_error(name: st
 def test_an_average_of_all_points_is_the_readout_solved_on_them() -> None:
     module, (x, y) = build("swiglu", 2, 3), drawn()
     weights = batched.torch_start(module, range(COUNT)).double()
-    losses = batched.averaged_losses(module, x, y, POINTS, 0.9), batched.solved_losses(module, x, y)
+    losses = (
+        batched.averaged_losses(module, x, y, POINTS, 0.9),
+        batched.solved_losses(module, x, y),
+    )
     for _ in range(2):  # the second average holds the same points twice
         averaged, solved = (float(loss(weights)) for loss in losses)
         assert averaged == pytest.approx(solved, rel=1e-8)
@@ -94,5 +105,7 @@ def test_hinges_start_on_training_points_with_the_lengths_said() -> None:
             at = x @ own[weight].mT + own[bias][:, None]
             assert at.abs().min(dim=1).values.max() < 1e-12
             lengths = own[weight].norm(dim=2)
-            assert lengths.min() > 1 - 1e-6  # torch draws directions in single precision
+            assert (
+                lengths.min() > 1 - 1e-6
+            )  # torch draws directions in single precision
             assert lengths.max() < (longest if weight == "G" else 1.0) + 1e-6

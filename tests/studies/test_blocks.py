@@ -15,7 +15,9 @@ def test_a_block_adds_the_units_values_at_the_normed_stream(name: str) -> None:
     unit = find_unit(name)
     module = ResidualNetwork(unit, 3, 6, 4, 2, 2)
     start = batched.torch_start(module, [0, 1]).double()
-    x = torch.randn(2, 7, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    x = torch.randn(
+        2, 7, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64
+    )
     found = batched.values(module, start, x)
     for k in range(2):
         own = batched.named(module, start[k])
@@ -35,7 +37,9 @@ def test_a_block_adds_the_units_values_at_the_normed_stream(name: str) -> None:
 
 @UNITS
 @pytest.mark.parametrize(("stream", "size"), [(15, 4000), (39, 25_000)])
-def test_blocks_of_all_units_have_as_many_parameters(name: str, stream: int, size: int) -> None:
+def test_blocks_of_all_units_have_as_many_parameters(
+    name: str, stream: int, size: int
+) -> None:
     unit = find_unit(name)
     module = ResidualNetwork(unit, 8, stream, block_neurons(unit, stream), 2)
     assert sum(p.numel() for p in module.parameters()) == pytest.approx(size, rel=0.04)

@@ -1,4 +1,6 @@
-"""Declared studies and their committed rows: run, read, checked, and a fixed sample run again."""
+"""Declared studies and their committed rows: run, read, checked, and a fixed sample run
+again.
+"""
 
 import sqlite3
 import subprocess
@@ -24,7 +26,9 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("name", STUDIES)
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # a row comes out whatever is warned of
+@pytest.mark.filterwarnings(
+    "ignore::RuntimeWarning"
+)  # a row comes out whatever is warned of
 def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
     study = find_study(name)
     if line := study.missing():
@@ -33,7 +37,9 @@ def test_a_sample_of_the_committed_rows_comes_out_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str) -> None:
+def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(
+    name: str,
+) -> None:
     study, found = find_study(name), rows(name)
     trials = study.trials()
     keys = {trial_key(trial) for trial in trials}
@@ -49,8 +55,15 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(name: str
     # A forward pass that says it misses its spline has an error all the same.
     ended = {"completed", "converged", "iterations", "stalled", "inexact", "diverged"}
     assert set(found["status"]) <= ended
-    judged = [error for error in ("train_rmse", "test_rmse") if error in found] or ["nats"]
-    assert not found[found["protocol"] != "bend"][["parameters", *judged]].isna().to_numpy().any()
+    judged = [error for error in ("train_rmse", "test_rmse") if error in found] or [
+        "nats"
+    ]
+    assert (
+        not found[found["protocol"] != "bend"][["parameters", *judged]]
+        .isna()
+        .to_numpy()
+        .any()
+    )
     assert "torch" in made["versions"]
 
 
@@ -61,7 +74,11 @@ def test_every_file_of_results_belongs_to_a_study() -> None:
 
 def test_the_dictionary_names_every_column_and_where_it_stands() -> None:
     text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
-    lines = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
+    lines = [
+        line.strip("| ").split(" | ")
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
     described = {line[0].strip("`"): line[-1] for line in lines}
     standing: dict[str, list[str]] = {}
     for name in sorted(STUDIES):
@@ -101,7 +118,9 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.delenv(committed.COMMITTED_ONLY, raising=False)
     monkeypatch.setattr(committed, "_CHECKOUT", tmp_path)
     protocols = {"small": "as a test needs it"}
-    study = Study("Parabolas", protocols, run_trial, small_trials, lambda: small_trials()[:2])
+    study = Study(
+        "Parabolas", protocols, run_trial, small_trials, lambda: small_trials()[:2]
+    )
     monkeypatch.setattr(committed, "find_study", lambda _: study)
     return "small"
 
@@ -116,7 +135,9 @@ def change_rows(old: str, new: str) -> None:
     description.write_text(text.replace(fingerprint(run_trial), "older"))
 
 
-def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str) -> None:
+def test_rows_are_written_sorted_with_their_provenance_and_read_back(
+    small: str,
+) -> None:
     computed = run(small)
     assert len(computed) == 6
     text = Path("results/small.csv").read_bytes()
@@ -128,7 +149,9 @@ def test_rows_are_written_sorted_with_their_provenance_and_read_back(small: str)
     for word in ("commit", "fingerprint", "torch", "cpu_seconds", "as a test needs it"):
         assert word in origin
     found = rows(small, reversed(small_trials()))
-    assert list(found["key"]) == [trial_key(trial) for trial in reversed(small_trials())]
+    assert list(found["key"]) == [
+        trial_key(trial) for trial in reversed(small_trials())
+    ]
     assert sorted(found["test_rmse"]) == sorted(computed["test_rmse"])
     run(small)
     assert Path("results/small.csv").read_bytes() == text
@@ -150,13 +173,17 @@ def test_rows_of_other_sources_stay_unless_the_sample_does_not_come_out_again(
     pd.testing.assert_series_equal(after["test_rmse"], before["test_rmse"])
 
 
-def test_a_sample_that_fails_voids_nothing(small: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sample_that_fails_voids_nothing(
+    small: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run(small)
     text = Path("results/small.csv").read_bytes()
     # They ask for settings that these trials lack.
     failing = Study("Parabolas", {}, measure, small_trials, small_trials)
     monkeypatch.setattr(committed, "find_study", lambda _: failing)
-    with pytest.raises(RuntimeError, match="small: a trial to be compared failed: KeyError"):
+    with pytest.raises(
+        RuntimeError, match="small: a trial to be compared failed: KeyError"
+    ):
         run(small)
     assert Path("results/small.csv").read_bytes() == text
 
@@ -193,14 +220,18 @@ def test_a_killed_study_is_finished_in_another_clone(tmp_path: Path) -> None:
 
     def git(*arguments: str) -> None:
         identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
-        subprocess.run(["git", *identity, *arguments], cwd=first, check=True, capture_output=True)
+        subprocess.run(
+            ["git", *identity, *arguments], cwd=first, check=True, capture_output=True
+        )
 
     first, clone = tmp_path / "first", tmp_path / "clone"
     (first / "results").mkdir(parents=True)
     (first / "_toc.yml").touch()
     (first / ".gitignore").write_text("_build/\n")
     with subprocess.Popen(call(first), cwd=ROOT) as process:
-        wait_until(lambda: rows_stored(first / "_build/studies/slow.sqlite") >= 3, "three rows")
+        wait_until(
+            lambda: rows_stored(first / "_build/studies/slow.sqlite") >= 3, "three rows"
+        )
         process.kill()
     subprocess.run(call(first, part=True), cwd=ROOT, check=True)
     git("init", "-q")
@@ -216,7 +247,9 @@ def test_a_killed_study_is_finished_in_another_clone(tmp_path: Path) -> None:
     assert len(ran) == 20
     # The one under way when it was killed runs again, if one was; no other.
     assert ran.total() <= 21
-    pd.testing.assert_frame_equal(whole[whole["key"].isin(there["key"])], there, check_like=True)
+    pd.testing.assert_frame_equal(
+        whole[whole["key"].isin(there["key"])], there, check_like=True
+    )
 
 
 def test_a_study_cut_short_while_it_writes_keeps_the_rows_before(
@@ -282,11 +315,15 @@ def test_a_chapter_as_committed_computes_no_row(
     run(small, part=True)
     monkeypatch.setenv(committed.COMMITTED_ONLY, "1")
     assert len(rows(small, small_trials()[:4])) == 4
-    with pytest.raises(RuntimeError, match="2 of 6 rows of the study small are missing"):
+    with pytest.raises(
+        RuntimeError, match="2 of 6 rows of the study small are missing"
+    ):
         rows(small, small_trials())
 
 
-def test_outside_a_checkout_rows_are_kept_and_written_where_the_reader_is(small: str) -> None:
+def test_outside_a_checkout_rows_are_kept_and_written_where_the_reader_is(
+    small: str,
+) -> None:
     Path("_toc.yml").unlink()
     assert len(rows(small, small_trials())) == 6
     assert Path("small.sqlite").exists()
@@ -305,7 +342,13 @@ def test_what_moved_is_told(small: str) -> None:
     moved = made.assign(test_rmse=made["test_rmse"] * (1 + 2 * TOLERANCE))
     first, *others = compare(made[made["n"] == 1], moved)
     assert "x**2, glu, small, {}: n = 1, seed 0: test_rmse" in first
-    assert [line.endswith(": new") for line in others] == [True, False, True, False, True]
+    assert [line.endswith(": new") for line in others] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
     failed = made[:1].assign(test_rmse=float("nan"), status="failed")
     assert compare(made, failed)[0].endswith("now nan, failed")
 

@@ -5,16 +5,37 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from xsquared.studies.evidence import PAIRS, answer, effect, effects, log_errors, validated
+from xsquared.studies.evidence import (
+    PAIRS,
+    answer,
+    effect,
+    effects,
+    log_errors,
+    validated,
+)
 from xsquared.studies.trainers import UNITS
 
 
 def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:
-    """Two targets, on which a factor divides the error by so much, up to a per cent of scatter."""
+    """Two targets, on which a factor divides the error by so much, up to a per cent of
+    scatter.
+    """
     units = [unit.partition(":") for pair in PAIRS.values() for unit in pair]
-    gates = {"mlp": "relu", "glu": "relu", "relu2_mlp": "relu2", "geglu": "gelu", "swiglu": "silu"}
+    gates = {
+        "mlp": "relu",
+        "glu": "relu",
+        "relu2_mlp": "relu2",
+        "geglu": "gelu",
+        "swiglu": "silu",
+    }
     return pd.DataFrame(
-        {"problem": problem, "unit": unit, "gate": gate or gates[unit], "seed": seed, "n": n}
+        {
+            "problem": problem,
+            "unit": unit,
+            "gate": gate or gates[unit],
+            "seed": seed,
+            "n": n,
+        }
         | {
             "validation_rmse": 1.0 + abs(n - 8),
             "test_rmse": 0.1 / n * (1 + 0.01 * np.sin(7 * seed)),

@@ -10,7 +10,14 @@ from xsquared.training import FreeKnots, Growth, fit
 from xsquared.units import find_unit
 
 ON_LINE = make_trial(
-    "1/(1 + 9*x**2)", "glu", 4, "free_knots", "", domain=((-1, 1),), split="paper", points=300
+    "1/(1 + 9*x**2)",
+    "glu",
+    4,
+    "free_knots",
+    "",
+    domain=((-1, 1),),
+    split="paper",
+    points=300,
 )
 ON_PROBLEM = make_trial("friedman1", "glu", 4, "growth", "", points=100)
 
@@ -32,7 +39,12 @@ def test_row_is_the_fit() -> None:
 
 
 def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
-    changes = {"gate": "gelu", "gates": "frozen", "settings": {"exchanges": 1}, "seed": 3}
+    changes = {
+        "gate": "gelu",
+        "gates": "frozen",
+        "settings": {"exchanges": 1},
+        "seed": 3,
+    }
     row = run_trial({**ON_PROBLEM, **changes})
     data, solver = load("friedman1", 3, "held-out", 100), Growth(exchanges=1)
     done = fit(data, find_unit("glu", "gelu"), 4, solver=solver, gates="frozen", seed=3)

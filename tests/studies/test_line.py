@@ -18,7 +18,9 @@ def test_a_protocols_trials_run_on_its_points(protocol: str) -> None:
 
 
 def test_gates_that_move_do_better_than_gates_that_do_not() -> None:
-    error: Any = {p: run_trial(line_trials(p, [6], 1)[1])["integral_rmse"] for p in LINE_PROTOCOLS}
+    error: Any = {
+        p: run_trial(line_trials(p, [6], 1)[1])["integral_rmse"] for p in LINE_PROTOCOLS
+    }
     assert error["trained"] < error["newton-gates"] < error["newton"] * 1.001
     assert error["trained"] < error["varpro"] * 1.001
     assert error["newton"] == pytest.approx(error["frozen"], rel=1e-2)  # an even width

@@ -19,14 +19,24 @@ BY_HAND = {
 
 
 def borehole(
-    rw: float, r: float, tu: float, hu: float, tl: float, hl: float, length: float, kw: float
+    rw: float,
+    r: float,
+    tu: float,
+    hu: float,
+    tl: float,
+    hl: float,
+    length: float,
+    kw: float,
 ) -> float:
     return (
         2
         * math.pi
         * tu
         * (hu - hl)
-        / (math.log(r / rw) * (1 + 2 * length * tu / (math.log(r / rw) * rw**2 * kw) + tu / tl))
+        / (
+            math.log(r / rw)
+            * (1 + 2 * length * tu / (math.log(r / rw) * rw**2 * kw) + tu / tl)
+        )
     )
 
 
@@ -65,7 +75,9 @@ def test_a_grid_grows_until_its_best_is_inside() -> None:
 
 @pytest.mark.parametrize("protocol", ["adamw", "soap", "solved"])
 def test_a_pair_learns_products_of_inputs(protocol: str) -> None:
-    trial = map_trial("products", "pair", protocol, 1000, steps=200, seeds=1, rates=[-4, -3, -2])
+    trial = map_trial(
+        "products", "pair", protocol, 1000, steps=200, seeds=1, rates=[-4, -3, -2]
+    )
     row = run_map(trial)
     assert row["test_rmse"][0] < 0.7
     assert row["parameters"] == pytest.approx(1000, rel=0.02)
@@ -73,9 +85,15 @@ def test_a_pair_learns_products_of_inputs(protocol: str) -> None:
 
 def test_every_case_that_is_run_has_a_prediction() -> None:
     run = {
-        (TARGETS[t["problem"]].kind, t["protocol"], "blocks" if t["blocks"] else "layer")
+        (
+            TARGETS[t["problem"]].kind,
+            t["protocol"],
+            "blocks" if t["blocks"] else "layer",
+        )
         for t in MAP.trials()
     }
     assert run == {*PREDICTED}
     assert {len(word) for word in PREDICTED.values()} == {len(STEPS)}
-    assert {TARGETS[name].kind for name in FIRST} == {target.kind for target in TARGETS.values()}
+    assert {TARGETS[name].kind for name in FIRST} == {
+        target.kind for target in TARGETS.values()
+    }

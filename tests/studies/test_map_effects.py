@@ -14,7 +14,11 @@ from xsquared.units import find_unit
 def made_rows(curvature: float, direction: float, scatter: float = 0.0) -> pd.DataFrame:
     """Errors of ReLU's triple on two targets, with steps that gain so much."""
     errors = dict(
-        zip(TRIPLES["relu"], (1.0, 1 / curvature, 1 / curvature / direction), strict=True)
+        zip(
+            TRIPLES["relu"],
+            (1.0, 1 / curvature, 1 / curvature / direction),
+            strict=True,
+        )
     )
     return pd.DataFrame(
         {
@@ -26,7 +30,9 @@ def made_rows(curvature: float, direction: float, scatter: float = 0.0) -> pd.Da
             "blocks": 0,
             "steps": 4000,
             "seed": seed,
-            "test_rmse": error * (1 + scatter * (seed - 1)) if unit == "pair" else error,
+            "test_rmse": error * (1 + scatter * (seed - 1))
+            if unit == "pair"
+            else error,
         }
         for problem, size, seed in itertools.product(
             ("products", "friedman"), (1000, 4000), range(3)

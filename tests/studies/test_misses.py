@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from xsquared.functions import target
-from xsquared.studies.misses import FRESH, NEURONS, descended, directed, miss_trials, random_texts
+from xsquared.studies.misses import (
+    FRESH,
+    NEURONS,
+    descended,
+    directed,
+    miss_trials,
+    random_texts,
+)
 from xsquared.units import find_unit
 
 
@@ -18,7 +25,11 @@ def test_twenty_random_targets_are_judged_at_four_widths() -> None:
 
 @pytest.mark.parametrize(
     ("unit", "text"),
-    [("mlp", "abs(x - 0.3)"), ("glu", "abs(x - 0.3)*x + x"), ("gqu", "abs(x - 0.3)*x*(x + 0.2)")],
+    [
+        ("mlp", "abs(x - 0.3)"),
+        ("glu", "abs(x - 0.3)*x + x"),
+        ("gqu", "abs(x - 0.3)*x*(x + 0.2)"),
+    ],
 )
 def test_the_search_finds_what_few_neurons_carry(unit: str, text: str) -> None:
     """With zeros of a GQU's second factor that lie away from its hinge."""

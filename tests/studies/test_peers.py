@@ -7,7 +7,10 @@ from xsquared.studies.trainers import GROUPS
 
 
 def test_splines_find_a_cubic() -> None:
-    x, at = np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1)), np.linspace(-1.6, 1.6, 50)
+    x, at = (
+        np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1)),
+        np.linspace(-1.6, 1.6, 50),
+    )
     found = choices("splines", x, x[:, 0] ** 3 - x[:, 0], 7)
     assert min(abs(predict(at[:, None]) - at**3 + at).max() for predict in found) < 1e-8
 

@@ -1,4 +1,6 @@
-"""The speedrun against the digits of its picture, and its steps against torch's derivatives."""
+"""The speedrun against the digits of its picture, and its steps against torch's
+derivatives.
+"""
 
 import numpy as np
 import pytest
@@ -36,10 +38,16 @@ def test_jacobians_are_torchs(unit: str) -> None:
     torch.manual_seed(3)
     network = Layers(5, unit, 4)
     for layer in (network.readout, *network.factors):
-        named = {name: p for name, p in network.named_parameters() if p in {*layer.parameters()}}
+        named = {
+            name: p
+            for name, p in network.named_parameters()
+            if p in {*layer.parameters()}
+        }
         torchs = jacrev(lambda chosen: functional_call(network, chosen, (x,)))(named)
         ours = network.jacobian(layer, x)
-        torch.testing.assert_close(ours, torch.hstack([p.flatten(1) for p in torchs.values()]))
+        torch.testing.assert_close(
+            ours, torch.hstack([p.flatten(1) for p in torchs.values()])
+        )
 
 
 def test_the_last_layer_solved_is_at_its_minimum() -> None:
@@ -57,7 +65,9 @@ def test_drivers_agree_where_the_system_is_sound_and_differ_where_it_is_not() ->
     sound, right = rng.normal(size=(40, 5)), rng.normal(size=40)
     nearly = np.column_stack([sound, sound[:, 0] + 1e-9 * rng.normal(size=40)])
     for matrix, agree in ((sound, True), (nearly, False)):
-        steps = [least_squares(matrix, right, driver)[0] for driver in ("gelsd", "normal")]
+        steps = [
+            least_squares(matrix, right, driver)[0] for driver in ("gelsd", "normal")
+        ]
         residuals = [np.linalg.norm(matrix @ step - right) for step in steps]
         oracle = np.linalg.norm(matrix @ np.linalg.lstsq(matrix, right)[0] - right)
         assert residuals[0] == pytest.approx(oracle, rel=1e-9)
@@ -65,7 +75,9 @@ def test_drivers_agree_where_the_system_is_sound_and_differ_where_it_is_not() ->
 
 
 def test_an_unknown_problem_or_unit_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="unknown problem 'sin'; known are sine, friedman1"):
+    with pytest.raises(
+        ValueError, match="unknown problem 'sin'; known are sine, friedman1"
+    ):
         points_of("sin", 0)
     with pytest.raises(ValueError, match="unknown unit 'gru'; known are mlp, glu, gqu"):
         Layers(2, "gru", 3)
@@ -85,7 +97,9 @@ def test_the_assembled_hessian_is_torchs(unit: str) -> None:
 
     def outputs(vector: torch.Tensor) -> torch.Tensor:
         parts = zip(names, parameters, vector.split(sizes), strict=True)
-        chosen = {name: part.reshape(parameter.shape) for name, parameter, part in parts}
+        chosen = {
+            name: part.reshape(parameter.shape) for name, parameter, part in parts
+        }
         result: torch.Tensor = functional_call(network, chosen, (x,))
         return result
 

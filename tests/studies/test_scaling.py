@@ -10,18 +10,31 @@ from scipy.stats import ttest_1samp
 
 from xsquared.data import load
 from xsquared.errors import rmse
-from xsquared.studies.scaling import Scaling, error_ratio, run_scaling, scaling_trials, scalings
+from xsquared.studies.scaling import (
+    Scaling,
+    error_ratio,
+    run_scaling,
+    scaling_trials,
+    scalings,
+)
 from xsquared.studies.sweep import Trial, to_frame
 from xsquared.training import Growth, grow
 from xsquared.units import PAPER_UNITS, parameter_count
 
 
 def power_law(trial: Trial) -> dict[str, Any]:
-    """Errors P^-2 and 3 P^-1 on training points and others, times a factor that a seed has."""
-    widths, dim = trial["settings"]["widths"], {"sine": 2, "airfoil": 5}[trial["problem"]]
+    """Errors P^-2 and 3 P^-1 on training points and others, times a factor that a seed
+    has.
+    """
+    widths, dim = (
+        trial["settings"]["widths"],
+        {"sine": 2, "airfoil": 5}[trial["problem"]],
+    )
     p = np.array([parameter_count(trial["unit"], dim, n) for n in widths])
     errors = {"train": p**-2.0, "test": 3 / p}
-    made = {f"{k}_rmse": ((1 + trial["seed"] / 10) * v).tolist() for k, v in errors.items()}
+    made = {
+        f"{k}_rmse": ((1 + trial["seed"] / 10) * v).tolist() for k, v in errors.items()
+    }
     said = {name: value for name, value in trial.items() if name != "settings"}
     return {**said, "n": widths, "parameters": p.tolist(), **made}
 
@@ -35,7 +48,9 @@ def few(trial: Trial) -> Trial:
 def test_a_trial_holds_all_widths() -> None:
     trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper")
     assert len(trials) == 2 * 3 * 3
-    assert {(t["problem"], t["solver"], t["split"], t.get("points"), t["n"]) for t in trials} == {
+    assert {
+        (t["problem"], t["solver"], t["split"], t.get("points"), t["n"]) for t in trials
+    } == {
         ("sine", "growth", "paper", None, 8),
         ("housing", "growth", "paper", 2000, 8),
     }
@@ -85,16 +100,21 @@ def scaling(errors: list[list[float]], factor: int) -> Scaling:
     trials = scaling_trials(["sine"], [4, 8], 2, units=["mlp"])
     table = scalings(to_frame(map(power_law, trials)))
     made = table["sine", "mlp", "training"]
-    return replace(made, parameters=factor * np.array([10, 40]), errors=np.array(errors))
+    return replace(
+        made, parameters=factor * np.array([10, 40]), errors=np.array(errors)
+    )
 
 
 def test_units_are_compared_seed_by_seed_at_equal_parameters() -> None:
     draw = np.random.default_rng(2)
     common = np.exp(draw.normal(size=6))  # what a seed's data do to both
     own = np.exp(0.05 * draw.normal(size=6))
-    over = scaling([[8.0 * c * o, 2.0 * c * o] for c, o in zip(common, own, strict=True)], 1)
+    over = scaling(
+        [[8.0 * c * o, 2.0 * c * o] for c, o in zip(common, own, strict=True)], 1
+    )
     under = scaling([[4.0 * c, 1.0 * c] for c in common], 2)
-    # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at its end.
+    # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at
+    # its end.
     ratio = error_ratio(over, under, 20)
     logs = np.log(own)
     expected = ttest_1samp(logs, 0).confidence_interval()

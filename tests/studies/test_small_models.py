@@ -1,4 +1,6 @@
-"""Small language models: equal parameters, no look ahead, counts, and text that is learned."""
+"""Small language models: equal parameters, no look ahead, counts, and text that is
+learned.
+"""
 
 import math
 from functools import cache
@@ -63,7 +65,9 @@ def test_a_model_sees_no_later_byte_and_starts_alike(unit: str, gate: str) -> No
 
 @pytest.mark.usefixtures("_hummed")
 def test_training_learns_the_text_and_longer_more() -> None:
-    short, long = (nats(trained("glu", "relu", 0.008, 1, steps), "test") for steps in (20, 60))
+    short, long = (
+        nats(trained("glu", "relu", 0.008, 1, steps), "test") for steps in (20, 60)
+    )
     assert long < short < math.log(128)
     assert long < 0.6 * math.log(4)
 
@@ -78,10 +82,14 @@ def test_counting_finds_a_line_that_repeats_and_no_passage_is_seen_twice() -> No
 
 def test_counts_are_witten_and_bells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_models, "_ORDER", 1)
-    monkeypatch.setattr(small_models, "passages", lambda *_: np.zeros((1, 1, 129), np.int64))
+    monkeypatch.setattr(
+        small_models, "passages", lambda *_: np.zeros((1, 1, 129), np.int64)
+    )
     monkeypatch.setattr(small_models, "judged", lambda _: np.zeros((3, 129), np.int64))
     # One kind of byte in 129: (129 + 1/128)/(129 + 1).
-    assert small_models.counted.__wrapped__(0, 1) == pytest.approx(-math.log((129 + 1 / 128) / 130))
+    assert small_models.counted.__wrapped__(0, 1) == pytest.approx(
+        -math.log((129 + 1 / 128) / 130)
+    )
 
 
 @pytest.mark.usefixtures("_hummed")
@@ -96,7 +104,9 @@ def test_a_trial_trains_its_seed_at_the_best_rate() -> None:
 
 @pytest.mark.slow
 def test_a_committed_row_comes_out_again_at_its_rate() -> None:
-    (trial, *_) = (trial for trial in language_trials() if trial["settings"]["steps"] == 900)
+    (trial, *_) = (
+        trial for trial in language_trials() if trial["settings"]["steps"] == 900
+    )
     (row,) = rows("small_models", [trial]).to_dict("records")
     model = trained(trial["unit"], trial["gate"], row["rate"], trial["seed"], 900)
     assert nats(model, "test") == pytest.approx(row["nats"], rel=TOLERANCE)

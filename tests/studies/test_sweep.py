@@ -53,7 +53,9 @@ def test_a_row_a_network_and_each_trial_runs_once(tmp_path: Path) -> None:
     assert set(made["settings"]) == {f'{{"folder": "{tmp_path}"}}'}
     assert list(made.columns[-3:]) == ["status", "seconds", "key"]
     again = sweep(reversed(wanted), measure, tmp_path / "rows.sqlite")
-    pd.testing.assert_frame_equal(again.sort_values(["seed", "n"], ignore_index=True), made)
+    pd.testing.assert_frame_equal(
+        again.sort_values(["seed", "n"], ignore_index=True), made
+    )
     assert list(again["seed"]) == [2, 2, 1, 1, 0, 0]
     assert ran(tmp_path) == Counter("012")
 
@@ -70,7 +72,9 @@ def test_other_sources_have_rows_of_their_own(
     path = tmp_path / "rows.sqlite"
     sweep(trials(1, tmp_path), measure, path)
     assert fingerprint(measure) != fingerprint(measure_slowly)
-    monkeypatch.setattr(sys.modules["xsquared.studies.sweep"], "fingerprint", lambda _: "others")
+    monkeypatch.setattr(
+        sys.modules["xsquared.studies.sweep"], "fingerprint", lambda _: "others"
+    )
     sweep(trials(1, tmp_path), measure, path)
     assert ran(tmp_path) == {"0": 2}
 
@@ -92,7 +96,9 @@ for file in ["", *sys.argv[2:]]:
 """
 
 
-def test_a_changed_file_moves_the_fingerprints_of_those_who_import_it(tmp_path: Path) -> None:
+def test_a_changed_file_moves_the_fingerprints_of_those_who_import_it(
+    tmp_path: Path,
+) -> None:
     package = tmp_path / "xsquared"
     shutil.copytree(Path(xsquared.__file__).parent, package)
     files = ["features/learned.py", "training/newton.py", "book/tables.py"]
@@ -111,7 +117,9 @@ def test_a_damaged_store_is_named_and_what_to_do(tmp_path: Path) -> None:
         sweep(trials(1, tmp_path), measure, path)
 
 
-def test_a_failing_trial_has_a_row_and_one_without_memory_has_none(tmp_path: Path) -> None:
+def test_a_failing_trial_has_a_row_and_one_without_memory_has_none(
+    tmp_path: Path,
+) -> None:
     wanted, path = trials(5, tmp_path), tmp_path / "rows.sqlite"
     made = sweep(wanted, fail_on_seed_1, path)
     assert list(made["seed"]) == [0, 0, 1, 4, 4]
@@ -123,7 +131,9 @@ def test_a_failing_trial_has_a_row_and_one_without_memory_has_none(tmp_path: Pat
     assert ran(tmp_path) == Counter("0234")
 
 
-def test_a_sweep_killed_in_the_middle_goes_on_and_loses_or_doubles_no_row(tmp_path: Path) -> None:
+def test_a_sweep_killed_in_the_middle_goes_on_and_loses_or_doubles_no_row(
+    tmp_path: Path,
+) -> None:
     script = "import sys, pathlib, tests.studies.trainers as t; "
     script += "t.sweep_slowly(30, pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", script, str(tmp_path)]
@@ -142,7 +152,9 @@ def test_a_sweep_killed_in_the_middle_goes_on_and_loses_or_doubles_no_row(tmp_pa
 
 
 @pytest.mark.slow
-def test_workers_run_trials_and_one_that_kills_them_is_lost_alone(tmp_path: Path) -> None:
+def test_workers_run_trials_and_one_that_kills_them_is_lost_alone(
+    tmp_path: Path,
+) -> None:
     wanted, path = trials(9, tmp_path), tmp_path / "rows.sqlite"
     with local_client(2) as client:
         made = sweep(wanted, die_on_seed_0, path, client)

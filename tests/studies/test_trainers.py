@@ -1,4 +1,6 @@
-"""Targets have the noise and the points that are said, and rates are chosen inside their grid."""
+"""Targets have the noise and the points that are said, and rates are chosen inside
+their grid.
+"""
 
 import numpy as np
 import pytest

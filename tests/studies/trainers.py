@@ -1,4 +1,6 @@
-"""What the tests of sweeps run in place of trainers; other processes import it by this name."""
+"""What the tests of sweeps run in place of trainers; other processes import it by this
+name.
+"""
 
 import os
 import signal
@@ -17,7 +19,9 @@ from xsquared.studies.sweep import Study, Trial
 def trials(count: int, folder: Path) -> list[dict[str, Any]]:
     """So many different trials."""
     settings = {"folder": str(folder)}
-    return [{"unit": "glu", "n": 4, "settings": settings, "seed": k} for k in range(count)]
+    return [
+        {"unit": "glu", "n": 4, "settings": settings, "seed": k} for k in range(count)
+    ]
 
 
 def measure(trial: Trial) -> dict[str, Any]:
@@ -25,7 +29,11 @@ def measure(trial: Trial) -> dict[str, Any]:
     with (folder(trial) / "ran").open("a") as file:
         file.write(f"{trial['seed']}\n")
     error = np.random.default_rng(trial["seed"]).random()
-    return {"n": [4, 8], "train_rmse": np.array([error, error / 2]), "points": np.int64(10)}
+    return {
+        "n": [4, 8],
+        "train_rmse": np.array([error, error / 2]),
+        "points": np.int64(10),
+    }
 
 
 def measure_slowly(trial: Trial) -> dict[str, Any]:
@@ -49,7 +57,9 @@ def die_on_seed_0(trial: Trial) -> dict[str, Any]:
     """Kill the process that runs the trial."""
     if trial["seed"] == 0 and not (folder(trial) / "spared").exists():
         os.kill(os.getpid(), signal.SIGKILL)
-    threads = import_module("torch").get_num_threads()  # for seconds: not where it is killed
+    threads = import_module(
+        "torch"
+    ).get_num_threads()  # for seconds: not where it is killed
     memory = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
     return measure(trial) | {"threads": threads, "memory": memory}
 
@@ -65,12 +75,16 @@ def sweep_slowly(count: int, path: Path) -> None:
 
 
 def run_study_slowly(checkout: Path, noted: Path, part: bool = False) -> None:
-    """Run a study of 20 trials in a checkout, or write what is there; ``noted`` sees each run."""
+    """Run a study of 20 trials in a checkout, or write what is there; ``noted`` sees
+    each run.
+    """
 
     def all_trials() -> list[dict[str, Any]]:
         return [{"problem": "none", **trial} for trial in trials(20, noted)]
 
-    study = Study("Slow", {"slow": "as a test needs it"}, measure_slowly, all_trials, list)
+    study = Study(
+        "Slow", {"slow": "as a test needs it"}, measure_slowly, all_trials, list
+    )
     with (
         patch.object(committed, "_CHECKOUT", checkout),
         patch.object(committed, "find_study", return_value=study),

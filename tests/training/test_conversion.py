@@ -1,4 +1,6 @@
-"""Splines made into networks: directions by the neurons' sizes, and real factors of cubics."""
+"""Splines made into networks: directions by the neurons' sizes, and real factors of
+cubics.
+"""
 
 import math
 
@@ -16,7 +18,9 @@ from xsquared.units import space
 
 
 def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
-    """A steep left end: gates open to the left there, so that nothing has to cancel far away."""
+    """A steep left end: gates open to the left there, so that nothing has to cancel far
+    away.
+    """
     f = target("exp(-20*x)", (0.0, 1.0))
     spline = fit_free_knots(f, space("glu"), equidistributed_knots(f, space("glu"), 12))
     network = spline_network("glu", spline, 12)
@@ -25,13 +29,15 @@ def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
 
 
 @given(
-    st.lists(st.floats(-3, 3).map(lambda c: round(c, 6)), min_size=4, max_size=4), st.floats(0.1, 5)
+    st.lists(st.floats(-3, 3).map(lambda c: round(c, 6)), min_size=4, max_size=4),
+    st.floats(0.1, 5),
 )
 def test_real_factors_multiply_to_the_cubic(cubic: list[float], length: float) -> None:
     made = real_factors(np.array(cubic), length)
     s = np.linspace(0, length, 7)
     if made is None:
-        # Any constant leaves complex roots, or three roots of which the outer ones lie inside.
+        # Any constant leaves complex roots, or three roots of which the outer ones lie
+        # inside.
         _, c1, c2, c3 = cubic
         assert c3 != 0
         spread = c2**2 - 3 * c1 * c3
@@ -49,7 +55,9 @@ def test_real_factors_multiply_to_the_cubic(cubic: list[float], length: float) -
 
 
 def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
-    """x^3 from -1 on is 3 s - 3 s^2 + s^3 and a constant: two cells take one neuron more."""
+    """x^3 from -1 on is 3 s - 3 s^2 + s^3 and a constant: two cells take one neuron
+    more.
+    """
     f = target("x**3")
     spline = fit_free_knots(f, space("gqu"), np.linspace(-1, 1, 2))
     with pytest.raises(ValueError, match="no directions"):

@@ -22,7 +22,9 @@ def test_best_directions_are_those_of_a_search_through_all(unit: str) -> None:
         fit_free_knots(PAPER_TARGET, space(unit), knots, 0, np.array(ways)).rmse
         for ways in itertools.product([-1, 1], repeat=5)
     )
-    reached = [fit_free_knots(PAPER_TARGET, space(unit), knots, 0, ways).rmse for ways in found]
+    reached = [
+        fit_free_knots(PAPER_TARGET, space(unit), knots, 0, ways).rmse for ways in found
+    ]
     np.testing.assert_allclose(sorted(reached)[:3], errors[:3], rtol=1e-6)
     # The first is the best of those that open away from one cell.
     assert (np.diff(found[0]) >= 0).all()
@@ -34,7 +36,9 @@ def test_wide_gqus_lose_little_to_their_directions(n: int) -> None:
     knots = equidistributed_knots(f := target("sin(4*x)"), space("gqu"), n + 1)
     free = fit_free_knots(f, space("gqu"), knots)
     ways = best_directions(f, "gqu", free.knots, 8)
-    least = min(fit_free_knots(f, space("gqu"), free.knots, 25, one).rmse for one in ways)
+    least = min(
+        fit_free_knots(f, space("gqu"), free.knots, 25, one).rmse for one in ways
+    )
     assert least < 1.02 * free.rmse
 
 

@@ -17,9 +17,16 @@ every_method = pytest.mark.parametrize("method", list(METHODS))
 
 
 def run_of(
-    method: str, network: GatedNetwork, letters: Any, steps: int, y: Any = Y, **settings: Any
+    method: str,
+    network: GatedNetwork,
+    letters: Any,
+    steps: int,
+    y: Any = Y,
+    **settings: Any,
 ) -> Fit:
-    return trained(METHODS[method](max_iterations=steps, **settings), network, X, y, letters)
+    return trained(
+        METHODS[method](max_iterations=steps, **settings), network, X, y, letters
+    )
 
 
 @every_method

@@ -1,4 +1,6 @@
-"""``fit()`` with every solver and unit, gates trained and frozen: exact cases, seeds, failures."""
+"""``fit()`` with every solver and unit, gates trained and frozen: exact cases, seeds,
+failures.
+"""
 
 import math
 from collections.abc import Callable
@@ -49,18 +51,23 @@ every_solver = pytest.mark.parametrize("solver", list(FEW))
 
 
 def same(one: Fit, other: Fit) -> bool:
-    states = [made.network.state_dict() for made in (one, other) if made.network is not None]
+    states = [
+        made.network.state_dict() for made in (one, other) if made.network is not None
+    ]
     return all(torch.equal(states[0][key], states[1][key]) for key in states[0])
 
 
-#: Every unit with every solver that trains it: the paper's on a line, the others on a plane.
+#: Every unit with every solver that trains it: the paper's on a line, the others on a
+#: plane.
 TRAINED = [(u, s) for u in UNITS for s in FEW if s != "free_knots" or u in PAPER_UNITS]
 TRAINED.remove(("pair", "growth"))
 
 
 @pytest.mark.parametrize("gates", BOTH)
 @pytest.mark.parametrize(("unit", "solver"), TRAINED)
-def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Gates) -> None:
+def test_every_unit_is_trained_by_every_solver(
+    unit: str, solver: str, gates: Gates
+) -> None:
     data = LINE if unit in PAPER_UNITS else PLANE
     made = fit(data, unit, 3, solver=FEW[solver], gates=gates, seed=2)
     assert (made.network.n_hidden, made.network.n_in) == (3, data.dim)
@@ -69,7 +76,9 @@ def test_every_unit_is_trained_by_every_solver(unit: str, solver: str, gates: Ga
     # The test error is that of data.predict.
     x, y = raw(data, "test")
     away = (data.predict(made.network, x) - y) / data.target_scale
-    assert math.isclose(made.test_rmse, math.sqrt(np.mean(away**2)), rel_tol=1e-6, abs_tol=1e-12)
+    assert math.isclose(
+        made.test_rmse, math.sqrt(np.mean(away**2)), rel_tol=1e-6, abs_tol=1e-12
+    )
     assert all(map(math.isfinite, (made.train_rmse, made.test_rmse)))
     assert made.status in ("converged", "iterations", "stalled")
     assert (made.detail, made.iterations >= 0, made.seconds > 0) == ("", True, True)
@@ -106,7 +115,9 @@ def test_frozen_gates_stay_on_the_papers_knots(unit: str, solver: str) -> None:
 def test_frozen_gates_stay_where_the_data_put_them(unit: str) -> None:
     data = PLANE
     made = fit(data, unit, 4, gates="frozen", solver=VariableProjection(), seed=3)
-    start = rows_on_data(UNITS[unit], data.train.x, 4, np.random.default_rng(3)).gate.numpy()
+    start = rows_on_data(
+        UNITS[unit], data.train.x, 4, np.random.default_rng(3)
+    ).gate.numpy()
     found = np.column_stack([made.network.G.detach(), made.network.g.detach()])
     np.testing.assert_array_equal(found, start)
 
@@ -121,7 +132,9 @@ def test_the_seed_decides_everything_and_global_randomness_nothing(solver: str) 
     assert torch.equal(torch.random.get_rng_state(), before)
     np.testing.assert_equal(np.random.get_state(), numpy_before)  # noqa: NPY002
     torch.manual_seed(2)
-    again, other = (fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 6))
+    again, other = (
+        fit(data, "glu", 3, solver=FEW[solver], seed=seed) for seed in (5, 6)
+    )
     assert same(one, again)
     for name in ("train_rmse", "status", "iterations"):
         assert getattr(one, name) == getattr(again, name)
@@ -145,7 +158,9 @@ class Fake:
     name: ClassVar[str] = "fake"
     do: Callable[[Dataset, Unit, int], Fit]
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
         del gates, seed
         return self.do(data, unit, n_hidden)
 
@@ -189,7 +204,9 @@ def test_failures_are_results(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.995, 2.0, None, 0.98, 0.0, math.nan])
-def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(share: float | None) -> None:
+def test_a_promise_that_the_forward_pass_does_not_keep_is_inexact(
+    share: float | None,
+) -> None:
     def do(data: Dataset, unit: Unit, n_hidden: int) -> Fit:
         network = of_zeros(data, unit, n_hidden)
         error = rmse(network, data.train.x, data.train.y)
@@ -227,7 +244,12 @@ def test_weights_that_float64_does_not_carry_are_inexact() -> None:
         (LINE, QUARTIC, "free_knots", "up to two factors"),
         (LINE, "pair", "free_knots", "up to two factors"),
         (PLANE, "pair", "growth", "no neurons of two numbers"),
-        (PLANE, Unit("both", (("U", "u"),), paired=True), "varpro", "no pairs with factors"),
+        (
+            PLANE,
+            Unit("both", (("U", "u"),), paired=True),
+            "varpro",
+            "no pairs with factors",
+        ),
     ],
 )
 @pytest.mark.parametrize("gates", BOTH)

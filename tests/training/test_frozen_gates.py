@@ -1,4 +1,6 @@
-"""The best weights for frozen gates: splines on equal cells, forward passes, exact cases."""
+"""The best weights for frozen gates: splines on equal cells, forward passes, exact
+cases.
+"""
 
 import math
 
@@ -26,7 +28,9 @@ def test_the_minimum_is_that_of_splines_on_equal_cells(unit: str, n: int) -> Non
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9])
 @pytest.mark.parametrize("unit", UNITS)
-def test_the_forward_pass_has_the_reported_rmse_and_the_papers_knots(unit: str, n: int) -> None:
+def test_the_forward_pass_has_the_reported_rmse_and_the_papers_knots(
+    unit: str, n: int
+) -> None:
     fit = fit_frozen(PAPER_TARGET, unit, n, 50)
     network = to_network(fit, find_unit(unit))
     ends = np.linspace(-1, 1, n) if n > 1 else [-1.0]

@@ -16,7 +16,8 @@ from xsquared.units import UNITS, Unit
 #: Those that grow: neurons of two numbers are not inserted.
 GROWN = [unit for unit in RECORDS if not unit.paired]
 grown_record = records(lambda unit: unit in GROWN and unit.activation != "identity")
-#: Too weak to matter: the criterion penalises what is inserted, not what is there already.
+#: Too weak to matter: the criterion penalises what is inserted, not what is there
+#: already.
 RIDGE = 1e-13
 
 
@@ -25,13 +26,17 @@ def homogeneous(x: torch.Tensor) -> torch.Tensor:
 
 
 def least_loss(unit: Unit, x: torch.Tensor, y: torch.Tensor, neurons: Rows) -> float:
-    """Mean square error plus penalty of the best linear weights, by numpy and one dense matrix."""
+    """Mean square error plus penalty of the best linear weights, by numpy and one dense
+    matrix.
+    """
     points = homogeneous(x).numpy()
     hidden = unit.gate.value(torch.from_numpy(points @ neurons.gate.numpy().T)).numpy()
     for factor in neurons.factors:
         hidden = hidden * (points @ factor.numpy().T)
     if unit.factors:
-        hidden = np.hstack([column[:, None] * points for column in hidden.T] or [hidden])
+        hidden = np.hstack(
+            [column[:, None] * points for column in hidden.T] or [hidden]
+        )
     m = hidden.shape[1]
     scaled = np.column_stack([hidden, np.ones(len(x))]) / math.sqrt(len(x))
     matrix = np.vstack([scaled, np.eye(m, m + 1) * math.sqrt(RIDGE)])
@@ -51,7 +56,8 @@ def test_each_insertion_lowers_the_loss_as_much_as_the_best_candidate(
     assert len({*chosen}) == 3
     for place in chosen:
         reached = [
-            least_loss(unit, x, y, network.joined(pool.taken(slice(i, i + 1)))) for i in range(12)
+            least_loss(unit, x, y, network.joined(pool.taken(slice(i, i + 1))))
+            for i in range(12)
         ]
         assert reached[place] <= min(reached) * (1 + 1e-3) + 1e-12
         network = network.joined(pool.taken(slice(place, place + 1)))

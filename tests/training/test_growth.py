@@ -1,4 +1,6 @@
-"""Growth: errors that never rise, networks recovered, convergence measured, validation obeyed."""
+"""Growth: errors that never rise, networks recovered, convergence measured, validation
+obeyed.
+"""
 
 import itertools
 from dataclasses import replace
@@ -38,17 +40,23 @@ def test_errors_never_rise_with_the_width(unit: Unit) -> None:
 def test_a_width_that_gains_nothing_keeps_its_error(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no descent ends well, the network of the width before stays, with idle neurons."""
+    """Where no descent ends well, the network of the width before stays, with idle
+    neurons.
+    """
     made = FEW.grow(WAVES, UNITS[unit], [3, 5], "trained", 2)
     before = next(made)
     worse = module._Task.refine
     monkeypatch.setattr(
-        module._Task, "refine", lambda *args: (replace(worse(*args)[0], rmse=9.0), False)
+        module._Task,
+        "refine",
+        lambda *args: (replace(worse(*args)[0], rmse=9.0), False),
     )
     after = next(made)
     assert after.training_minimiser.n_hidden == 5
     expected = predict(before.training_minimiser, WAVES.test.x)
-    np.testing.assert_allclose(predict(after.training_minimiser, WAVES.test.x), expected, atol=1e-9)
+    np.testing.assert_allclose(
+        predict(after.training_minimiser, WAVES.test.x), expected, atol=1e-9
+    )
     assert (after.promised, after.status) == (before.promised, "iterations")
 
 
@@ -89,7 +97,9 @@ def noisy() -> Dataset:
 
 
 @pytest.mark.parametrize("unit", [name for name in UNITS if not UNITS[name].paired])
-def test_validation_keeps_a_network_from_fitting_noise(unit: str, noisy: Dataset) -> None:
+def test_validation_keeps_a_network_from_fitting_noise(
+    unit: str, noisy: Dataset
+) -> None:
     narrow, wide = grow(noisy, unit, [2, 12], solver=FEW, seed=5)
     train, held = noisy.train, noisy.validation
 
@@ -112,5 +122,6 @@ def test_frozen_gates_stay_where_they_were_inserted(unit: str) -> None:
         n = one.training_minimiser.n_hidden
         assert torch.equal(one.training_minimiser.G, other.training_minimiser.G[:n])
         assert torch.equal(one.training_minimiser.g, other.training_minimiser.g[:n])
-    # With at most one factor each of these fits is one linear problem: there is no iteration.
+    # With at most one factor each of these fits is one linear problem: there is no
+    # iteration.
     assert all(one.iterations == 0 for one in made) == (unit != "gqu")

@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from xsquared.training.least_squares import Solution, solve
 
 
-def solved(a: np.ndarray, b: np.ndarray, ridge: float = 0.0, blocks: int = 1) -> Solution:
+def solved(
+    a: np.ndarray, b: np.ndarray, ridge: float = 0.0, blocks: int = 1
+) -> Solution:
     parts = [(torch.from_numpy(p), torch.from_numpy(q)) for p, q in
              zip(np.array_split(a, blocks), np.array_split(b, blocks), strict=True)]  # fmt: skip
     return solve(lambda: parts, ridge)
 
 
-def check(a: np.ndarray, b: np.ndarray, ridge: float = 0.0, tolerance: float = 1e-9) -> None:
-    """Coefficients, and what is left of A itself and of others, beside dense least squares."""
+def check(
+    a: np.ndarray, b: np.ndarray, ridge: float = 0.0, tolerance: float = 1e-9
+) -> None:
+    """Coefficients, and what is left of A itself and of others, beside dense least
+    squares.
+    """
     m = a.shape[1]
     below = np.diag([ridge**0.5] * (m - 1) + [0.0])
     whole, right = np.vstack([a, below]), np.concatenate([b, np.zeros(m)])
@@ -26,17 +32,26 @@ def check(a: np.ndarray, b: np.ndarray, ridge: float = 0.0, tolerance: float = 1
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
     expected = scale * np.linalg.lstsq(whole * scale, right, rcond=1e-13)[0]
     others = np.random.default_rng(0).standard_normal((len(a), 3))
-    left = others - a @ (scale * (np.linalg.pinv(whole * scale, 1e-13)[:, : len(a)] @ others).T).T
+    left = (
+        others
+        - a @ (scale * (np.linalg.pinv(whole * scale, 1e-13)[:, : len(a)] @ others).T).T
+    )
     for blocks in (1, 3):
         made = solved(a, b, ridge, blocks)
-        np.testing.assert_allclose(made.coefficients, expected, atol=tolerance, rtol=tolerance)
+        np.testing.assert_allclose(
+            made.coefficients, expected, atol=tolerance, rtol=tolerance
+        )
         inner = made.whiten(torch.from_numpy(a.T @ others)).numpy()
         np.testing.assert_allclose(
             others.T @ others - inner.T @ inner, others.T @ left, atol=tolerance
         )
 
 
-@given(st.tuples(*[st.integers(1, 12)] * 3), st.integers(0, 10**6), st.sampled_from([0, 1e-6, 1.0]))
+@given(
+    st.tuples(*[st.integers(1, 12)] * 3),
+    st.integers(0, 10**6),
+    st.sampled_from([0, 1e-6, 1.0]),
+)
 def test_matrices_of_any_shape_and_rank(
     size: tuple[int, int, int], seed: int, ridge: float
 ) -> None:
@@ -71,7 +86,9 @@ def test_columns_of_any_length_are_solved_for(size: float) -> None:
 
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_no_condition_is_squared(blocks: int) -> None:
-    """A Vandermonde matrix of condition 1e9: a consistent system keeps its residual at rounding."""
+    """A Vandermonde matrix of condition 1e9: a consistent system keeps its residual at
+    rounding.
+    """
     a = np.vander(np.linspace(0, 1, 60), 12)
     coefficients = solved(a, a @ np.ones(12), blocks=blocks).coefficients.numpy()
     np.testing.assert_allclose(a @ coefficients, a @ np.ones(12), rtol=1e-13)

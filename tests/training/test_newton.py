@@ -1,4 +1,6 @@
-"""Newton's method: exact derivatives, descent, and minima known from linear least squares."""
+"""Newton's method: exact derivatives, descent, and minima known from linear least
+squares.
+"""
 
 import math
 from collections.abc import Sequence
@@ -11,7 +13,12 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from xsquared.geometry import spline_gates
-from xsquared.training.newton import gradient_and_hessian, layers, newton, newton_direction
+from xsquared.training.newton import (
+    gradient_and_hessian,
+    layers,
+    newton,
+    newton_direction,
+)
 from xsquared.training.result import Fit
 from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
@@ -55,13 +62,19 @@ def loss_of(network: GatedNetwork) -> float:
 def test_derivatives_of_a_network_by_differences(unit: str, activation: str) -> None:
     network = build(unit, 1, 3, 1, activation)
     network.load_state_dict(network_of(unit, 3).state_dict())
-    names, shapes = zip(*((k, p.shape) for k, p in network.named_parameters()), strict=True)
+    names, shapes = zip(
+        *((k, p.shape) for k, p in network.named_parameters()), strict=True
+    )
     sizes = [shape.numel() for shape in shapes]
 
     def loss(theta: Tensor) -> Tensor:
         pieces = torch.split(theta, sizes)
-        given_parameters = {k: v.reshape(s) for k, v, s in zip(names, pieces, shapes, strict=True)}
-        return torch.mean((torch.func.functional_call(network, given_parameters, X)[:, 0] - Y) ** 2)
+        given_parameters = {
+            k: v.reshape(s) for k, v, s in zip(names, pieces, shapes, strict=True)
+        }
+        return torch.mean(
+            (torch.func.functional_call(network, given_parameters, X)[:, 0] - Y) ** 2
+        )
 
     theta = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
     gradient, hessian = gradient_and_hessian(loss, theta)
@@ -105,24 +118,43 @@ def test_the_direction_descends_for_an_indefinite_system(size: int, seed: int) -
 @pytest.mark.parametrize(
     ("gradient", "hessian", "expected", "rtol", "atol"),
     [
-        ([2, 0, 2, 1], np.diag([2.0, 0.0, 4.0, 1e-20]), [-1, 0, -0.5, 0], 0, 0),  # dead rows stay
+        (
+            [2, 0, 2, 1],
+            np.diag([2.0, 0.0, 4.0, 1e-20]),
+            [-1, 0, -0.5, 0],
+            0,
+            0,
+        ),  # dead rows stay
         ([1, 1, 1], np.zeros((3, 3)), [0, 0, 0], 0, 0),
-        ([3, 3], np.ones((2, 2)), [-1.5, -1.5], 1e-7, 0),  # two acting as their sum share the step
-        # What is singular is a share of the largest, on the scale of the preconditioner.
+        (
+            [3, 3],
+            np.ones((2, 2)),
+            [-1.5, -1.5],
+            1e-7,
+            0,
+        ),  # two acting as their sum share the step
+        # What is singular is a share of the largest, on the scale of the
+        # preconditioner.
         ([2, 2, 2], np.diag([2.0, 2e-8, 2e-14]), [-1, -1e8, 0], 1e-7, 0),
         ([1, -1], np.array([[1, 1 - 1e-4], [1 - 1e-4, 1]]), [-1e4, 1e4], 1e-6, 1e-12),
         ([1, -1], np.array([[1, 1 - 1e-14], [1 - 1e-14, 1]]), [0, 0], 1e-6, 1e-12),
     ],
 )
 def test_directions_without_curvature_are_left_out(
-    gradient: list[int], hessian: np.ndarray, expected: list[float], rtol: float, atol: float
+    gradient: list[int],
+    hessian: np.ndarray,
+    expected: list[float],
+    rtol: float,
+    atol: float,
 ) -> None:
     direction = newton_direction(np.array(gradient, float), hessian)
     np.testing.assert_allclose(direction, expected, rtol=rtol, atol=atol)
 
 
 def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
-    """Its loss is quadratic in (D, d): one step is enough, and the second finds nothing."""
+    """Its loss is quadratic in (D, d): one step is enough, and the second finds
+    nothing.
+    """
     network = network_of("mlp")
     hidden = network.hidden(X).detach().numpy()
     matrix = np.column_stack([hidden, np.ones(len(X))])
@@ -137,7 +169,9 @@ def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
 
 @pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize("train_gates", [True, False])
-def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: bool) -> None:
+def test_losses_never_rise_and_are_those_of_the_network(
+    unit: str, train_gates: bool
+) -> None:
     network = network_of(unit)
     before, gates = loss_of(network), network.G.detach().clone()
     run = sweeps(network, Y, layers(network, train_gates), 8)
@@ -150,13 +184,16 @@ def test_losses_never_rise_and_are_those_of_the_network(unit: str, train_gates: 
     assert (np.diff(seconds) > 0).all()
     assert (run.network is network, run.iterations) == (True, len(seconds) - 1)
     moved = float((network.G.detach() - gates).abs().max())
-    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal already,
-    # and only rounding, which is another on other machines, can say that a step would help.
+    # A bilinear layer of this width is a quadratic whatever its gates: they are minimal
+    # already, and only rounding, which is another on other machines, can say that a
+    # step would help.
     assert (moved > 1e-9) is (train_gates and unit != "bilinear")
     assert train_gates or moved == 0
 
 
-@pytest.mark.parametrize("unit", [name for name, unit in UNITS.items() if unit.gate.hinged])
+@pytest.mark.parametrize(
+    "unit", [name for name, unit in UNITS.items() if unit.gate.hinged]
+)
 def test_a_dead_neuron_does_not_break_a_run(unit: str) -> None:
     network = network_of(unit)
     gates, biases = network.G.detach().numpy().copy(), network.g.detach().numpy().copy()

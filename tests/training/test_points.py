@@ -1,4 +1,6 @@
-"""Data of one input: the default against least-squares splines whose knots are optimised."""
+"""Data of one input: the default against least-squares splines whose knots are
+optimised.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from xsquared.training.points import smoothing_spline
 SPLINES = {"mlp": (1, 1), "glu": (2, 2), "gqu": (3, 2)}
 
 
-def scattered(count: int, noise: float, split: Split = "paper", seed: int = 0) -> Dataset:
+def scattered(
+    count: int, noise: float, split: Split = "paper", seed: int = 0
+) -> Dataset:
     draw = np.random.default_rng(seed)
     x = np.sort(draw.uniform(-1, 1, count))
     y = PAPER_TARGET(x) + noise * draw.standard_normal(count)
@@ -23,7 +27,9 @@ def scattered(count: int, noise: float, split: Split = "paper", seed: int = 0) -
 
 
 def peer(points: Points, unit: str, cells: int, starts: int) -> float:
-    """RMSE of scipy's least-squares spline, the logarithms of its cells' widths optimised."""
+    """RMSE of scipy's least-squares spline, the logarithms of its cells' widths
+    optimised.
+    """
     (degree, copies), x, y = SPLINES[unit], points.x[:, 0], points.y
     order = np.argsort(x)
     x, y, draw = x[order], y[order], np.random.default_rng(0)
@@ -80,6 +86,9 @@ def test_on_a_held_out_split_validation_chooses() -> None:
     data = scattered(400, 0.2, "held-out")
     made = fit(data, "glu", 40)
     assert made.network is not made.training_minimiser
-    errors = [data.error(one, data.validation) for one in (made.network, made.training_minimiser)]
+    errors = [
+        data.error(one, data.validation)
+        for one in (made.network, made.training_minimiser)
+    ]
     assert errors[0] < errors[1]
     assert data.error(made.training_minimiser, data.train) < made.train_rmse

@@ -1,7 +1,8 @@
 """Trained networks against splines on equal cells.
 
-A network of n neurons carries n pieces at least; n - 1 are asked of a unit of two factors, which
-cannot have n in general: the chapter on the gated quadratic unit proves it of the splines below.
+A network of n neurons carries n pieces at least; n - 1 are asked of a unit of two
+factors, which cannot have n in general: the chapter on the gated quadratic unit proves
+it of the splines below.
 """
 
 import itertools
@@ -15,7 +16,8 @@ from xsquared.splines.spaces import ungated_signs
 from xsquared.training.spline_network import FreeKnots
 from xsquared.units import PAPER_UNITS, find_unit
 
-#: By how much a network may be worse, as a share of the error, and what is rounding of the values.
+#: By how much a network may be worse, as a share of the error, and what is rounding of
+#: the values.
 TOLERANCE, ROUNDING = 1e-3, 1e-10
 #: Targets of every kind: smooth, oscillating, steep, kinked, singular, scaled.
 TARGETS = (
@@ -40,8 +42,12 @@ def test_no_network_is_worse_than_equal_cells(
 
 @pytest.mark.parametrize("n", [1, 2])
 @pytest.mark.slow
-def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(n: int) -> None:
-    """The polynomial behind all gates rises everywhere, as no cubic with real roots does."""
+def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(
+    n: int,
+) -> None:
+    """The polynomial behind all gates rises everywhere, as no cubic with real roots
+    does.
+    """
     knots = np.linspace(-1, 1, n + 1)[1:-1]
     steps = (f"((x - ({t}) + abs(x - ({t})))/2)**3" for t in knots)
     f = target(" + ".join(["x**3 + x", *steps]))
@@ -50,7 +56,10 @@ def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(n: int)
     cells = [polynomial + sum(np.polynomial.Polynomial([-t, 1]) ** 3 for t in knots[:k])
              for k in range(n)]  # fmt: skip
     for directions in itertools.product((1, -1), repeat=n - 1):
-        behind = sum(s * p for s, p in zip(ungated_signs(np.array(directions)), cells, strict=True))
+        behind = sum(
+            s * p
+            for s, p in zip(ungated_signs(np.array(directions)), cells, strict=True)
+        )
         _, c1, c2, c3 = behind.coef
         assert c2**2 < 3 * c1 * c3
     few, enough = (FreeKnots().fit_target(f, "gqu", n + more).rmse for more in (0, 1))

@@ -30,7 +30,9 @@ def test_on_a_line_the_gates_span_the_training_points(unit: str) -> None:
         network = start(data, find_unit(unit), 4, seed=1)
         places = -network.g.detach().numpy() / network.G.detach().numpy()[:, 0]
         ends = data.train.x.min(), data.train.x.max()
-        np.testing.assert_allclose(places, np.linspace(*ends, 4), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(
+            places, np.linspace(*ends, 4), rtol=1e-13, atol=1e-13
+        )
         if network.unit.gate.hinged:
             np.testing.assert_allclose(knots(network), np.sort(places))
 
@@ -38,7 +40,10 @@ def test_on_a_line_the_gates_span_the_training_points(unit: str) -> None:
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_elsewhere_every_weight_is_normal_and_the_seeds(unit: str) -> None:
     data = from_target(target("x*y"), points=20)
-    network, expected = start(data, find_unit(unit), 4, 7), build(unit, 2, 4, generator=drawn(7))
+    network, expected = (
+        start(data, find_unit(unit), 4, 7),
+        build(unit, 2, 4, generator=drawn(7)),
+    )
     for letter, values in network.named_parameters():
         assert torch.equal(values, getattr(expected, letter))
     assert not torch.equal(network.D, start(data, find_unit(unit), 4, 8).D)

@@ -1,4 +1,6 @@
-"""Variable projection against finite differences, dense least squares and networks to recover."""
+"""Variable projection against finite differences, dense least squares and networks to
+recover.
+"""
 
 import math
 from collections.abc import Callable
@@ -41,7 +43,8 @@ def records(true: Callable[[Unit], bool] = lambda _: True) -> pytest.MarkDecorat
 
 every_record = records()
 hinged_record = records(lambda unit: unit.gate.hinged)
-#: Without a bend at most one factor makes a quadratic, which the linear weights reach at once.
+#: Without a bend at most one factor makes a quadratic, which the linear weights reach
+#: at once.
 bent_record = records(lambda unit: unit.activation != "identity")
 N_POINTS = 60
 
@@ -49,14 +52,18 @@ N_POINTS = 60
 def problem(dim: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     draw = np.random.default_rng(seed)
     x = draw.uniform(-1, 1, (N_POINTS, dim))
-    return torch.from_numpy(x), torch.from_numpy(np.sin(3 * x).sum(axis=1) + x[:, 0] * x[:, -1])
+    return torch.from_numpy(x), torch.from_numpy(
+        np.sin(3 * x).sum(axis=1) + x[:, 0] * x[:, -1]
+    )
 
 
 def rows(unit: Unit, x: torch.Tensor, n: int, seed: int) -> Rows:
     return rows_on_data(unit, x.numpy(), n, np.random.default_rng(seed))
 
 
-def run(unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options: Any) -> ProjectedFit:
+def run(
+    unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options: Any
+) -> ProjectedFit:
     return last(iterates(unit, x, y, start, **options))
 
 
@@ -71,9 +78,13 @@ def model_of(
     weights: torch.Tensor | None = None,
     train_gates: bool = True,
 ) -> module._Model:
-    root = torch.full_like(y, len(y) ** -0.5) if weights is None else torch.sqrt(weights)
+    root = (
+        torch.full_like(y, len(y) ** -0.5) if weights is None else torch.sqrt(weights)
+    )
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    return module._Model(unit, points, points * root[:, None], root * y, train_gates, 0.0)
+    return module._Model(
+        unit, points, points * root[:, None], root * y, train_gates, 0.0
+    )
 
 
 def flat(given_rows: Rows, train_gates: bool = True) -> torch.Tensor:
@@ -87,7 +98,9 @@ def unflat(theta: torch.Tensor, like: Rows, train_gates: bool = True) -> Rows:
     return Rows(parts.pop(0) if train_gates else like.gate, tuple(parts))
 
 
-def values(unit: Unit, x: torch.Tensor, given_rows: Rows, linear: torch.Tensor) -> np.ndarray:
+def values(
+    unit: Unit, x: torch.Tensor, given_rows: Rows, linear: torch.Tensor
+) -> np.ndarray:
     """The forward pass of the module that these parameters make."""
     fit = ProjectedFit(given_rows, linear, math.nan, 0, "converged")
     return predict(to_network(fit, unit), x.numpy())
@@ -95,7 +108,9 @@ def values(unit: Unit, x: torch.Tensor, given_rows: Rows, linear: torch.Tensor) 
 
 @every_record
 def test_kaufmans_gradient_is_that_of_the_projected_loss(unit: Unit) -> None:
-    """What Kaufman drops from the Jacobian is orthogonal to the residual, however large that is."""
+    """What Kaufman drops from the Jacobian is orthogonal to the residual, however large
+    that is.
+    """
     x, y = problem(2, 5)
     start = rows(unit, x, 3, 6)
     draw = np.random.default_rng(7)
@@ -115,7 +130,9 @@ def test_kaufmans_gradient_is_that_of_the_projected_loss(unit: Unit) -> None:
 
 @pytest.mark.parametrize("size", [0.0, 1e-7])
 @every_record
-def test_kaufmans_jacobian_is_exact_where_the_residual_vanishes(unit: Unit, size: float) -> None:
+def test_kaufmans_jacobian_is_exact_where_the_residual_vanishes(
+    unit: Unit, size: float
+) -> None:
     """J'J against differences of residuals."""
     x, noise = problem(2, 8)
     start = rows(unit, x, 3, 9)
@@ -128,7 +145,9 @@ def test_kaufmans_jacobian_is_exact_where_the_residual_vanishes(unit: Unit, size
     gram, _ = model.normal_equations(state)
     theta, columns = flat(start), []
     for shift in 1e-6 * torch.eye(len(theta), dtype=torch.float64):
-        up, down = (model.project(unflat(theta + s, start)).residual for s in (shift, -shift))
+        up, down = (
+            model.project(unflat(theta + s, start)).residual for s in (shift, -shift)
+        )
         columns.append((up - down) / 2e-6)
     numeric = torch.stack(columns, dim=1)
     np.testing.assert_allclose(gram, numeric.T @ numeric, atol=1e-6)
@@ -150,9 +169,16 @@ def test_points_in_blocks_leave_the_steps_of_all_at_once(
         assert math.isclose(made.rmse, whole.rmse, rel_tol=1e-5, abs_tol=1e-9)
 
 
-@given(st.sampled_from(RECORDS), st.integers(1, 3), st.integers(1, 4), st.integers(0, 10**6))
+@given(
+    st.sampled_from(RECORDS),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(0, 10**6),
+)
 @settings(max_examples=40)
-def test_projection_is_dense_least_squares(unit: Unit, dim: int, n: int, seed: int) -> None:
+def test_projection_is_dense_least_squares(
+    unit: Unit, dim: int, n: int, seed: int
+) -> None:
     x, y = problem(dim, seed)
     start = rows(unit, x, n, seed)
     fit = run(unit, x, y, start, max_iterations=0)
@@ -168,9 +194,14 @@ def test_projection_is_dense_least_squares(unit: Unit, dim: int, n: int, seed: i
         hidden = np.column_stack([hidden, points @ start.gate.numpy().T * hidden])
     matrix = np.column_stack([hidden, np.ones(N_POINTS)])
     c, *_ = np.linalg.lstsq(matrix, y.numpy(), rcond=1e-12)
-    np.testing.assert_allclose(values(unit, x, fit.rows, fit.linear), matrix @ c, atol=1e-6)
+    np.testing.assert_allclose(
+        values(unit, x, fit.rows, fit.linear), matrix @ c, atol=1e-6
+    )
     assert math.isclose(
-        fit.rmse, math.sqrt(np.mean((matrix @ c - y.numpy()) ** 2)), rel_tol=1e-6, abs_tol=1e-9
+        fit.rmse,
+        math.sqrt(np.mean((matrix @ c - y.numpy()) ** 2)),
+        rel_tol=1e-6,
+        abs_tol=1e-9,
     )
     assert (fit.iterations, fit.status) == (0, "converged")
 
@@ -182,7 +213,11 @@ def test_a_weight_counts_as_often_as_its_point(unit: Unit) -> None:
     start, weights = rows(unit, x, 3, 15), count.double() / count.sum()
     repeated = x.repeat_interleave(count, dim=0), y.repeat_interleave(count)
     paper = unit in map(UNITS.get, PAPER_UNITS)
-    for limit, error, apart in ((0, 1e-11, 1e-11), (1, 1e-6, 1e-6), *[(5, 1e-8, 1e-6)] * paper):
+    for limit, error, apart in (
+        (0, 1e-11, 1e-11),
+        (1, 1e-6, 1e-6),
+        *[(5, 1e-8, 1e-6)] * paper,
+    ):
         one = run(unit, x, y, start, weights=weights, max_iterations=limit)
         other = run(unit, *repeated, start, max_iterations=limit)
         assert math.isclose(one.rmse, other.rmse, rel_tol=error)
@@ -210,7 +245,9 @@ def test_moved_gates_are_recovered(unit: Unit) -> None:
     m = linear_count(unit, 2, 2)
     linear = torch.from_numpy(np.random.default_rng(20).uniform(1, 2, m))
     y = torch.from_numpy(values(unit, x, truth, linear))
-    moved = unflat(flat(truth) + 0.01 * torch.sin(torch.arange(len(flat(truth)))), truth)
+    moved = unflat(
+        flat(truth) + 0.01 * torch.sin(torch.arange(len(flat(truth)))), truth
+    )
     assert run(unit, x, y, moved, max_iterations=0).rmse > 1e-4
     assert run(unit, x, y, moved).rmse < 1e-9
 
@@ -227,7 +264,9 @@ def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None
             made[bound] = float(network.G.abs().max().detach())
         assert made[None] > 4.5
         assert 1 < made[4.0] <= 4 * (1 + 1e-14)
-    frozen = VariableProjection(sharpest=4.0).train(data, find_unit("mlp", "gelu"), 8, "frozen", 0)
+    frozen = VariableProjection(sharpest=4.0).train(
+        data, find_unit("mlp", "gelu"), 8, "frozen", 0
+    )
     steep = frozen.network.G.abs().detach()
     assert float(steep.min()) >= 1
     assert float(steep.max()) > 2
@@ -244,7 +283,9 @@ def test_frozen_gates_stay(unit: Unit) -> None:
     assert torch.equal(fit.rows.gate, start.gate)
     if len(unit.factors) > 1:
         assert fit.iterations > 0
-        assert fit.rmse < run(unit, x, y, start, train_gates=False, max_iterations=0).rmse
+        assert (
+            fit.rmse < run(unit, x, y, start, train_gates=False, max_iterations=0).rmse
+        )
     else:
         assert (fit.iterations, fit.status) == (0, "converged")
 
@@ -262,14 +303,21 @@ def test_dead_and_equal_neurons_do_not_break_a_run(unit: Unit) -> None:
     assert torch.isfinite(fit.linear).all()
 
 
-@given(st.sampled_from(RECORDS), st.integers(1, 4), st.integers(1, 6), st.integers(0, 10**6))
+@given(
+    st.sampled_from(RECORDS),
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(0, 10**6),
+)
 def test_hinges_start_between_points(unit: Unit, dim: int, n: int, seed: int) -> None:
     """Some points on either side, none so near that rounding could decide its side."""
     x = np.random.default_rng(seed).standard_normal((11, dim))
     made = rows_on_data(unit, x, n, np.random.default_rng(seed))
     for part in (made.gate, *made.factors):
         assert part.shape == (n, dim + 1)
-        np.testing.assert_allclose(torch.linalg.vector_norm(part[:, :-1], dim=1), 1, rtol=1e-12)
+        np.testing.assert_allclose(
+            torch.linalg.vector_norm(part[:, :-1], dim=1), 1, rtol=1e-12
+        )
         z = np.column_stack([x, np.ones(11)]) @ part.numpy().T
         assert ((z > 1e-12).any(axis=0) & (z < -1e-12).any(axis=0)).all()
     assert len(made.factors) == max(len(unit.factors) - 1, 0)
@@ -284,5 +332,7 @@ def test_a_ridge_shrinks_the_weights_that_the_solver_leaves() -> None:
         solver = VariableProjection(max_iterations=10, starts=1, ridge=ridge)
         made = solver.train(data, UNITS["mlp"], 5, "trained", 0)
         sizes.append(float(torch.linalg.vector_norm(made.network.D.detach())))
-        assert made.promised == pytest.approx(rmse(made.network, data.train.x, data.train.y))
+        assert made.promised == pytest.approx(
+            rmse(made.network, data.train.x, data.train.y)
+        )
     assert sizes[1] < sizes[0]

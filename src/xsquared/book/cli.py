@@ -21,7 +21,9 @@ from xsquared import __version__
 
 
 def typed_value(text: str) -> Any:
-    """Read a value of the command line: a Python literal where it is one, else a string."""
+    """Read a value of the command line: a Python literal where it is one, else a
+    string.
+    """
     try:
         return ast.literal_eval(text.strip())
     except (ValueError, SyntaxError):
@@ -35,7 +37,9 @@ def commands() -> None:
 
 
 @commands.command()
-@click.option("--only", multiple=True, metavar="NAME", help="A chapter; may be repeated.")
+@click.option(
+    "--only", multiple=True, metavar="NAME", help="A chapter; may be repeated."
+)
 @click.option(
     "-p",
     "parameters",
@@ -43,12 +47,16 @@ def commands() -> None:
     multiple=True,
     help="Name and value of a parameter; may be repeated.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Chapters at a time (default: the cores).")
-def book(only: Sequence[str], parameters: Sequence[tuple[str, str]], jobs: int | None) -> None:
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Chapters at a time (default: the cores)."
+)
+def book(
+    only: Sequence[str], parameters: Sequence[tuple[str, str]], jobs: int | None
+) -> None:
     """Execute the chapters and build the site into _build/html.
 
-    With -p the chapters that declare the parameter are executed and left in _build/runs; the
-    committed chapters are not touched.
+    With -p the chapters that declare the parameter are executed and left in
+    _build/runs; the committed chapters are not touched.
     """
     from xsquared.book.compare import compare
     from xsquared.book.execute import execute
@@ -77,12 +85,15 @@ def compare(names: Sequence[str]) -> None:
 
 
 @commands.command()
-@click.option("--out", type=click.Path(path_type=Path), default="speedrun.png", help="The figure.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default="speedrun.png", help="The figure."
+)
 def speedrun(out: Path) -> None:
     """Measure two slopes in seconds.
 
-    The speedrun of the gated-units paper's repository: MLP and GLU at widths 1, 4, ..., 100, gates
-    on equidistant hinges. Slopes are printed beside those of its picture, and drawn.
+    The speedrun of the gated-units paper's repository: MLP and GLU at widths 1, 4, ...,
+    100, gates on equidistant hinges. Slopes are printed beside those of its picture,
+    and drawn.
     """
     from xsquared.book.plotting import speedrun_figure
     from xsquared.studies.speedrun import PRINTED, speedrun
@@ -90,7 +101,9 @@ def speedrun(out: Path) -> None:
     start = time.perf_counter()
     runs = speedrun(progress=sys.stderr.isatty())
     for run in runs:
-        print(f"{run.unit.upper()}  slope {run.slope.value:.3f}, printed {PRINTED[run.unit]}")
+        print(
+            f"{run.unit.upper()}  slope {run.slope.value:.3f}, printed {PRINTED[run.unit]}"
+        )
     speedrun_figure(runs).savefig(out)
     print(f"{out} ({time.perf_counter() - start:.1f} s)")
 
@@ -99,10 +112,16 @@ def speedrun(out: Path) -> None:
 @click.argument("name", default="")
 @click.option("--all", "every", is_flag=True, help="Every study.")
 @click.option("--part", is_flag=True, help="Write what is there, and compute nothing.")
-@click.option("--check", "count", type=click.IntRange(1), help="Compare rows drawn at random.")
+@click.option(
+    "--check", "count", type=click.IntRange(1), help="Compare rows drawn at random."
+)
 @click.option("--seed", type=int, help="Of the draw (default: a new one).")
-@click.option("--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores).")
-@click.option("--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores)."
+)
+@click.option(
+    "--scheduler", default="", help="Of a Dask cluster to use, as tcp://HOST:PORT."
+)
 def study(
     name: str,
     every: bool,
@@ -114,18 +133,23 @@ def study(
 ) -> int:
     """Run or check a declared study, whose rows chapters read.
 
-    Runs the trials that have no row in results/ yet, goes on where it was stopped, and writes the
-    rows there; with --part it only writes what is there; with --check it runs some trials anew and
-    compares. To run all trials anew, remove results/NAME.csv and results/NAME.toml first.
+    Runs the trials that have no row in results/ yet, goes on where it was stopped, and
+    writes the rows there; with --part it only writes what is there; with --check it
+    runs some trials anew and compares. To run all trials anew, remove results/NAME.csv
+    and results/NAME.toml first.
     """
     from xsquared.studies.committed import TOLERANCE, check, rows, run
     from xsquared.studies.declared import STUDIES, find_study
     from xsquared.studies.sweep import local_client, trial_key
 
     if every == bool(name):
-        raise click.UsageError(f"expected a study or --all; the studies are {', '.join(STUDIES)}")
+        raise click.UsageError(
+            f"expected a study or --all; the studies are {', '.join(STUDIES)}"
+        )
     if part and count:
-        raise click.UsageError("--part writes what is there, --check runs trials: give one of them")
+        raise click.UsageError(
+            "--part writes what is there, --check runs trials: give one of them"
+        )
 
     def connect() -> AbstractContextManager[Any]:
         if scheduler:
@@ -150,13 +174,17 @@ def study(
         else:
             frame = run(study_name, connect, part).drop_duplicates("key")
             failed = 0 if frame.empty else (frame["status"] == "failed").sum()
-            print(f"{study_name}: {len(frame)} of {len(trials)} trials, {failed} of them failed")
+            print(
+                f"{study_name}: {len(frame)} of {len(trials)} trials, {failed} of them failed"
+            )
             status |= bool(failed) and failed == len(frame)
     return int(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status. Errors are one message, no traceback."""
+    """Run the command line; returns the exit status. Errors are one message, no
+    traceback.
+    """
     try:
         return commands.main(argv, "xsquared", standalone_mode=False) or 0
     except click.ClickException as error:

@@ -1,8 +1,9 @@
-"""Execute notebooks through papermill, in parallel, into chapters that only change with results.
+"""Execute notebooks through papermill, in parallel, into chapters that only change with
+results.
 
-Each notebook runs in a process of its own, as papermill changes the working directory. Where a
-chapter's sources and printed outputs are as committed, the committed file stays, figures included:
-their last digits differ between processors.
+Each notebook runs in a process of its own, as papermill changes the working directory.
+Where a chapter's sources and printed outputs are as committed, the committed file
+stays, figures included: their last digits differ between processors.
 """
 
 from __future__ import annotations
@@ -42,25 +43,32 @@ def execute(
     Args:
         project: the checkout.
         only: names of the chapters to execute; all where empty.
-        parameters: values for the notebooks' ``parameters`` cells; chapters that declare none of
-            them are not executed.
+        parameters: values for the notebooks' ``parameters`` cells; chapters that
+            declare none of them are not executed.
         jobs: notebooks executed at a time; as many as cores where None.
 
     Returns:
         The executed notebooks.
 
     Raises:
-        BookError: an unknown chapter or parameter, or a chapter failed; every other one is kept.
+        BookError: an unknown chapter or parameter, or a chapter failed; every other one
+            is kept.
     """
-    sources = [source for source in project.sources() if not only or source.stem in only]
+    sources = [
+        source for source in project.sources() if not only or source.stem in only
+    ]
     if unknown := sorted({*only} - {source.stem for source in sources}):
         known = ", ".join(source.stem for source in project.sources())
-        raise BookError(f"no chapter named {', '.join(unknown)}; the chapters are {known}")
+        raise BookError(
+            f"no chapter named {', '.join(unknown)}; the chapters are {known}"
+        )
     given = dict(parameters or {})
     target = project.runs if given else project.chapters
     for folder in (target, project.chapters):  # nbval replays chapters where they lie
         folder.mkdir(parents=True, exist_ok=True)
-    os.environ.update(ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1")  # handed to the kernels
+    os.environ.update(
+        ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1"
+    )  # handed to the kernels
     os.environ[COMMITTED_ONLY] = "" if given else "1"
     failures, made = [], []
     with (
@@ -75,12 +83,16 @@ def execute(
         has = {name for own in declared.values() for name in own}
         if given and (unknown := sorted({*given} - has)):
             they = ", ".join(sorted(has))
-            raise BookError(f"no chapter has a parameter {', '.join(unknown)}; they have {they}")
+            raise BookError(
+                f"no chapter has a parameter {', '.join(unknown)}; they have {they}"
+            )
         running = {}
         for source, place in plain.items():
             own = {name: given[name] for name in given if name in declared[source]}
             if own or not given:
-                running[pool.submit(_execute_one, place, target, project.chapters, own)] = source
+                running[
+                    pool.submit(_execute_one, place, target, project.chapters, own)
+                ] = source
         for run in tqdm(as_completed(running), total=len(running), unit="chapter"):
             seconds, failure = run.result()
             word = "FAILED" if failure else "done"
@@ -106,7 +118,8 @@ def _execute_one(
             kernel_name="python3",
             cwd=str(kernel_folder),
             progress_bar=False,
-            # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
+            # The kernel warns that TCP on loopback is not encrypted; nothing else is
+            # lost.
             extra_arguments=["--log-level=CRITICAL"],
         )
     except PapermillExecutionError as error:
@@ -115,10 +128,15 @@ def _execute_one(
     seconds, notebook = time.perf_counter() - start, nbformat.read(output, as_version=4)
     wrong = [row for row in records(notebook) if row["unexpected"] and not parameters]
     if wrong:
-        told = [f"{row['claim']}: measured {row['measured']}, {row['unexpected']}" for row in wrong]
+        told = [
+            f"{row['claim']}: measured {row['measured']}, {row['unexpected']}"
+            for row in wrong
+        ]
         return seconds, "\n".join(f"{plain.stem}, {line}" for line in told)
     tidy(notebook)
-    if not place.is_file() or told_by(nbformat.read(place, as_version=4)) != told_by(notebook):
+    if not place.is_file() or told_by(nbformat.read(place, as_version=4)) != told_by(
+        notebook
+    ):
         part = place.with_suffix(".part")
         nbformat.write(notebook, part)
         part.replace(place)
@@ -126,10 +144,11 @@ def _execute_one(
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
-    """Remove from an executed notebook, in place, all that changes without its results changing.
+    """Remove from an executed notebook, in place, all that changes without its results
+    changing.
 
-    Timestamps and the interpreter's version go; cell ids become a digest of the cell's source;
-    chunks of one stream, which the kernel cuts by timing, become one.
+    Timestamps and the interpreter's version go; cell ids become a digest of the cell's
+    source; chunks of one stream, which the kernel cuts by timing, become one.
     """
     kernel = notebook.metadata.get("kernelspec", {})
     notebook.metadata = nbformat.from_dict(
@@ -137,7 +156,9 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     )
     seen: dict[str, int] = {}
     for cell in notebook.cells:
-        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:12]
+        digest = hashlib.sha256(
+            f"{cell.cell_type}\n{cell.source}".encode()
+        ).hexdigest()[:12]
         seen[digest] = seen.get(digest, 0) + 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         for key in ("papermill", "execution"):
@@ -158,11 +179,15 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
 
 
 def told_by(notebook: nbformat.NotebookNode) -> list[Any]:
-    """What a notebook's author and its outputs say; of figures only that they are there."""
+    """What a notebook's author and its outputs say; of figures only that they are
+    there.
+    """
     told = said(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            shown = {kind: "" if kind in (SVG, PNG) else text for kind, text in data.items()}
+            shown = {
+                kind: "" if kind in (SVG, PNG) else text for kind, text in data.items()
+            }
             told.append((output.get("text"), shown))
     return told

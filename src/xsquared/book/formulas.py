@@ -1,4 +1,6 @@
-"""Formulas as derivations end: checked by sympy, and set on lines that a phone shows whole."""
+"""Formulas as derivations end: checked by sympy, and set on lines that a phone shows
+whole.
+"""
 
 import re
 
@@ -30,7 +32,8 @@ def vanish(*residuals: object) -> None:
 
 
 def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
-    """Set the equation of a name (in TeX) and what is stated, if that is what was found.
+    """Set the equation of a name (in TeX) and what is stated, if that is what was
+    found.
 
     Raises:
         ValueError: with what is left of the difference.
@@ -40,7 +43,8 @@ def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
 
 
 def formula(name: str, *terms: sp.Expr) -> Math:
-    """Set the equation of a name (in TeX) and a sum, its terms on as few lines as a phone shows.
+    """Set the equation of a name (in TeX) and a sum, its terms on as few lines as a
+    phone shows.
 
     Symbols f0, f1, f2 are derivatives of a target, and get primes.
     """

@@ -1,4 +1,5 @@
-"""Tables of the chapters as tables of the page: captioned, numbered, cited cell by cell.
+"""Tables of the chapters as tables of the page: captioned, numbered, cited cell by
+cell.
 
 myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject.toml``.
 """
@@ -29,7 +30,9 @@ class PageTables:
     def handle_mime(
         renderer: NbElementRenderer, data: MimeData, _inline: bool
     ) -> list[nodes.Element] | None:
-        """Make the nodes of one output; none for the verdicts' records; None for others' types."""
+        """Make the nodes of one output; none for the verdicts' records; None for
+        others' types.
+        """
         if data.mime_type == VERDICT_MIME:
             return []
         if data.mime_type != TABLE_MIME:
@@ -55,7 +58,9 @@ class PageTables:
         group = nodes.tgroup(cols=len(table["columns"]))
         node += group
         for place in range(len(table["columns"])):
-            group += nodes.colspec(colwidth=1, **({"stub": 1} if place < table["stubs"] else {}))
+            group += nodes.colspec(
+                colwidth=1, **({"stub": 1} if place < table["stubs"] else {})
+            )
         group += nodes.thead("", row(table["columns"]))
         group += nodes.tbody("", *map(row, table["rows"]))
         return [node]
@@ -63,7 +68,9 @@ class PageTables:
 
 @cache
 def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
-    """The cells of each table of a chapter by ``"row,column"``, but those that share theirs."""
+    """The cells of each table of a chapter by ``"row,column"``, but those that share
+    theirs.
+    """
     found: dict[str, dict[str, str]] = {}
     for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
@@ -73,12 +80,15 @@ def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
                     stubs = row[: table["stubs"]]
                     for head, shown in zip(table["columns"], row, strict=True):
                         counted.setdefault(",".join([*stubs, head]), []).append(shown)
-                found[table["name"]] = {k: one for k, (one, *more) in counted.items() if not more}
+                found[table["name"]] = {
+                    k: one for k, (one, *more) in counted.items() if not more
+                }
     return found
 
 
 def table_cell(project: Project, asked: str) -> str:
-    """Look up a cell of an executed chapter's table: ``"tab-slopes:mlp,slope"``, as shown.
+    """Look up a cell of an executed chapter's table: ``"tab-slopes:mlp,slope"``, as
+    shown.
 
     Raises:
         BookError: no such cell, or several.
@@ -88,5 +98,7 @@ def table_cell(project: Project, asked: str) -> str:
         if table := _cells(chapter, chapter.stat().st_mtime_ns).get(name):
             if place in table:
                 return table[place]
-            raise BookError(f"{asked}: expected one cell of {name}, which has {'; '.join(table)}")
+            raise BookError(
+                f"{asked}: expected one cell of {name}, which has {'; '.join(table)}"
+            )
     raise BookError(f"{asked}: no chapter has a table {name}")

@@ -1,4 +1,6 @@
-"""Figures: one house style, one look per unit, and the drawings that several chapters share."""
+"""Figures: one house style, one look per unit, and the drawings that several chapters
+share.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,14 @@ from matplotlib.ticker import NullFormatter
 from xsquared.book.pictures import show_in_notebook
 
 if TYPE_CHECKING:
-    # Not at run time: who only draws need not wait for torch, or for a speedrun's progress bar.
+    # Not at run time: who only draws need not wait for torch, or for a speedrun's
+    # progress bar.
     from xsquared.slopes import Slope
     from xsquared.studies.speedrun import UnitRun
     from xsquared.units import GatedNetwork
 
-#: Look of each unit's lines in every figure; colour, marker and dashes say the same. A unit of
-#: one's own gets its look by an entry of its own.
+#: Look of each unit's lines in every figure; colour, marker and dashes say the same. A
+#: unit of one's own gets its look by an entry of its own.
 LOOK: dict[str, dict[str, Any]] = {
     "target": {"color": "#555555", "linestyle": "--"},
     "mlp": {"color": "#2a78b5", "marker": "o"},
@@ -55,7 +58,8 @@ CONSTRUCTION_NAMES = {
 def use_style() -> None:
     """Apply the house style to every figure that follows.
 
-    In a notebook figures are shown as SVG, and what matplotlib's calls return is not shown.
+    In a notebook figures are shown as SVG, and what matplotlib's calls return is not
+    shown.
     """
     with as_file(files("xsquared.book") / "xsquared.mplstyle") as path:
         plt.style.use(path)
@@ -82,8 +86,9 @@ def error_plot(
 ) -> dict[str, Axes]:
     """Error against size on logarithmic axes, a curve per unit, a panel per problem.
 
-    A curve is the median over the rows of one size, which are its seeds; a band is their range.
-    A second call on the panels of a first one lays other networks over it::
+    A curve is the median over the rows of one size, which are its seeds; a band is
+    their range. A second call on the panels of a first one lays other networks over
+    it::
 
         panels = error_plot(rows)
         error_plot(rows, y="test_rmse", axes=panels, note="held out", linestyle="--")
@@ -92,11 +97,14 @@ def error_plot(
         frame: one row per network.
         x: column of sizes.
         y: column of errors; rows without one are left out.
-        by: column of the curves, in order of appearance; units have the looks of :data:`LOOK`.
-        axes: panels to draw on, as returned; new ones where None. Other panels are left out.
+        by: column of the curves, in order of appearance; units have the looks of
+            :data:`LOOK`.
+        axes: panels to draw on, as returned; new ones where None. Other panels are left
+            out.
         names: of the curves, for the legend.
         titles: of the panels.
-        note: what tells these curves from others in the same panels; keeps them out of the legend.
+        note: what tells these curves from others in the same panels; keeps them out of
+            the legend.
         spread: whether to draw the range.
         **style: of every curve, before its look.
 
@@ -109,7 +117,9 @@ def error_plot(
         size = (4.8, 2.8 * len(parts) + 0.6)
         _, column = plt.subplots(len(parts), 1, figsize=size, squeeze=False)
         panels = dict(zip(parts, column.flat, strict=True))
-    cycle = {name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())}
+    cycle = {
+        name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())
+    }
     for place, ax in panels.items():
         if place not in parts:
             continue
@@ -120,7 +130,11 @@ def error_plot(
             errors = rows.dropna(subset=[y]).groupby(x)[y].agg(["median", "min", "max"])
             (line,) = ax.loglog(errors.index, errors["median"], label=label, **look)
             if spread and not errors["min"].equals(errors["max"]):
-                band: dict[str, Any] = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
+                band: dict[str, Any] = {
+                    "color": line.get_color(),
+                    "alpha": 0.15,
+                    "linewidth": 0,
+                }
                 band["label"] = f"_{name}, range of the seeds"
                 ax.fill_between(errors.index, errors["min"], errors["max"], **band)
         if axes is None:
@@ -129,7 +143,9 @@ def error_plot(
                 axis.set_minor_formatter(NullFormatter())
     if axes is None:
         for ax in panels.values():
-            ax.set(xlabel={"n": "neurons", "n_hidden": "neurons"}.get(x, x), ylabel="RMSE")
+            ax.set(
+                xlabel={"n": "neurons", "n_hidden": "neurons"}.get(x, x), ylabel="RMSE"
+            )
         next(iter(panels.values())).legend()
     return panels
 
@@ -137,14 +153,20 @@ def error_plot(
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
     """Thin vertical lines at the knots (n,), where cells meet."""
     for place in knots:
-        ax.axvline(place, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots")
+        ax.axvline(
+            place, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots"
+        )
 
 
 def draw_hinges(
-    ax: Axes, network: GatedNetwork, box: tuple[tuple[float, float], tuple[float, float]]
+    ax: Axes,
+    network: GatedNetwork,
+    box: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     """The hinge lines of a network on the plane, exact to the edge of the box."""
-    from xsquared.geometry import hinge_segments  # with torch, which no other drawing needs
+    from xsquared.geometry import (
+        hinge_segments,
+    )  # with torch, which no other drawing needs
 
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end
@@ -166,26 +188,32 @@ def draw_fitted(
 ) -> None:
     """Draw errors (m,) against sizes (m,) and the fitted line over some of them.
 
-    The axis has errors to a power, 2 for mean squares; the slope in the legend is the errors' own.
+    The axis has errors to a power, 2 for mean squares; the slope in the legend is the
+    errors' own.
     """
     look["label"] = f"{look['label']}, slope {slope.value:.2f}"
     ax.loglog(sizes, errors**power, **{"linestyle": "none"} | look)
     ends = sizes[(sizes >= over[0]) & (sizes <= over[1])][[0, -1]].astype(float)
     line = (slope.coefficient * ends**slope.value) ** power
-    ax.loglog(ends, line, color=look.get("color"), linewidth=1, label=f"_{look['label']}")
+    ax.loglog(
+        ends, line, color=look.get("color"), linewidth=1, label=f"_{look['label']}"
+    )
 
 
 def speedrun_figure(runs: list[UnitRun]) -> Figure:
     """Errors of a speedrun against width, with the fitted lines."""
     use_style()
-    # Fixed margins and plain tick labels: working margins out, and reading the language of formulas
-    # for the powers of ten, took a sixth of a speedrun's time.
+    # Fixed margins and plain tick labels: working margins out, and reading the language
+    # of formulas for the powers of ten, took a sixth of a speedrun's time.
     fig, ax = plt.subplots(figsize=(7, 4), layout="none")
     fig.subplots_adjust(left=0.12, right=0.98, bottom=0.13, top=0.97)
     for run in runs:
         look = {"label": run.unit.upper()} | LOOK[run.unit]
         draw_fitted(ax, run.widths, run.errors, run.slope, **look)
-    for axis, label, form in ((ax.xaxis, "neurons", "{x:g}"), (ax.yaxis, "RMSE", "{x:.0e}")):
+    for axis, label, form in (
+        (ax.xaxis, "neurons", "{x:g}"),
+        (ax.yaxis, "RMSE", "{x:.0e}"),
+    ):
         axis.set_label_text(label)
         axis.set_major_formatter(form)
         axis.set_minor_formatter(NullFormatter())

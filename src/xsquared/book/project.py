@@ -14,7 +14,9 @@ from nbformat.v4 import new_code_cell
 from xsquared.book.papers import VERDICT_MIME
 
 #: A chapter's first cell where the repository has an address; no page shows it.
-INSTALL = "try:\n    import xsquared.book\nexcept ImportError:\n    %pip install -q git+{}"
+INSTALL = (
+    "try:\n    import xsquared.book\nexcept ImportError:\n    %pip install -q git+{}"
+)
 
 
 class BookError(RuntimeError):
@@ -65,13 +67,19 @@ def find_project(start: Path) -> Project:
     for folder in (start, *start.parents):
         if (folder / "_config.yml").is_file() and (folder / "_toc.yml").is_file():
             return Project(folder)
-    raise BookError(f"{start} is not inside a checkout of the book (no _config.yml and _toc.yml)")
+    raise BookError(
+        f"{start} is not inside a checkout of the book (no _config.yml and _toc.yml)"
+    )
 
 
 def read_source(source: Path) -> nbformat.NotebookNode:
-    """Read a chapter's notebook without outputs, with :data:`INSTALL` where it has an address."""
+    """Read a chapter's notebook without outputs, with :data:`INSTALL` where it has an
+    address.
+    """
     notebook: nbformat.NotebookNode = jupytext.read(source)
-    settings = yaml.safe_load((source.parents[1] / "_config.yml").read_text(encoding="utf-8"))
+    settings = yaml.safe_load(
+        (source.parents[1] / "_config.yml").read_text(encoding="utf-8")
+    )
     if url := settings.get("repository", {}).get("url"):
         cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
         notebook.cells.insert(1, cell)
@@ -79,7 +87,9 @@ def read_source(source: Path) -> nbformat.NotebookNode:
 
 
 def said(notebook: nbformat.NotebookNode) -> list[Any]:
-    """What a notebook's author says, cell by cell: text or code, tags, how the page shows it."""
+    """What a notebook's author says, cell by cell: text or code, tags, how the page
+    shows it.
+    """
     return [
         (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
         for cell in notebook.cells
@@ -87,7 +97,9 @@ def said(notebook: nbformat.NotebookNode) -> list[Any]:
 
 
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
-    """The verdicts in a notebook, as :func:`xsquared.book.papers.claims.settle` left them."""
+    """The verdicts in a notebook, as :func:`xsquared.book.papers.claims.settle` left
+    them.
+    """
     return [
         record
         for cell in notebook.cells

@@ -1,4 +1,6 @@
-"""Check the executed chapters, and build the site with Jupyter Book, every warning an error."""
+"""Check the executed chapters, and build the site with Jupyter Book, every warning an
+error.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from xsquared.book.project import BookError, Project, read_source, said
 def check_chapters(project: Project) -> None:
     """Refuse chapters that are missing, out of date, not executed, or hold a traceback.
 
-    Sphinx renders a notebook with a traceback, or with no outputs at all, without a word.
+    Sphinx renders a notebook with a traceback, or with no outputs at all, without a
+    word.
 
     Raises:
         BookError: naming each, and what to do.
@@ -23,13 +26,17 @@ def check_chapters(project: Project) -> None:
     for source in project.sources():
         path = project.chapters / f"{source.stem}.ipynb"
         if not path.is_file():
-            problems.append(f"{path.name} is missing: run `xsquared book --only {source.stem}`")
+            problems.append(
+                f"{path.name} is missing: run `xsquared book --only {source.stem}`"
+            )
             continue
         notebook = nbformat.read(path, as_version=4)
         if said(notebook) != said(read_source(source)):
             remedy = f"run `xsquared book --only {source.stem}`"
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
-        outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+        outputs = [
+            output for cell in notebook.cells for output in cell.get("outputs", [])
+        ]
         if not outputs:
             problems.append(f"{path.name} has no outputs")
         if any(output.output_type == "error" for output in outputs):
@@ -39,7 +46,8 @@ def check_chapters(project: Project) -> None:
 
 
 def render(project: Project, *options: str) -> Path:
-    """Build the site from the pages and the executed chapters; options are Jupyter Book's.
+    """Build the site from the pages and the executed chapters; options are Jupyter
+    Book's.
 
     Returns:
         The folder ``_build/html``.
@@ -48,10 +56,19 @@ def render(project: Project, *options: str) -> Path:
         BookError: chapters are not as they should be, or Sphinx warns.
     """
     check_chapters(project)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(project.root)]
-    # --all: else a second build of a broken book exits 0, and text glued elsewhere stays stale.
+    command = [
+        str(Path(sys.executable).with_name("jupyter-book")),
+        "build",
+        str(project.root),
+    ]
+    # --all: else a second build of a broken book exits 0, and text glued elsewhere
+    # stays stale.
     command += ["--all", "-W", "-n", "--keep-going", "-q", *options]
-    run = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=project.root, capture_output=True, text=True, check=False
+    )
     if run.returncode != 0:
-        raise BookError(f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}")
+        raise BookError(
+            f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}"
+        )
     return project.html

@@ -1,8 +1,10 @@
-"""Sphinx roles and directives that print what chapters found, so that no page can disagree.
+"""Sphinx roles and directives that print what chapters found, so that no page can
+disagree.
 
-- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked to it.
-- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the chapters' verdicts;
-  ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it covers, and the paper's slips.
+- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked
+to it. - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the
+  chapters' verdicts; ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it
+  covers, and the paper's slips.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.config import Config
 
-#: What each directive writes, in Markdown, from the project and the directive's arguments.
+#: What each directive writes, in Markdown, from the project and the directive's
+#: arguments.
 DIRECTIVES: dict[str, Callable[..., str]] = {
     "verdict-counts": verdicts.counts_table,
     "verdicts": verdicts.verdict_list,
@@ -43,9 +46,16 @@ class CellRole(SphinxRole):
             text = table_cell(Project(Path(self.env.srcdir)), self.text)
         except BookError as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [message]
+            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [
+                message
+            ]
         name = self.text.partition(":")[0].strip()
-        goal = {"refdomain": "std", "reftype": "ref", "reftarget": name, "refdoc": self.env.docname}
+        goal = {
+            "refdomain": "std",
+            "reftype": "ref",
+            "reftarget": name,
+            "refdoc": self.env.docname,
+        }
         link = addnodes.pending_xref(
             "", nodes.inline("", text), refexplicit=True, refwarn=True, **goal
         )
@@ -60,9 +70,13 @@ class MarkdownDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
         try:
-            text = DIRECTIVES[self.name](Project(Path(self.env.srcdir)), *self.arguments)
+            text = DIRECTIVES[self.name](
+                Project(Path(self.env.srcdir)), *self.arguments
+            )
         except (BookError, ValueError) as error:
-            raise self.error(f"{self.name} {' '.join(self.arguments)}: {error}") from error
+            raise self.error(
+                f"{self.name} {' '.join(self.arguments)}: {error}"
+            ) from error
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 
@@ -70,11 +84,15 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
     """Refuse a picture without a text for those who cannot see it."""
     for image in doctree.findall(nodes.image):
         if not image.get("alt", "").strip():
-            raise ExtensionError(f"{docname}: the image {image.get('uri')} has no alt text")
+            raise ExtensionError(
+                f"{docname}: the image {image.get('uri')} has no alt text"
+            )
 
 
 def link_repository(app: Sphinx, config: Config) -> None:
-    """Where the repository has an address, name it on pages; link their sources, and Colab."""
+    """Where the repository has an address, name it on pages; link their sources, and
+    Colab.
+    """
     options = config.html_theme_options
     if url := options.get("repository_url"):
 
@@ -84,7 +102,9 @@ def link_repository(app: Sphinx, config: Config) -> None:
         app.connect("source-read", name_address)
         options |= {"use_repository_button": True, "use_source_button": True}
         if "github.com" in url:  # Colab opens no others
-            options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
+            options["launch_buttons"] = {
+                "colab_url": "https://colab.research.google.com"
+            }
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -94,5 +114,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, MarkdownDirective)
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
-    app.connect("build-finished", lambda app, _: explore.write_scripts(Path(app.outdir)))
+    app.connect(
+        "build-finished", lambda app, _: explore.write_scripts(Path(app.outdir))
+    )
     return {"version": "1", "parallel_read_safe": True}

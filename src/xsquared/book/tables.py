@@ -1,9 +1,10 @@
 """Tables of results: formatted once, shown as HTML and text, numbered in the book.
 
-A chapter ends a cell with a :class:`Table`. Its forms hold the same strings, so the replay compares
-what readers see. One carries them as data: from it the book makes a numbered table
-(``{numref}`tab-name```), whose cells the text cites (``{cell}`tab-name:row,column```).
-:func:`glue_numbers` takes other numbers to the prose.
+A chapter ends a cell with a :class:`Table`. Its forms hold the same strings, so the
+replay compares what readers see. One carries them as data: from it the book makes a
+numbered table (``{numref}`tab-name```), whose cells the text cites
+(``{cell}`tab-name:row,column```). :func:`glue_numbers` takes other numbers to the
+prose.
 """
 
 from __future__ import annotations
@@ -27,20 +28,23 @@ def with_powers(text: str) -> str:
     """Write powers of ten for readers: 2.6·10⁻⁵ for 2.6e-05."""
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     found = r"(?<=\d)e(?=[+-])\+?(-?)0*(\d+)"
-    return re.sub(found, lambda power: "·10" + (power[1] + power[2]).translate(raised), text)
+    return re.sub(
+        found, lambda power: "·10" + (power[1] + power[2]).translate(raised), text
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that a cell shows; its captions, headers and text cells may hold formulas.
+    """A table that a cell shows; its captions, headers and text cells may hold
+    formulas.
 
     Attributes:
-        frame: one row per row; its index holds the row headers, one level a column. An unnamed
-            default index stands for none: the first column then holds them.
+        frame: one row per row; its index holds the row headers, one level a column. An
+            unnamed default index stands for none: the first column then holds them.
         caption: one sentence or two, ending with a full stop.
         name: ``"tab-..."``, unique in the book, by which the text cites the table.
-        formats: format specifications (such as ``".3f"``) by column, index level or row label, a
-            row's before its column's; or one for all numbers of the columns.
+        formats: format specifications (such as ``".3f"``) by column, index level or row
+            label, a row's before its column's; or one for all numbers of the columns.
     """
 
     frame: pd.DataFrame
@@ -50,7 +54,9 @@ class Table:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """Name, caption, headers, cells, how many row headers lead, which columns hold numbers."""
+        """Name, caption, headers, cells, how many row headers lead, which columns hold
+        numbers.
+        """
         frame = self.frame
         if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
             frame = frame.set_index(frame.columns[0])
@@ -67,19 +73,26 @@ class Table:
             "columns": heads,
             "rows": [
                 [
-                    self._shown(cell, row[:stubs] if place >= stubs else (), head, place < stubs)
+                    self._shown(
+                        cell, row[:stubs] if place >= stubs else (), head, place < stubs
+                    )
                     for place, (head, cell) in enumerate(zip(heads, row, strict=True))
                 ]
                 for row in body
             ],
             "stubs": stubs,
             "numeric": [
-                all(c is None or (isinstance(c, Real) and not isinstance(c, bool)) for c in column)
+                all(
+                    c is None or (isinstance(c, Real) and not isinstance(c, bool))
+                    for c in column
+                )
                 for column in zip(*body, strict=True)
             ],
         }
 
-    def _shown(self, cell: object, labels: tuple[object, ...], head: str, stub: bool) -> str:
+    def _shown(
+        self, cell: object, labels: tuple[object, ...], head: str, stub: bool
+    ) -> str:
         """The string of one cell: the only place where a number is formatted."""
         if pd.api.types.is_scalar(cell) and pd.isna(cell):
             return "–"
@@ -91,10 +104,17 @@ class Table:
             spec = "" if stub else self.formats
         else:
             formats = self.formats or {}
-            spec = next((formats[key] for key in (*map(str, labels), head) if key in formats), "")
+            spec = next(
+                (formats[key] for key in (*map(str, labels), head) if key in formats),
+                "",
+            )
         whole = isinstance(cell, Integral)
-        text = format(int(float(cell)) if whole else float(cell), spec or ("" if whole else "g"))
-        return with_powers(re.sub(r"^-(?=[0.]+$)", "", text))  # what rounds to zero has no sign
+        text = format(
+            int(float(cell)) if whole else float(cell), spec or ("" if whole else "g")
+        )
+        return with_powers(
+            re.sub(r"^-(?=[0.]+$)", "", text)
+        )  # what rounds to zero has no sign
 
     def html(self) -> str:
         """The table as HTML, without styles of its own."""
@@ -102,8 +122,12 @@ class Table:
 
         def line(cells: list[str], heads: int, scope: str) -> str:
             parts = []
-            for place, (cell, number) in enumerate(zip(cells, made["numeric"], strict=True)):
-                tag, shown = ("th", f' scope="{scope}"') if place < heads else ("td", "")
+            for place, (cell, number) in enumerate(
+                zip(cells, made["numeric"], strict=True)
+            ):
+                tag, shown = (
+                    ("th", f' scope="{scope}"') if place < heads else ("td", "")
+                )
                 kind = ' class="number"' if number else ""
                 parts.append(f"<{tag}{shown}{kind}>{escape(cell, quote=False)}</{tag}>")
             return f"<tr>{''.join(parts)}</tr>"
@@ -121,14 +145,20 @@ class Table:
         shown = [
             "  ".join(
                 cell.rjust(width) if number else cell.ljust(width)
-                for cell, width, number in zip(line, widths, self.content["numeric"], strict=True)
+                for cell, width, number in zip(
+                    line, widths, self.content["numeric"], strict=True
+                )
             ).rstrip()
             for line in lines
         ]
         return "\n".join([self.caption, "", *shown])
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"text/plain": str(self), "text/html": self.html(), TABLE_MIME: self.content}
+        return {
+            "text/plain": str(self),
+            "text/html": self.html(),
+            TABLE_MIME: self.content,
+        }
 
 
 def glue_numbers(
@@ -137,8 +167,8 @@ def glue_numbers(
     """Make numbers known to the prose, where ``{glue:text}`key:.3f``` prints them.
 
     Args:
-        numbers: by the key that the prose uses; whole numbers and text stay as they are, others are
-            rounded, because the replay compares what is glued.
+        numbers: by the key that the prose uses; whole numbers and text stay as they
+            are, others are rounded, because the replay compares what is glued.
         digits: decimals, for all or by key.
     """
     try:
@@ -149,5 +179,7 @@ def glue_numbers(
         if isinstance(value, str):
             value = with_powers(value)
         elif not isinstance(value, Integral):
-            value = round(float(value), digits[key] if isinstance(digits, Mapping) else digits)
+            value = round(
+                float(value), digits[key] if isinstance(digits, Mapping) else digits
+            )
         glue(key, int(value) if isinstance(value, Integral) else value, display=False)

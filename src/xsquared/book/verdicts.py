@@ -19,7 +19,8 @@ def collect(project: Project) -> dict[str, dict[str, Any]]:
     """Collect the verdicts in the executed chapters' outputs, by claim.
 
     Raises:
-        BookError: a claim that no chapter settles, or a verdict other than the one on record.
+        BookError: a claim that no chapter settles, or a verdict other than the one on
+            record.
     """
     found = {
         record["claim"]: record
@@ -30,7 +31,9 @@ def collect(project: Project) -> dict[str, dict[str, Any]]:
         raise BookError(f"no chapter settles {', '.join(missing)}")
     for key, claim in ledger().items():
         if found[key]["verdict"] != claim.verdict:
-            raise BookError(f"{key}: {found[key]['verdict']}, on record as {claim.verdict}")
+            raise BookError(
+                f"{key}: {found[key]['verdict']}, on record as {claim.verdict}"
+            )
     return found
 
 
@@ -43,17 +46,23 @@ def counts_table(project: Project) -> str:
     for word, meaning in VERDICTS.items():
         cells = " | ".join(str(counts[paper, word]) for paper in PAPERS)
         rows.append(f"| **{word}**: {meaning} | {cells} |")
-    totals = " | ".join(str(sum(c.paper == p for c in ledger().values())) for p in PAPERS)
+    totals = " | ".join(
+        str(sum(c.paper == p for c in ledger().values())) for p in PAPERS
+    )
     return "\n".join([*rows, f"| all claims | {totals} |"])
 
 
 def _card(claim: Claim, record: dict[str, Any]) -> str:
-    """One claim in Markdown: the verdict and why, how robust it is, what the paper's points say."""
+    """One claim in Markdown: the verdict and why, how robust it is, what the paper's
+    points say.
+    """
     says, found, met = ways(), record["found"], record["met"]
 
     def told(names: Collection[str]) -> str:
         agree = [f"{says[name]} ({found[name]})" for name in names if met.get(name)]
-        differ = [f"{says[name]} ({found[name]})" for name in names if met.get(name) is False]
+        differ = [
+            f"{says[name]} ({found[name]})" for name in names if met.get(name) is False
+        ]
         parts = ["also by " + "; ".join(agree)] if agree else []
         return "; ".join([*parts, *(["not by " + "; ".join(differ)] if differ else [])])
 
@@ -68,7 +77,9 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
     }
     body = "\n".join(f"- *{name}:* {words}" for name, words in lines.items() if words)
     head = f"(claim-{claim.id})=\n**{claim.verdict.capitalize()}.** {claim.sentence}"
-    return f"```{{dropdown}} {claim.statement} *{claim.verdict}*\n\n{head}\n\n{body}\n```"
+    return (
+        f"```{{dropdown}} {claim.statement} *{claim.verdict}*\n\n{head}\n\n{body}\n```"
+    )
 
 
 def verdict_list(project: Project, paper: str) -> str:
@@ -76,7 +87,9 @@ def verdict_list(project: Project, paper: str) -> str:
     found, blocks = collect(project), []
     own = [claim for claim in ledger().values() if claim.paper == paper]
     for chapter, claims in groupby(own, lambda claim: claim.chapter):
-        blocks.append(f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`.")
+        blocks.append(
+            f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`."
+        )
         blocks += [_card(claim, found[claim.id]) for claim in claims]
     return "\n\n".join(blocks)
 
@@ -103,7 +116,11 @@ def errata_list(_project: Project, paper: str) -> str:
     entries = []
     for slip in errata():
         if slip.paper == paper:
-            shown = f"*Evidence:* {slip.evidence}" if slip.evidence else f"*Shown by:* {slip.shown}"
+            shown = (
+                f"*Evidence:* {slip.evidence}"
+                if slip.evidence
+                else f"*Shown by:* {slip.shown}"
+            )
             head = f"(erratum-{slip.key})=\n**{slip.where}.** {slip.printed}"
             entries.append(f"{head}\n\n*Right:* {slip.right.strip()}\n\n{shown}")
     return "\n\n---\n\n".join(entries)

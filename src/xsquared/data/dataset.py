@@ -1,10 +1,12 @@
-"""What a network is trained on: points and values, split, standardised, with the way back.
+"""What a network is trained on: points and values, split, standardised, with the way
+back.
 
-``"paper"``: the training points are the validation and test points too, as in the gated-units paper
-(section 4.3); tables give their first rows. ``"held-out"``: the three are disjoint; tables are
-shuffled and cut, and predictions confined to the training values' range and :data:`MARGIN`, as
-gated units grow like squares beyond the points seen. Mean and deviation are those of the training
-points; errors are in units of the values' deviation.
+``"paper"``: the training points are the validation and test points too, as in the
+gated-units paper (section 4.3); tables give their first rows. ``"held-out"``: the three
+are disjoint; tables are shuffled and cut, and predictions confined to the training
+values' range and :data:`MARGIN`, as gated units grow like squares beyond the points
+seen. Mean and deviation are those of the training points; errors are in units of the
+values' deviation.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,11 +26,14 @@ Split = Literal["paper", "held-out"]
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 #: Training points of a synthetic problem where none are asked for.
 DEFAULT_POINTS = 2000
-#: Fresh test points of a synthetic problem: the mean square error is known to about 2 %.
+#: Fresh test points of a synthetic problem: the mean square error is known to about 2
+#: %.
 TEST_POINTS = 10_000
-#: The part of a table held out for the test, and the part of the rest held out for validation.
+#: The part of a table held out for the test, and the part of the rest held out for
+#: validation.
 HELD_OUT = 0.2
-#: Share of the training values' range by which a prediction for a point not seen may leave it.
+#: Share of the training values' range by which a prediction for a point not seen may
+#: leave it.
 MARGIN = 0.1
 
 
@@ -45,7 +50,9 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points to fit, to choose on and to judge on, with means and scales, and a known target."""
+    """Points to fit, to choose on and to judge on, with means and scales, and a known
+    target.
+    """
 
     split: Split
     train: Points
@@ -72,7 +79,9 @@ class Dataset:
         return y * self.target_scale + self.target_mean
 
     def error(self, network: GatedNetwork, points: Points) -> float:
-        """Compute the RMSE of the predictions at points; infinite where it is not a number."""
+        """Compute the RMSE of the predictions at points; infinite where it is not a
+        number.
+        """
         return rmse(network, points.x, points.y, self.limits())
 
     def limits(self) -> Interval:
@@ -83,7 +92,8 @@ class Dataset:
 
 
 def sampled(target: Target, n_points: int = 10_000) -> Dataset:
-    """Sample a target of one variable at equidistant points, ends included, without scaling.
+    """Sample a target of one variable at equidistant points, ends included, without
+    scaling.
 
     The gated-units paper's points (section 4.1), for training and testing alike.
     """
@@ -108,9 +118,11 @@ def from_target(
 def from_generator(
     generate: Generator, seed: int, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
-    """Draw training points, :data:`DEFAULT_POINTS` where None, the same ones for both splits.
+    """Draw training points, :data:`DEFAULT_POINTS` where None, the same ones for both
+    splits.
 
-    A held-out split draws a quarter as many for validation and :data:`TEST_POINTS` for the test.
+    A held-out split draws a quarter as many for validation and :data:`TEST_POINTS` for
+    the test.
     """
     count = DEFAULT_POINTS if points is None else points
     if split == "paper":
@@ -121,9 +133,15 @@ def from_generator(
 
 
 def from_arrays(
-    x: np.ndarray, y: np.ndarray, seed: int = 0, split: Split = "held-out", most: int | None = None
+    x: np.ndarray,
+    y: np.ndarray,
+    seed: int = 0,
+    split: Split = "held-out",
+    most: int | None = None,
 ) -> Dataset:
-    """Split a table of features (rows, dim) and values (rows,); train on at most so many rows."""
+    """Split a table of features (rows, dim) and values (rows,); train on at most so
+    many rows.
+    """
     if split == "paper":
         return from_parts([(x[:most], y[:most])])
     test, validation, train = held_out(len(y), seed)
@@ -131,17 +149,28 @@ def from_arrays(
 
 
 def held_out(count: int, seed: int) -> list[np.ndarray]:
-    """Shuffle so many rows, or groups of rows, and cut them: test, validation, training."""
+    """Shuffle so many rows, or groups of rows, and cut them: test, validation,
+    training.
+    """
     tested = round(HELD_OUT * count)
     cuts = [tested, tested + round(HELD_OUT * (count - tested))]
     return np.split(np.random.default_rng(seed).permutation(count), cuts)
 
 
 def from_parts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
-    """Standardise training, validation and test points by the first; one part serves as all."""
+    """Standardise training, validation and test points by the first; one part serves as
+    all.
+    """
     x, y = parts[0]
-    mean, scale, target_mean, target_scale = x.mean(axis=0), x.std(axis=0), y.mean(), y.std()
-    points = [Points((x - mean) / scale, (y - target_mean) / target_scale) for x, y in parts]
+    mean, scale, target_mean, target_scale = (
+        x.mean(axis=0),
+        x.std(axis=0),
+        y.mean(),
+        y.std(),
+    )
+    points = [
+        Points((x - mean) / scale, (y - target_mean) / target_scale) for x, y in parts
+    ]
     train, validation, test = points if len(points) == 3 else points * 3
     split: Split = "held-out" if len(points) == 3 else "paper"
     scaling = mean, scale, float(target_mean), float(target_scale)

@@ -1,7 +1,8 @@
 """The regression problems of section 4.3 of the gated-units paper, by name.
 
-Planar targets on [-1, 1]^2, Friedman's functions (in the forms of Breiman, Machine Learning 24,
-1996; no noise), Airfoil Self-Noise and California Housing, whose first rows are no sample of it.
+Planar targets on [-1, 1]^2, Friedman's functions (in the forms of Breiman, Machine
+Learning 24, 1996; no noise), Airfoil Self-Noise and California Housing, whose first
+rows are no sample of it.
 """
 
 from dataclasses import dataclass
@@ -34,14 +35,18 @@ class Problem:
 PROBLEMS = {
     "sine": Problem("sin(4x)sin(4y)", 2, "planar", "sin(4*x)*sin(4*y)"),
     "cosine": Problem("cos(4x)cos(4y)", 2, "planar", "cos(4*x)*cos(4*y)"),
-    "sine_bowl": Problem("sin(4x)sin(4y)(x²+y²)", 2, "planar", "sin(4*x)*sin(4*y)*(x**2 + y**2)"),
+    "sine_bowl": Problem(
+        "sin(4x)sin(4y)(x²+y²)", 2, "planar", "sin(4*x)*sin(4*y)*(x**2 + y**2)"
+    ),
     "witch": Problem("1/(1+x²+y²)", 2, "planar", "1/(1 + x**2 + y**2)"),
     "runge": Problem("1/(1+9x²+9y²)", 2, "planar", "1/(1 + 9*x**2 + 9*y**2)"),
     "arctan": Problem("atan(x)+atan(y)", 2, "planar", "atan(x) + atan(y)"),
     "squares": Problem("x²+y²", 2, "planar", "x**2 + y**2"),
     "cubes": Problem("x³+y³", 2, "planar", "x**3 + y**3"),
     "friedman1": Problem("Friedman 1", 5, "friedman"),
-    "friedman1_10": Problem("Friedman 1 and five inputs without effect", 10, "friedman"),
+    "friedman1_10": Problem(
+        "Friedman 1 and five inputs without effect", 10, "friedman"
+    ),
     "friedman2": Problem("Friedman 2", 4, "friedman"),
     "friedman3": Problem("Friedman 3", 4, "friedman"),
     "airfoil": Problem("Airfoil Self-Noise", 5, "table"),
@@ -49,10 +54,13 @@ PROBLEMS = {
 }
 
 
-def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None = None) -> Dataset:
+def load(
+    name: str, seed: int = 0, split: Split = "held-out", points: int | None = None
+) -> Dataset:
     """Draw or shuffle a problem's points by the seed.
 
-    Where None are asked for, 2,000 to train on; of a table every row that is not held out.
+    Where None are asked for, 2,000 to train on; of a table every row that is not held
+    out.
     """
     problem = PROBLEMS[name]
     if problem.kind == "planar":
@@ -67,15 +75,25 @@ def load(name: str, seed: int = 0, split: Split = "held-out", points: int | None
 
 def _friedman(name: str, dim: int) -> Generator:
     """Find scikit-learn's generator of a Friedman problem, without noise."""
-    from sklearn import datasets  # slow to import, and most processes draw no such points
+    from sklearn import (
+        datasets,
+    )  # slow to import, and most processes draw no such points
 
-    features = {"n_features": dim} if name.startswith("friedman1") else {}  # five have an effect
+    features = (
+        {"n_features": dim} if name.startswith("friedman1") else {}
+    )  # five have an effect
     make = getattr(datasets, f"make_{name.partition('_')[0]}")
     return lambda count, seed: make(n_samples=count, random_state=seed, **features)
 
 
 def _housing() -> np.ndarray:
-    """Compute scikit-learn's features of California Housing, by its operations in its order."""
-    longitude, latitude, age, rooms, bedrooms, people, households, income, value = read("housing").T
+    """Compute scikit-learn's features of California Housing, by its operations in its
+    order.
+    """
+    longitude, latitude, age, rooms, bedrooms, people, households, income, value = read(
+        "housing"
+    ).T
     columns = [income, age, rooms / households, bedrooms / households, people]
-    return np.stack([*columns, people / households, latitude, longitude, value / 100000.0], axis=1)
+    return np.stack(
+        [*columns, people / households, latitude, longitude, value / 100000.0], axis=1
+    )

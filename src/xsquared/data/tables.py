@@ -1,10 +1,13 @@
-"""The two shipped tables of real data; ``DATA.md`` in this folder gives origin and licence."""
+"""The two shipped tables of real data; ``DATA.md`` in this folder gives origin and
+licence.
+"""
 
 from pathlib import Path
 
 import numpy as np
 
-#: The files of this folder by the name of their problem, the target the last of their columns.
+#: The files of this folder by the name of their problem, the target the last of their
+#: columns.
 FILES = {"airfoil": "airfoil_self_noise.dat.gz", "housing": "cal_housing.csv.gz"}
 
 

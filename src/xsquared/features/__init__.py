@@ -1,1 +1,3 @@
-"""GELU layers as feature maps: GELU(W x) written as Phi(W) Psi(x), for vectors (..., d)."""
+"""GELU layers as feature maps: GELU(W x) written as Phi(W) Psi(x), for vectors (...,
+d).
+"""

@@ -1,7 +1,9 @@
-"""A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in torch.
+"""A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in
+torch.
 
-The paper lifts w and x to Kronecker powers (section 2.2): d^p features. The symmetric form keeps
-each product of elements once and puts its multiplicity into Phi: C(d+p-1, p) features.
+The paper lifts w and x to Kronecker powers (section 2.2): d^p features. The symmetric
+form keeps each product of elements once and puts its multiplicity into Phi: C(d+p-1, p)
+features.
 """
 
 import math
@@ -26,7 +28,8 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p, coefficients by power.
+    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p, coefficients by
+    power.
 
     A power whose coefficient is zero gets no features.
     """
@@ -59,7 +62,9 @@ class TensorMap:
 
     def product(self, W: Tensor | ArrayLike, x: Tensor | ArrayLike) -> Tensor:
         """Multiply Phi(W) and Psi(x) for W (rows, d) and x (..., d): (..., rows)."""
-        pieces = zip(self.phi(W).split(_PIECE, -1), self.psi(x).split(_PIECE, -1), strict=True)
+        pieces = zip(
+            self.phi(W).split(_PIECE, -1), self.psi(x).split(_PIECE, -1), strict=True
+        )
         return torch.stack([psi @ phi.T for phi, psi in pieces]).sum(dim=0)
 
     def _blocks(self, vectors: Tensor | ArrayLike) -> dict[int, Tensor]:
@@ -71,19 +76,27 @@ class TensorMap:
             if self.kind == "kronecker":
                 block = (block[..., :, None] * v[..., None, :]).flatten(-2)
             else:
-                # The largest index i times the first products, which have no index above it.
+                # The largest index i times the first products, which have no index
+                # above it.
                 parts = enumerate(math.comb(i + p - 1, p - 1) for i in range(self.d))
-                block = torch.cat([block[..., :n] * v[..., i : i + 1] for i, n in parts], -1)
+                block = torch.cat(
+                    [block[..., :n] * v[..., i : i + 1] for i, n in parts], -1
+                )
             blocks[p] = block
         return {p: blocks[p] for p in self.powers}
 
 
 def multiplicities(d: int, p: int) -> Tensor:
-    """Count how often each symmetric feature stands in the Kronecker power p: (C(d+p-1, p),).
+    """Count how often each symmetric feature stands in the Kronecker power p: (C(d+p-1,
+    p),).
 
-    A factor v_i more, with the exponent k_i then, multiplies the multinomial coefficient by q/k_i.
+    A factor v_i more, with the exponent k_i then, multiplies the multinomial
+    coefficient by q/k_i.
     """
-    found, last = np.ones(1), np.zeros(1)  # the coefficients, the exponent of the largest index
+    found, last = (
+        np.ones(1),
+        np.zeros(1),
+    )  # the coefficients, the exponent of the largest index
     for q in range(1, p + 1):
         values, exponents, smaller = [], [], 0
         for i in range(d):

@@ -1,1 +1,3 @@
-"""Splines and their knots, with no networks: spaces, constants, free and optimal knots, bounds."""
+"""Splines and their knots, with no networks: spaces, constants, free and optimal knots,
+bounds.
+"""

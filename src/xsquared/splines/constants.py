@@ -1,8 +1,8 @@
 """Error constants of splines: what an approximation of n pieces can reach at best.
 
-On equal cells the leading error is a constant times h^k rms(f^(k)); with free knots the same
-constant times n^-k and the integral of abs(f^(k))^s, s = 1/(k + 1/2), to the power k + 1/2 (Barrow
-and Smith, Quart. Appl. Math. 36, 1978).
+On equal cells the leading error is a constant times h^k rms(f^(k)); with free knots the
+same constant times n^-k and the integral of abs(f^(k))^s, s = 1/(k + 1/2), to the power
+k + 1/2 (Barrow and Smith, Quart. Appl. Math. 36, 1978).
 """
 
 import math
@@ -23,10 +23,12 @@ x = sp.Symbol("x", real=True)
 
 
 def error_constant(order: int, family: Family) -> sp.Expr:
-    """Return the leading constant of the best L2 error of piecewise polynomials of degree k - 1.
+    """Return the leading constant of the best L2 error of piecewise polynomials of
+    degree k - 1.
 
-    k!/((2k)! sqrt(2k + 1)) where pieces need not meet: the norm of the monic Legendre polynomial
-    over k!. sqrt(abs(B_2k)/(2k)!) for maximal smoothness: the norm of the Bernoulli monospline.
+    k!/((2k)! sqrt(2k + 1)) where pieces need not meet: the norm of the monic Legendre
+    polynomial over k!. sqrt(abs(B_2k)/(2k)!) for maximal smoothness: the norm of the
+    Bernoulli monospline.
     """
     k = sp.Integer(order)
     if family == "discontinuous":
@@ -36,13 +38,17 @@ def error_constant(order: int, family: Family) -> sp.Expr:
 
 @cache
 def monospline(order: int, continuity: int) -> sp.Expr:
-    """Solve for the error of the best spline on infinitely many cells of width one, f^(k) = 1.
+    """Solve for the error of the best spline on infinitely many cells of width one,
+    f^(k) = 1.
 
-    It has period one: on [0, 1] it is x^k/k! plus a rational polynomial of degree k - 1, whose
-    derivatives up to ``continuity``, at most k - 2 and -1 for none, agree at both ends.
+    It has period one: on [0, 1] it is x^k/k! plus a rational polynomial of degree k -
+    1, whose derivatives up to ``continuity``, at most k - 2 and -1 for none, agree at
+    both ends.
     """
     coefficients = sp.symbols(f"a0:{order}")
-    error = (x**order + sum(a * x**j for j, a in enumerate(coefficients))) / sp.factorial(order)
+    error = (
+        x**order + sum(a * x**j for j, a in enumerate(coefficients))
+    ) / sp.factorial(order)
     derivatives = [sp.diff(error, x, j) for j in range(continuity + 1)]
     meets = [sp.expand(d.subs(x, 1) - d.subs(x, 0)) for d in derivatives]
     error = error.subs(sp.solve(meets, coefficients, dict=True)[0]) if meets else error
@@ -53,7 +59,9 @@ def monospline(order: int, continuity: int) -> sp.Expr:
 
 
 def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
-    """Return the root mean square of :func:`monospline`: the best constant on equal cells."""
+    """Return the root mean square of :func:`monospline`: the best constant on equal
+    cells.
+    """
     square = sp.Poly(monospline(order, continuity) ** 2, x).integrate()
     return sp.sqrt(square.eval(1) - square.eval(0))
 
@@ -61,14 +69,18 @@ def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
 def least_squares_spline_rmse(
     target: Target, order: int, n_cells: int, continuity: int | None = None
 ) -> float:
-    """Fit the best spline of degree ``order`` - 1 on equal cells by scipy, and return its RMSE.
+    """Fit the best spline of degree ``order`` - 1 on equal cells by scipy, and return
+    its RMSE.
 
-    Derivatives up to ``continuity`` are continuous, none with -1, up to order - 2 where None.
+    Derivatives up to ``continuity`` are continuous, none with -1, up to order - 2 where
+    None.
     """
     a, b = interval_of(target)
     smooth = order - 2 if continuity is None else continuity
     cells = np.linspace(a, b, n_cells + 1)
-    knots = np.concatenate([[a] * order, np.repeat(cells[1:-1], order - 1 - smooth), [b] * order])
+    knots = np.concatenate(
+        [[a] * order, np.repeat(cells[1:-1], order - 1 - smooth), [b] * order]
+    )
     points, weights = between((a, b), cells)
     values, w = target(points), weights / (b - a)
     spline = make_lsq_spline(points, values, knots, k=order - 1, w=np.sqrt(w))

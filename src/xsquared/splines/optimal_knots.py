@@ -1,10 +1,12 @@
-"""Splines with free knots at their optimum: Newton's method on the error itself, from f^(k) alone.
+"""Splines with free knots at their optimum: Newton's method on the error itself, from
+f^(k) alone.
 
-On a cell the error of a piece of degree k - 1 is fixed by f^(k) and by the error's values (and
-slopes, where the spline has continuous ones) at both ends, and its square is a quadratic form with
-constant matrices: errors far below the rounding of f are exact to many digits. Their sum over cells
-is minimised over knots and end values together, with the exact Hessian. What is found is
-stationary: on two cells a symmetric start may end at a saddle. Unresolved f^(k) is a ValueError.
+On a cell the error of a piece of degree k - 1 is fixed by f^(k) and by the error's
+values (and slopes, where the spline has continuous ones) at both ends, and its square
+is a quadratic form with constant matrices: errors far below the rounding of f are exact
+to many digits. Their sum over cells is minimised over knots and end values together,
+with the exact Hessian. What is found is stationary: on two cells a symmetric start may
+end at a saddle. Unresolved f^(k) is a ValueError.
 """
 
 import math
@@ -20,9 +22,11 @@ from xsquared.splines.bounds import sign_intervals
 from xsquared.splines.density import errors_by_values
 from xsquared.splines.spaces import assemble_banded, solve_banded, unknowns_of
 
-#: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells together.
+#: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells
+#: together.
 _NODES, _ALL_NODES = 10, 160
-#: Cells that a zero of f^(k) saves, roughly, and an end by order beyond 2 where pieces meet.
+#: Cells that a zero of f^(k) saves, roughly, and an end by order beyond 2 where pieces
+#: meet.
 _NEAR_A_ZERO, _NEAR_AN_END = 0.5, 0.115
 #: Neighbours of the best allocation from which Newton's method starts as well.
 _NEIGHBOURS = 2
@@ -40,14 +44,17 @@ class OptimalKnots:
 
 @cache
 def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Make nodes, and the matrix S of a cell's squared error y'Sy on a cell of width one.
+    """Make nodes, and the matrix S of a cell's squared error y'Sy on a cell of width
+    one.
 
-    y are the values of f^(k) at the nodes, then the error's values (and slopes) at either end.
+    y are the values of f^(k) at the nodes, then the error's values (and slopes) at
+    either end.
     """
     nodes = (1 - np.cos(np.pi * (np.arange(count) + 0.5) / count)) / 2
     points, weights = gauss_legendre(count + order)
     root = np.sqrt(weights)[:, None]
-    # The error caused by each node's Lagrange polynomial: its k-fold integral, up to a piece.
+    # The error caused by each node's Lagrange polynomial: its k-fold integral, up to a
+    # piece.
     lagrange = np.linalg.inv(legendre.legvander(2 * nodes - 1, count - 1))
     integrals = legendre.legint(lagrange, order, lbnd=-1) / 2**order
     caused = root * legendre.legval(2 * points - 1, integrals).T
@@ -55,8 +62,12 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
     # Remove from the pieces what the conditions at the ends fix.
     series = np.concatenate([np.eye(len(integrals), order), integrals], axis=1)
     ends = [(end, j) for end in (-1.0, 1.0) for j in range(continuity + 1)]
-    at_ends = [legendre.legval(end, legendre.legder(series, j)) * 2.0**j for end, j in ends]
-    at_piece, at_caused = np.split(np.reshape(at_ends, (-1, order + count)), [order], axis=1)
+    at_ends = [
+        legendre.legval(end, legendre.legder(series, j)) * 2.0**j for end, j in ends
+    ]
+    at_piece, at_caused = np.split(
+        np.reshape(at_ends, (-1, order + count)), [order], axis=1
+    )
     forced = pieces @ np.linalg.pinv(at_piece)
     caused = caused - forced @ at_caused
     pieces = pieces @ np.linalg.svd(at_piece)[2][len(ends) :].T
@@ -66,15 +77,23 @@ def _form(order: int, continuity: int, count: int) -> tuple[np.ndarray, np.ndarr
 
 
 class _Cells:
-    """Squared errors of cells and their derivatives by (t, values, slopes) at both ends."""
+    """Squared errors of cells and their derivatives by (t, values, slopes) at both
+    ends.
+    """
 
-    def __init__(self, target: Target, order: int, continuity: int, n_cells: int) -> None:
-        self.nodes, self.form = _form(order, continuity, max(_NODES, -(-_ALL_NODES // n_cells)))
+    def __init__(
+        self, target: Target, order: int, continuity: int, n_cells: int
+    ) -> None:
+        self.nodes, self.form = _form(
+            order, continuity, max(_NODES, -(-_ALL_NODES // n_cells))
+        )
         self.f = [target.derivative(order + j) for j in range(3)]
         self.order, self.shared = order, continuity + 1
 
     def _scaled(self, local: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return widths (n, 1) and y (n, nodes + 2 shared): h^k f^(k), the ends' h^j e^(j)."""
+        """Return widths (n, 1) and y (n, nodes + 2 shared): h^k f^(k), the ends' h^j
+        e^(j).
+        """
         block, powers = 1 + self.shared, np.tile(np.arange(self.shared), 2)
         h = local[:, block, None] - local[:, :1]
         ends = np.concatenate([local[:, 1:block], local[:, block + 1 :]], axis=1)
@@ -93,7 +112,8 @@ class _Cells:
         n, c, m = len(h), 2 * (1 + self.shared), len(xi)
         place = local[:, :1] + h * xi
         f0, f1, f2 = y[:, :m] / h**k, *(f(place) for f in self.f[1:])
-        # By the left knot, then by the right one: h changes by sign, a node's place by move.
+        # By the left knot, then by the right one: h changes by sign, a node's place by
+        # move.
         sides = ((0, -1.0, 1 - xi), (block, 1.0, xi))
         first, second = np.zeros((n, c, y.shape[1])), np.zeros((n, c, c, y.shape[1]))
         rise = np.zeros(c)
@@ -120,7 +140,9 @@ class _Cells:
         curvature = first @ self.form @ first.transpose(0, 2, 1)
         curvature += np.einsum("ni,nabi->nab", weighted, second)
         crossed = rise[:, None] * along[:, None, :]
-        return slopes, 2 * h[..., None] * curvature + crossed + crossed.transpose(0, 2, 1)
+        return slopes, 2 * h[..., None] * curvature + crossed + crossed.transpose(
+            0, 2, 1
+        )
 
 
 @np.errstate(all="ignore")
@@ -132,17 +154,23 @@ def optimal_knots(
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
-    """Find the best spline of ``order`` k with free knots to which Newton's method leads.
+    """Find the best spline of ``order`` k with free knots to which Newton's method
+    leads.
 
-    It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal density, with the
-    zeros of f^(k) in the middles of cells. No step changes the number of cells between two zeros:
-    the best allocation is tried and its nearest neighbours. The target has k + 2 derivatives, bar
-    isolated points, the spline r = ``continuity`` (1, 0 or -1 for none), with 2 (r + 1) <= k.
+    It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal
+    density, with the zeros of f^(k) in the middles of cells. No step changes the number
+    of cells between two zeros: the best allocation is tried and its nearest neighbours.
+    The target has k + 2 derivatives, bar isolated points, the spline r = ``continuity``
+    (1, 0 or -1 for none), with 2 (r + 1) <= k.
     """
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
-    best = min((_newton(cells, one, max_iterations) for one in starts), key=lambda one: one.rmse)
-    # The least error of pieces on these cells that need not meet, from f^(k) and from values.
+    best = min(
+        (_newton(cells, one, max_iterations) for one in starts),
+        key=lambda one: one.rmse,
+    )
+    # The least error of pieces on these cells that need not meet, from f^(k) and from
+    # values.
     told = _newton(_Cells(target, order, -1, n_cells), best.knots, 0).rmse
     by_values = errors_by_values(target, best.knots, order - 1, 3 * len(cells.nodes))
     seen, size = np.linalg.norm(by_values, axis=1) / math.sqrt(np.ptp(best.knots))
@@ -161,7 +189,9 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     places = np.arange(len(unknowns))
     free, held = ~np.isin(places, [0, len(unknowns) - block]), places % block > 0
     # With knots held the error is quadratic.
-    unknowns = unknowns + np.nan_to_num(_step(*cells.derivatives(unknowns[columns]), held, 0.0))
+    unknowns = unknowns + np.nan_to_num(
+        _step(*cells.derivatives(unknowns[columns]), held, 0.0)
+    )
     loss = float(cells.errors(unknowns[columns]).sum())
     damping, converged = 1e-2, n_cells == 1
     for _ in range(max_iterations):
@@ -179,18 +209,24 @@ def _newton(cells: _Cells, start: np.ndarray, max_iterations: int) -> OptimalKno
     return OptimalKnots(unknowns[::block], math.sqrt(loss / (start[-1] - start[0])))
 
 
-def _step(slope: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float) -> np.ndarray:
+def _step(
+    slope: np.ndarray, curvature: np.ndarray, free: np.ndarray, damping: float
+) -> np.ndarray:
     """Solve for a damped Newton step; NaN where the damped Hessian is not definite."""
     size = slope.shape[1]
     kept = free[unknowns_of(len(slope), size // 2, size)]
     kept_by_kept = kept[:, None] & kept[:, :, None]
-    banded, gradient = assemble_banded(curvature * kept_by_kept, slope * kept, size // 2)
+    banded, gradient = assemble_banded(
+        curvature * kept_by_kept, slope * kept, size // 2
+    )
     banded[0, :: size // 2] += damping * np.abs(banded[0, :: size // 2])
     banded[0, ~free] = 1.0
     return -solve_banded(banded, gradient[:, None])[:, 0]
 
 
-def _starts(target: Target, order: int, n_cells: int, continuity: int) -> list[np.ndarray]:
+def _starts(
+    target: Target, order: int, n_cells: int, continuity: int
+) -> list[np.ndarray]:
     """Share the mass equally, with the zeros of f^(k) in the middles of cells."""
     cut = sign_intervals(target, order)
     extra = np.full(len(cut.masses), _NEAR_A_ZERO)

@@ -1,7 +1,8 @@
 """The airfoils split by row or by sweep, with the frequency or its logarithm.
 
-The rows of Airfoil Self-Noise are 106 sweeps over the frequency. A row held out lies between others
-of its sweep; a sweep held out between sweeps of other angles, chords, speeds and layers.
+The rows of Airfoil Self-Noise are 106 sweeps over the frequency. A row held out lies
+between others of its sweep; a sweep held out between sweeps of other angles, chords,
+speeds and layers.
 """
 
 from collections.abc import Sequence
@@ -44,11 +45,23 @@ def airfoil(protocol: str, seed: int) -> Dataset:
     return from_parts([(x[rows], y[rows]) for rows in (train, validation, test)])
 
 
-def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5) -> list[Trial]:
-    """List MLPs, GLUs and GQUs of all widths, seed after seed; ``row`` is in ``table1``."""
+def airfoil_trials(
+    widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5
+) -> list[Trial]:
+    """List MLPs, GLUs and GQUs of all widths, seed after seed; ``row`` is in
+    ``table1``.
+    """
     settings = {"widths": list(widths)}
     return [
-        make_trial("airfoil", unit, max(widths), "growth", protocol, settings=settings, seed=seed)
+        make_trial(
+            "airfoil",
+            unit,
+            max(widths),
+            "growth",
+            protocol,
+            settings=settings,
+            seed=seed,
+        )
         for seed in range(seeds)
         for protocol in AIRFOIL_PROTOCOLS
         for unit in PAPER_UNITS
@@ -56,7 +69,9 @@ def airfoil_trials(widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5)
 
 
 def run_airfoil(trial: Trial) -> dict[str, Any]:
-    """Train one network for each width, as :func:`~xsquared.studies.scaling.run_scaling` does."""
+    """Train one network for each width, as
+    :func:`~xsquared.studies.scaling.run_scaling` does.
+    """
     return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
 
 
@@ -65,5 +80,7 @@ AIRFOIL = Study(
     AIRFOIL_PROTOCOLS,
     run_airfoil,
     lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
-    lambda: [trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[0]],
+    lambda: [
+        trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[0]
+    ],
 )

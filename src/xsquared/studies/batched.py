@@ -1,8 +1,8 @@
 """Many networks of one shape trained at once, each on points of its own.
 
-The weights of K networks are a matrix (K, P), a row a network in the order of its module's
-parameters; ``torch.vmap`` maps the module itself over the rows. Device and precision are those of
-the tensors given. Outputs are one.
+The weights of K networks are a matrix (K, P), a row a network in the order of its
+module's parameters; ``torch.vmap`` maps the module itself over the rows. Device and
+precision are those of the tensors given. Outputs are one.
 """
 
 import math
@@ -24,7 +24,9 @@ def named(module: nn.Module, weights: Tensor) -> dict[str, Tensor]:
     """View weights (..., P) as the module's parameters by their letters."""
     shapes = {letter: p.shape for letter, p in module.named_parameters()}
     parts = weights.split([shape.numel() for shape in shapes.values()], dim=-1)
-    return {k: part.unflatten(-1, shapes[k]) for k, part in zip(shapes, parts, strict=True)}
+    return {
+        k: part.unflatten(-1, shapes[k]) for k, part in zip(shapes, parts, strict=True)
+    }
 
 
 def values(module: nn.Module, weights: Tensor, x: Tensor) -> Tensor:
@@ -37,18 +39,22 @@ def values(module: nn.Module, weights: Tensor, x: Tensor) -> Tensor:
 def torch_start(module: nn.Module, seeds: Sequence[int]) -> Tensor:
     """Draw weights (K, P) as ``torch.nn.Linear`` does, uniform up to 1 / sqrt(inputs).
 
-    The module's parameters are pairs of a weight (outputs, inputs) and a bias (outputs,).
+    The module's parameters are pairs of a weight (outputs, inputs) and a bias
+    (outputs,).
     """
     layers = [p.shape for p in module.parameters()][::2]
     most = torch.cat([torch.full((m * (n + 1),), n) for m, n in layers]) ** -0.5
-    draws = [torch.rand(len(most), generator=torch.Generator().manual_seed(s)) for s in seeds]
+    draws = [
+        torch.rand(len(most), generator=torch.Generator().manual_seed(s)) for s in seeds
+    ]
     return most * (2 * torch.stack(draws) - 1)
 
 
 def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor:
     """Draw weights (K, P) whose gates and factors vanish at points of x (K, N, d).
 
-    Their directions are uniform, of length 1, those of a gate without hinge of length 1 to 8.
+    Their directions are uniform, of length 1, those of a gate without hinge of length 1
+    to 8.
     """
     weights = torch_start(module, seeds).to(x)
     for row, points, seed in zip(weights, x, seeds, strict=True):
@@ -69,22 +75,30 @@ def batch_losses(
 ) -> Callable[[Tensor], Tensor]:
     """Make a function from weights (K, P) to the sum of their mean squared errors.
 
-    Each call takes the next ``batch`` points of shuffled epochs of x (K, N, d), y (K, N, outputs),
-    or all points where it is None.
+    Each call takes the next ``batch`` points of shuffled epochs of x (K, N, d), y (K,
+    N, outputs), or all points where it is None.
     """
     if batch is None:
-        return lambda weights: (values(module, weights, x) - y).square().mean(dim=(1, 2)).sum()
+        return lambda weights: (
+            (values(module, weights, x) - y).square().mean(dim=(1, 2)).sum()
+        )
     turn = _shuffled(x, y, batch, seed)
 
     def loss(weights: Tensor) -> Tensor:
         points, wanted = next(turn)
-        return (values(module, weights, points) - wanted).square().mean(dim=(1, 2)).sum()
+        return (
+            (values(module, weights, points) - wanted).square().mean(dim=(1, 2)).sum()
+        )
 
     return loss
 
 
-def _shuffled(x: Tensor, y: Tensor, batch: int, seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cut epochs of x (K, N, d) and y (K, N, outputs), alike for all, into batches without end."""
+def _shuffled(
+    x: Tensor, y: Tensor, batch: int, seed: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Cut epochs of x (K, N, d) and y (K, N, outputs), alike for all, into batches
+    without end.
+    """
     draw, size = torch.Generator().manual_seed(seed), min(batch, y.shape[1])
     while True:
         order = torch.randperm(y.shape[1], generator=draw).to(x.device)
@@ -96,9 +110,11 @@ def _shuffled(x: Tensor, y: Tensor, batch: int, seed: int) -> Iterator[tuple[Ten
 def solved_losses(
     module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses` on all points, with the linear weights solved at calls 1, 1 + every.
+    """As :func:`batch_losses` on all points, with the linear weights solved at calls 1,
+    1 + every.
 
-    Their derivative is zero at the solution, so that the gradient is that of the reduced error.
+    Their derivative is zero at the solution, so that the gradient is that of the
+    reduced error.
     """
     calls, linear = count(), torch.empty(0)
 
@@ -126,9 +142,11 @@ def averaged_losses(
     seed: int = 0,
     factor: bool = True,
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses`, with linear weights solved from a Gram matrix averaged over calls.
+    """As :func:`batch_losses`, with linear weights solved from a Gram matrix averaged
+    over calls.
 
-    Each call takes it and the right side ``keep`` times, and adds those of its own points.
+    Each call takes it and the right side ``keep`` times, and adds those of its own
+    points.
     """
     turn = _shuffled(x, y, batch, seed)
     gram, right = x.new_zeros(()), x.new_zeros(())
@@ -156,26 +174,34 @@ def descend(
     decay: float = 0.01,
     optimiser: Optimiser | None = None,
 ) -> Tensor:
-    """Train weights (K, P) with learning rates (K,), by AdamW where no optimiser is named.
+    """Train weights (K, P) with learning rates (K,), by AdamW where no optimiser is
+    named.
 
-    Rates rise over the first fiftieth of the steps, and fall to zero along half a cosine. Betas and
-    decay are torch's.
+    Rates rise over the first fiftieth of the steps, and fall to zero along half a
+    cosine. Betas and decay are torch's.
     """
     weights, rates = weights.clone().requires_grad_(), rates[:, None]
     direction = optimiser or Adam(weights.detach())
     for step in range(1, steps + 1):
         (slope,) = torch.autograd.grad(loss(weights), weights)
-        share = min(1.0, 50 * step / steps) * (1 + math.cos(math.pi * (step - 1) / steps)) / 2
+        share = (
+            min(1.0, 50 * step / steps)
+            * (1 + math.cos(math.pi * (step - 1) / steps))
+            / 2
+        )
         with torch.no_grad():
             weights.mul_(1 - decay * share * rates)
             weights.sub_(share * rates * direction(slope))
     return weights.detach()
 
 
-def features(module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = True) -> Tensor:
+def features(
+    module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = True
+) -> Tensor:
     """Compute what the linear weights multiply, (K, N, m), the constant last.
 
-    Of a unit with factors the last one is linear, where it is to be solved for: (U, u) times D is.
+    Of a unit with factors the last one is linear, where it is to be solved for: (U, u)
+    times D is.
     """
     linear = len(module.unit.factors) - bool(module.unit.factors and factor)
     inner, last = module.unit.factors[:linear], module.unit.factors[linear:]
@@ -188,7 +214,9 @@ def features(module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = Tr
         if module.unit.paired:
             value = torch.cat([value, z * value], 1)
         if last:
-            value = (value[:, :, None] * torch.cat([at, constant], 1)[:, None]).flatten(1)
+            value = (value[:, :, None] * torch.cat([at, constant], 1)[:, None]).flatten(
+                1
+            )
         return torch.cat([value, constant], 1)
 
     return torch.vmap(one)(named(module, weights), x)
@@ -202,7 +230,9 @@ def resolved(
     ridges: Sequence[float],
     factor: bool = True,
 ) -> list[Tensor]:
-    """Solve for the linear weights of networks (K, P), by each ridge on scaled features."""
+    """Solve for the linear weights of networks (K, P), by each ridge on scaled
+    features.
+    """
     made = features(module, weights, x, factor)
     size = made.norm(dim=1, keepdim=True) + 1e-30
     left, singular, right = torch.linalg.svd(made / size, full_matrices=False)

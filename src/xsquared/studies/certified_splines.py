@@ -1,11 +1,12 @@
 """Lower bounds of the error of splines that must meet, for every place of their knots.
 
-Every knot lies in some cell of a fine grid, its box. To its left piece a potential is added, from
-its right piece one is taken off: functions of the piece's value, slope, ... at the box's middle, by
-which no pair of pieces that meet in the box gains. So the sum over a chain is no more than the
-spline's squared error; each piece is a least-squares problem, and the least sum over all boxes is a
-shortest path. At any knot the potential may be cut off, at the price of the least that the pieces
-before it cost. Multipliers of the best spline make good potentials; a bound holds for any.
+Every knot lies in some cell of a fine grid, its box. To its left piece a potential is
+added, from its right piece one is taken off: functions of the piece's value, slope, ...
+at the box's middle, by which no pair of pieces that meet in the box gains. So the sum
+over a chain is no more than the spline's squared error; each piece is a least-squares
+problem, and the least sum over all boxes is a shortest path. At any knot the potential
+may be cut off, at the price of the least that the pieces before it cost. Multipliers of
+the best spline make good potentials; a bound holds for any.
 """
 
 import math
@@ -28,25 +29,36 @@ from xsquared.units import PAPER_UNITS, parameter_count
 #: Whose best splines are certified, for each number of neurons.
 CERTIFIED = ("exp(2*x)", "sin(4*x)", str(PAPER_TARGET.expression))
 NEURONS = (2, 5, 10)
-#: By order: derivatives that are continuous, the weight of the second jet in what a jump can be,
-#: and the squared norm of the first jet that may jump, on a cell of width one.
+#: By order: derivatives that are continuous, the weight of the second jet in what a
+#: jump can be, and the squared norm of the first jet that may jump, on a cell of width
+#: one.
 _SPACES = {2: (0, 0.0, 12.0), 3: (0, 1.0, 192.0), 4: (1, 1.5, 6480.0)}
-#: Boxes a piece, by order; how far the forms may be from degenerate; what rounding may take.
+#: Boxes a piece, by order; how far the forms may be from degenerate; what rounding may
+#: take.
 _BOXES, _LEAST, _MARGIN = {2: 60, 3: 40, 4: 50}, 0.02, 1e-6
-#: Shares tried: of the multipliers, of the form that penalties take, of what a link should gain.
+#: Shares tried: of the multipliers, of the form that penalties take, of what a link
+#: should gain.
 _TRIED = tuple(product((0.7, 1.0), (0.01, 0.03), (0.3, 1.0)))
 
 
-def _jets(order: int, left: np.ndarray, width: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """(..., k, k) derivatives over j! of cells' orthonormal polynomials, at one place each."""
+def _jets(
+    order: int, left: np.ndarray, width: np.ndarray, at: np.ndarray
+) -> np.ndarray:
+    """(..., k, k) derivatives over j! of cells' orthonormal polynomials, at one place
+    each.
+    """
     z, q = 2 * (at - left) / width - 1, np.arange(order)
     rows = [
         legendre.legvander(z, order)[..., :order]
-        @ np.pad(legendre.legder(np.eye(order), j, axis=1), ((0, 0), (0, j)))[:, :order].T
+        @ np.pad(legendre.legder(np.eye(order), j, axis=1), ((0, 0), (0, j)))[
+            :, :order
+        ].T
         * ((2 / width) ** j / math.factorial(j))[..., None]
         for j in range(order)
     ]
-    return np.stack(rows, axis=-2) * np.sqrt((2 * q + 1) / width[..., None])[..., None, :]
+    return (
+        np.stack(rows, axis=-2) * np.sqrt((2 * q + 1) / width[..., None])[..., None, :]
+    )
 
 
 def _own(target: Target, order: int, places: np.ndarray) -> np.ndarray:
@@ -56,7 +68,8 @@ def _own(target: Target, order: int, places: np.ndarray) -> np.ndarray:
 
 
 class _Pairs:
-    """Every interval between two grid points as a cell: its best polynomial, and the boxes beside.
+    """Every interval between two grid points as a cell: its best polynomial, and the
+    boxes beside.
 
     Polynomials are counted from that best one, in orthonormal coordinates.
     """
@@ -78,7 +91,12 @@ class _Pairs:
         for cells in range(1, m + 1):
             a = np.arange(m + 1 - cells)
             h = (grid[cells:] - grid[:-cells])[:, None]
-            z = 2 * (windows(points.ravel(), cells * count)[::count] - grid[a, None]) / h - 1
+            z = (
+                2
+                * (windows(points.ravel(), cells * count)[::count] - grid[a, None])
+                / h
+                - 1
+            )
             fitted[a, a + cells] = np.einsum(
                 "ij,ijq->iq",
                 windows((values * weights).ravel(), cells * count)[::count],
@@ -97,21 +115,30 @@ class _Pairs:
                 -np.einsum("pc,pca->pa", rest, weighed),
                 np.sum(weights[box] * rest**2, axis=1),
             )
-            off = np.einsum("pjq,pq->pj", jets, fitted) - _own(target, order, self.middle)[box]
+            off = (
+                np.einsum("pjq,pq->pj", jets, fitted)
+                - _own(target, order, self.middle)[box]
+            )
             self.sides.append((jets, off, inside))
 
 
 def _best(
     target: Target, order: int, continuity: int, knots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of the best spline with given knots: (n - 1, 2, k) jets of its error, and its multipliers."""
+    """Of the best spline with given knots: (n - 1, 2, k) jets of its error, and its
+    multipliers.
+    """
     n, free = len(knots) - 1, continuity + 1
     nodes, weights = gauss_legendre(30)
     left, h = knots[:-1], np.diff(knots)
     ends = _jets(order, left, h, left), _jets(order, left, h, knots[1:])
-    basis = _jets(order, left[:, None], h[:, None] + 0 * nodes, left[:, None] + h[:, None] * nodes)
+    basis = _jets(
+        order, left[:, None], h[:, None] + 0 * nodes, left[:, None] + h[:, None] * nodes
+    )
     values = target(left[:, None] + h[:, None] * nodes)
-    fitted = np.einsum("ci,cij->cj", values * weights * h[:, None], basis[..., 0, :]).ravel()
+    fitted = np.einsum(
+        "ci,cij->cj", values * weights * h[:, None], basis[..., 0, :]
+    ).ravel()
     meets = np.zeros((n - 1, free, n, order))
     for i in range(n - 1):
         meets[i, :, i], meets[i, :, i + 1] = ends[1][i, :free], -ends[0][i + 1, :free]
@@ -119,19 +146,29 @@ def _best(
     multipliers = np.linalg.lstsq(rows @ rows.T, rows @ fitted)[0]
     made = (fitted - rows.T @ multipliers).reshape(n, order)
     pieces = (ends[1][:-1], made[:-1]), (ends[0][1:], made[1:])
-    jets = np.stack([np.einsum("cjq,cq->cj", end, piece) for end, piece in pieces], axis=1)
-    return jets - _own(target, order, knots[1:-1])[:, None], -2 * multipliers.reshape(n - 1, free)
+    jets = np.stack(
+        [np.einsum("cjq,cq->cj", end, piece) for end, piece in pieces], axis=1
+    )
+    return jets - _own(target, order, knots[1:-1])[:, None], -2 * multipliers.reshape(
+        n - 1, free
+    )
 
 
 def _costs(
-    pairs: _Pairs, knots: np.ndarray, jets: np.ndarray, multipliers: np.ndarray, penalty: float
+    pairs: _Pairs,
+    knots: np.ndarray,
+    jets: np.ndarray,
+    multipliers: np.ndarray,
+    penalty: float,
 ) -> dict[tuple[bool, bool], np.ndarray]:
-    """(m + 1, m + 1) least of each cell, by whether its left and its right end are linked.
+    """(m + 1, m + 1) least of each cell, by whether its left and its right end are
+    linked.
 
-    Let d be the difference of two pieces that meet in a box of width delta, as smooth as asked for,
-    J its first jet that may jump, J' the next. There |d| and the potential's gain are at most
-    multiples of |J| + w delta |J'|, by the mean value theorem. Forms of both pieces' own jets, less
-    those of the best spline, stand above the square of it.
+    Let d be the difference of two pieces that meet in a box of width delta, as smooth
+    as asked for, J its first jet that may jump, J' the next. There |d| and the
+    potential's gain are at most multiples of |J| + w delta |J'|, by the mean value
+    theorem. Forms of both pieces' own jets, less those of the best spline, stand above
+    the square of it.
     """
     k, m, delta = pairs.order, pairs.m, pairs.delta
     r, second, norm = _SPACES[k]
@@ -153,7 +190,11 @@ def _costs(
     apart = delta ** (2 * r + 3) / near
     # (a + b)^2 <= 1.2 a^2 + 6 b^2, or (a + b + c)^2 <= 3 (a^2 + b^2 + c^2).
     parts = (0.75, 1.5) if second else (0.3, 3.0)
-    constant = gain**2 / omega * (1 if second else 0.5) + gain * known + parts[0] * apart * known**2
+    constant = (
+        gain**2 / omega * (1 if second else 0.5)
+        + gain * known
+        + parts[0] * apart * known**2
+    )
     form = np.zeros((m, k))
     form[:, r + 1] = omega + parts[1] * apart
     if second:
@@ -178,23 +219,34 @@ def _costs(
         square = np.eye(k) + sum(part[0] for part in used)
         slope = np.asarray(sum(part[1] for part in used))
         sound = np.linalg.eigvalsh(square)[:, 0] > _LEAST
-        sound &= ((pairs.first > 0) | (not ends[0])) & ((pairs.last < m) | (not ends[1]))
+        sound &= ((pairs.first > 0) | (not ends[0])) & (
+            (pairs.last < m) | (not ends[1])
+        )
         square[~sound] = np.eye(k)
-        least = np.asarray(sum(part[2] for part in used)) + pairs.errors[pairs.first, pairs.last]
-        least -= np.einsum("pa,pa->p", slope, np.linalg.solve(square, slope[..., None])[..., 0])
+        least = (
+            np.asarray(sum(part[2] for part in used))
+            + pairs.errors[pairs.first, pairs.last]
+        )
+        least -= np.einsum(
+            "pa,pa->p", slope, np.linalg.solve(square, slope[..., None])[..., 0]
+        )
         made[ends] = np.full((m + 1, m + 1), -np.inf)
         made[ends][pairs.first, pairs.last] = np.where(sound, least, -np.inf)
     return made
 
 
-def _shortest(costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: float) -> float:
+def _shortest(
+    costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: float
+) -> float:
     """The least squared error of so many pieces.
 
-    What the pieces before a knot cost is at least the lesser one of ``linked`` plus the potential
-    and ``cut``, and at least ``floor``. A cell's end is linked where that is worth ``wanted``.
+    What the pieces before a knot cost is at least the lesser one of ``linked`` plus the
+    potential and ``cut``, and at least ``floor``. A cell's end is linked where that is
+    worth ``wanted``.
     """
     m = len(costs[True, True]) - 1
-    # A piece with both ends in one box, or in neighbours, costs nothing and links nothing.
+    # A piece with both ends in one box, or in neighbours, costs nothing and links
+    # nothing.
     possible = np.arange(m + 1) >= np.arange(m + 1)[:, None] - 1
     linked = np.full(m + 1, np.inf)
     cut = np.where(np.arange(m + 1) == 0, 0.0, np.inf)
@@ -223,17 +275,21 @@ def _shortest(costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: f
         linked = np.where(joined >= threshold, joined, np.inf).min(axis=0)
         cut = np.where(joined >= threshold, np.inf, apart).min(axis=0)
         end = float(floor[m])
-        linked, cut, floor = (np.concatenate([[np.inf], a[:-1]]) for a in (linked, cut, floor))
+        linked, cut, floor = (
+            np.concatenate([[np.inf], a[:-1]]) for a in (linked, cut, floor)
+        )
     return end
 
 
 def certified(
     target: Target, order: int, pieces: int, boxes: int | None = None
 ) -> tuple[float, float]:
-    """Find the least RMSE of splines of so many pieces, and one that none of them is below.
+    """Find the least RMSE of splines of so many pieces, and one that none of them is
+    below.
 
-    Orders are 2, continuous lines, 3, continuous parabolas, and 4, cubics with a continuous slope;
-    ``boxes`` of the grid are for each of at least two pieces, the target is analytic.
+    Orders are 2, continuous lines, 3, continuous parabolas, and 4, cubics with a
+    continuous slope; ``boxes`` of the grid are for each of at least two pieces, the
+    target is analytic.
     """
     spline = best(target, PAPER_UNITS[order - 2], pieces)
     grid = sign_intervals(target, order).mesh((boxes or _BOXES[order]) * pieces)
@@ -243,7 +299,9 @@ def certified(
     # Lines hardly need the potentials: any does.
     for share, penalty, gain in _TRIED[: 1 if order == 2 else None]:
         costs = _costs(pairs, spline.knots, jets, share * multipliers, penalty)
-        least = max(least, _shortest(costs, pieces, gain * spline.rmse**2 * length / pieces))
+        least = max(
+            least, _shortest(costs, pieces, gain * spline.rmse**2 * length / pieces)
+        )
     bound = (math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN)
     return spline.rmse, max(bound, 0.0)
 
@@ -269,7 +327,9 @@ def run_certified(trial: Trial) -> dict[str, Any]:
 
 CERTIFIED_SPLINES = Study(
     "Least errors of splines that meet, from above and from below",
-    {"certified": "the best spline found of n + 1 pieces, and a lower bound for all of them"},
+    {
+        "certified": "the best spline found of n + 1 pieces, and a lower bound for all of them"
+    },
     run_certified,
     certified_trials,
     lambda: certified_trials(neurons=NEURONS[:1]),

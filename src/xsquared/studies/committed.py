@@ -1,8 +1,8 @@
 """Committed rows of the studies: read, completed, compared.
 
-``results/NAME.csv`` holds a study's rows, one a network, sorted and rounded; ``results/NAME.toml``
-says what made them. Both are shipped with the package. A study may be committed in part: its .toml
-then says ``part_of``, the number of all its trials.
+``results/NAME.csv`` holds a study's rows, one a network, sorted and rounded;
+``results/NAME.toml`` says what made them. Both are shipped with the package. A study
+may be committed in part: its .toml then says ``part_of``, the number of all its trials.
 """
 
 from __future__ import annotations
@@ -44,14 +44,27 @@ if TYPE_CHECKING:
 #: Opens what trials run on: a Dask client, or None for this process.
 Connect = Callable[[], AbstractContextManager["Client | None"]]
 
-#: What tells a row from every other of its study, what they are sorted by, and what is compared.
+#: What tells a row from every other of its study, what they are sorted by, and what is
+#: compared.
 _NETWORK = ["key", "problem", "n", "seed"]
-_ORDER = ["problem", "unit", "gate", "protocol", "points", "settings", "seed", "n", "key"]
+_ORDER = [
+    "problem",
+    "unit",
+    "gate",
+    "protocol",
+    "points",
+    "settings",
+    "seed",
+    "n",
+    "key",
+]
 _NUMBERS = ("points", "seed", "n")
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "nats")
-#: By what share an error may differ: training amplifies the last bits, in which processors differ.
+#: By what share an error may differ: training amplifies the last bits, in which
+#: processors differ.
 TOLERANCE = 0.02
-#: In the environment of a chapter that runs as committed: a missing row is then an error.
+#: In the environment of a chapter that runs as committed: a missing row is then an
+#: error.
 COMMITTED_ONLY = "XSQUARED_COMMITTED_ONLY"
 #: What is kept of the origin of rows that were written earlier, by other sources.
 _EARLIER = ("commit", "fingerprint", "versions", "machine", "date")
@@ -59,24 +72,31 @@ _CHECKOUT = Path(__file__).parents[3]
 _NO_ROWS = pd.DataFrame({"key": []}, dtype=object)
 
 
-def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.DataFrame:
-    """Give rows of a study, one a network: all committed ones, or those of trials in their order.
+def rows(
+    name: str, trials: Iterable[Trial] | None = None, jobs: int = 1
+) -> pd.DataFrame:
+    """Give rows of a study, one a network: all committed ones, or those of trials in
+    their order.
 
-    What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout below
-    ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
+    What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout
+    below ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
 
     Raises:
         ValueError: no such study, or its committed rows are damaged.
         RuntimeError: a row is missing, and a chapter runs that was given no parameter.
     """
-    committed = pd.read_csv(_table(name), dtype={"key": str}) if _origin(name) else _NO_ROWS
+    committed = (
+        pd.read_csv(_table(name), dtype={"key": str}) if _origin(name) else _NO_ROWS
+    )
     if trials is None:
         return committed
     wanted = {trial_key(trial): trial for trial in trials}
     missing = _without(committed, wanted.values())
     if missing and os.environ.get(COMMITTED_ONLY):
         count = f"{len(missing)} of {len(wanted)} rows"
-        raise RuntimeError(f"{count} of the study {name} are missing: `xsquared study {name}`")
+        raise RuntimeError(
+            f"{count} of the study {name} are missing: `xsquared study {name}`"
+        )
     frame = committed
     if missing:
         with local_client(jobs) if jobs > 1 else nullcontext() as client:
@@ -85,14 +105,18 @@ def rows(name: str, trials: Iterable[Trial] | None = None, jobs: int = 1) -> pd.
         frame = pd.concat([committed, frame.reindex(columns=committed.columns)])
     place = {key: k for k, key in enumerate(wanted)}
     frame = frame[frame["key"].isin(place)]
-    return frame.sort_values("key", key=lambda k: k.map(place), kind="stable", ignore_index=True)
+    return frame.sort_values(
+        "key", key=lambda k: k.map(place), kind="stable", ignore_index=True
+    )
 
 
 def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.DataFrame:
-    """Finish a study and write its rows; with ``part`` run nothing more and write what is there.
+    """Finish a study and write its rows; with ``part`` run nothing more and write what
+    is there.
 
-    Committed rows count as done, but for failed ones. Where other sources made them, the study's
-    sample runs first: if it does not come out again, all rows are void, and all trials run.
+    Committed rows count as done, but for failed ones. Where other sources made them,
+    the study's sample runs first: if it does not come out again, all rows are void, and
+    all trials run.
 
     Returns:
         The study's rows, as written.
@@ -115,20 +139,26 @@ def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.Dat
             added = sweep(missing, study.run, store, client)
     absent = len(missing) - added["key"].nunique()
     if absent and not part:
-        raise RuntimeError(f"{name}: {absent} of {len(trials)} trials were lost: run it again")
+        raise RuntimeError(
+            f"{name}: {absent} of {len(trials)} trials were lost: run it again"
+        )
     if len(added) or len(done) < len(rows(name)):
         _write_rows(name, study, done, added, absent, commit)
     return rows(name)
 
 
-def check(name: str, trials: Sequence[Trial], connect: Connect = nullcontext) -> list[str]:
+def check(
+    name: str, trials: Sequence[Trial], connect: Connect = nullcontext
+) -> list[str]:
     """Run some trials of a study anew; lines for rows that are not as committed.
 
     Raises:
         RuntimeError: a trial failed, or was lost, so that there is nothing to compare.
     """
     with tempfile.TemporaryDirectory() as folder, connect() as client:
-        again = sweep(trials, find_study(name).run, Path(folder) / "check.sqlite", client)
+        again = sweep(
+            trials, find_study(name).run, Path(folder) / "check.sqlite", client
+        )
     if len(trials) > again["key"].nunique():
         raise RuntimeError(f"{name}: trials to be compared were lost: run it again")
     for row in again[again["status"] == "failed"].to_dict("records"):
@@ -149,7 +179,9 @@ def compare(before: pd.DataFrame, made: pd.DataFrame) -> list[str]:
         for column in _COMPARED:
             then, now = was.get(column, nothing), row.get(column, nothing)
             if not np.isclose(now, then, TOLERANCE, 0, equal_nan=True):
-                lines.append(f"{name}: {column} {then:.6g}, now {now:.6g}, {row['status']}")
+                lines.append(
+                    f"{name}: {column} {then:.6g}, now {now:.6g}, {row['status']}"
+                )
     return lines
 
 
@@ -160,7 +192,8 @@ def _without(frame: pd.DataFrame, trials: Iterable[Trial]) -> list[Trial]:
 
 
 def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
-    """Committed rows of a study's trials, as text; none where its sample does not come out again.
+    """Committed rows of a study's trials, as text; none where its sample does not come
+    out again.
 
     Text, so that writing them again changes no digit.
     """
@@ -175,7 +208,9 @@ def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
         return committed
     keys = {trial_key(trial) for trial in study.sample()} & set(committed["key"])
     if not keys:  # of a part that has none of the sample, the quickest trials
-        seconds = pd.to_numeric(committed.drop_duplicates("key").set_index("key")["seconds"])
+        seconds = pd.to_numeric(
+            committed.drop_duplicates("key").set_index("key")["seconds"]
+        )
         keys = set(seconds.nsmallest(3).index)
     lines = check(name, [trials[key] for key in sorted(keys)], connect)
     if lines:
@@ -207,7 +242,12 @@ def _origin(name: str) -> dict[str, Any]:
 
 
 def _write_rows(
-    name: str, study: Study, done: pd.DataFrame, added: pd.DataFrame, absent: int, commit: str
+    name: str,
+    study: Study,
+    done: pd.DataFrame,
+    added: pd.DataFrame,
+    absent: int,
+    commit: str,
 ) -> None:
     """Write rows that are done already and added ones, and what made them."""
     origin = _origin(name)
@@ -220,7 +260,9 @@ def _write_rows(
     frame = frame.sort_values(
         order, key=lambda text: pd.to_numeric(text) if text.name in _NUMBERS else text
     )
-    table = frame.drop(columns="message", errors="ignore").to_csv(index=False, lineterminator="\n")
+    table = frame.drop(columns="message", errors="ignore").to_csv(
+        index=False, lineterminator="\n"
+    )
     trials = frame["key"].nunique()
     seconds = pd.to_numeric(frame.drop_duplicates("key")["seconds"]).sum()
     parts = [*origin.get("earlier", []), origin] if len(done) else []
@@ -251,7 +293,9 @@ def _digits(value: Any) -> Any:
     """A number as it is written: six digits, whole ones whole."""
     if not isinstance(value, float) or not np.isfinite(value):
         return value
-    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    return (
+        f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
+    )
 
 
 def _write(path: Path, text: str) -> None:
@@ -262,7 +306,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def _commit() -> str:
-    """The commit of the sources that make rows; another study's rows may lie there uncommitted."""
+    """The commit of the sources that make rows; another study's rows may lie there
+    uncommitted.
+    """
     commit = _git("describe", "--always", "--abbrev=12") or "unknown"
     return commit + "-dirty" * bool(_git("status", "--porcelain", "--", "src"))
 

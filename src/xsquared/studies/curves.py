@@ -1,8 +1,9 @@
 """Three units at equal parameters on six curves: the best weights found beside AdamW's.
 
-Protocol of 2026-11-27, fixed before the first row. An MLP of 5k neurons, a GLU and a SwiGLU of 3k
-have 15k + 1 parameters. Curves are six of the study ``trainers``, with its points, AdamW and rates.
-Errors are on 10,000 points, in the curve's deviations, of the weights as they are kept.
+Protocol of 2026-11-27, fixed before the first row. An MLP of 5k neurons, a GLU and a
+SwiGLU of 3k have 15k + 1 parameters. Curves are six of the study ``trainers``, with its
+points, AdamW and rates. Errors are on 10,000 points, in the curve's deviations, of the
+weights as they are kept.
 """
 
 from collections.abc import Iterator
@@ -25,12 +26,15 @@ from xsquared.units import GatedNetwork, build
 #: Curves by their names in the study ``trainers``.
 TEXTS = {name: KINDS[name][0] for name in ("smooth", "oscillating", "kinked")} | LATER
 TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in TEXTS.items()}
-#: Neurons of each unit, to be multiplied by k from 1 to 8, and what searches for its weights.
+#: Neurons of each unit, to be multiplied by k from 1 to 8, and what searches for its
+#: weights.
 _UNITS = {"mlp": (5, "free_knots"), "glu": (3, "free_knots"), "swiglu": (3, "varpro")}
 _SHARPEST = (4.0, 16.0, 64.0)
 _SEARCHES: dict[str, list[Solver]] = {
     "free_knots": [FreeKnots()],
-    "varpro": [VariableProjection(300, ridge=1e-14, sharpest=sharp) for sharp in _SHARPEST],
+    "varpro": [
+        VariableProjection(300, ridge=1e-14, sharpest=sharp) for sharp in _SHARPEST
+    ],
 }
 
 
@@ -46,9 +50,18 @@ def by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
 
 def by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
     """Train three seeds on every curve; their weights are for x and values as they are."""
-    done = rows("trainers").query("protocol == 'adamw' and size == 120").set_index("unit")
-    rates = done[done["gate"] == trial["gate"]].loc[trial["unit"]].groupby("problem")["rate"].max()
-    asked = [(name, seed, rates[f"{name}, 1 input"]) for name in TARGETS for seed in range(3)]
+    done = (
+        rows("trainers").query("protocol == 'adamw' and size == 120").set_index("unit")
+    )
+    rates = (
+        done[done["gate"] == trial["gate"]]
+        .loc[trial["unit"]]
+        .groupby("problem")["rate"]
+        .max()
+    )
+    asked = [
+        (name, seed, rates[f"{name}, 1 input"]) for name in TARGETS for seed in range(3)
+    ]
     module = build(trial["unit"], 1, trial["n"])
     for (name, seed, _), row in zip(asked, trained(trial, module, asked), strict=True):
         data, own = drawn(name, "1 input", seed), batched.named(module, row)
@@ -62,14 +75,21 @@ def by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
 
 
 def run_curves(trial: Trial) -> dict[str, list[Any]]:
-    """Train a unit of n neurons on every curve; keep weights by as many digits as they need."""
+    """Train a unit of n neurons on every curve; keep weights by as many digits as they
+    need.
+    """
     way, digits = {"best": (by_search, 13), "adamw": (by_adamw, 7)}[trial["protocol"]]
     made = []
     for name, seed, network in way(trial):
-        kept = [f"{w:.{digits}g}" for w in parameters_to_vector(network.parameters()).tolist()]
+        kept = [
+            f"{w:.{digits}g}"
+            for w in parameters_to_vector(network.parameters()).tolist()
+        ]
         weights = torch.tensor([*map(float, kept)], dtype=torch.float64)
         vector_to_parameters(weights, network.parameters())
-        share = sampled_rmse(network, TARGETS[name]) / sampled(TARGETS[name]).train.y.std()
+        share = (
+            sampled_rmse(network, TARGETS[name]) / sampled(TARGETS[name]).train.y.std()
+        )
         made.append((name, seed, len(kept), share, share, " ".join(kept)))
     columns = ("problem", "seed", "parameters", "train_rmse", "test_rmse", "weights")
     return dict(zip(columns, map(list, zip(*made, strict=True)), strict=True))
@@ -86,7 +106,10 @@ def _all_trials() -> list[Trial]:
 
 CURVES = Study(
     "MLP, GLU and SwiGLU at equal parameters on six curves, with their weights",
-    {"best": "the best of four or twelve searches", "adamw": f"{PROTOCOLS['adamw']}; three seeds"},
+    {
+        "best": "the best of four or twelve searches",
+        "adamw": f"{PROTOCOLS['adamw']}; three seeds",
+    },
     run_curves,
     _all_trials,
     lambda: _all_trials()[1:2],

@@ -1,8 +1,8 @@
 """Which studies there are, and where each declares itself.
 
-Its module holds a :class:`~xsquared.studies.sweep.Study` under the study's name in capitals,
-beside the functions that make and run its trials. It is imported when it is asked for: reading
-committed rows needs none.
+Its module holds a :class:`~xsquared.studies.sweep.Study` under the study's name in
+capitals, beside the functions that make and run its trials. It is imported when it is
+asked for: reading committed rows needs none.
 """
 
 from importlib import import_module
@@ -37,5 +37,7 @@ def find_study(name: str) -> Study:
     """Import a study of :data:`STUDIES`."""
     if name not in STUDIES:
         raise ValueError(f"unknown study {name!r}; known are {', '.join(STUDIES)}")
-    found: Study = getattr(import_module(f"xsquared.studies.{STUDIES[name]}"), name.upper())
+    found: Study = getattr(
+        import_module(f"xsquared.studies.{STUDIES[name]}"), name.upper()
+    )
     return found

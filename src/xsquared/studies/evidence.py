@@ -1,7 +1,9 @@
-"""Does multiplying pay? The same gate with a factor and without, at equal parameters, by rows.
+"""Does multiplying pay? The same gate with a factor and without, at equal parameters,
+by rows.
 
-A setting is a target and a gate: its effect is the error without the factor over that with it, a
-geometric mean over seeds with a 95% interval. Settings are counted, nothing is pooled over them.
+A setting is a target and a gate: its effect is the error without the factor over that
+with it, a geometric mean over seeds with a 95% interval. Settings are counted, nothing
+is pooled over them.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,15 +22,17 @@ PAIRS = {
     "GELU": ("mlp:gelu", "geglu"),
     "SiLU": ("mlp:silu", "swiglu"),
 }
-#: Of splits of a table, which share rows: test rows over training rows (Nadeau and Bengio, Machine
-#: Learning 52, 2003).
+#: Of splits of a table, which share rows: test rows over training rows (Nadeau and
+#: Bengio, Machine Learning 52, 2003).
 _SHARED = 0.2 / 0.64
 TABLES = ("airfoil", "housing", "diabetes", "elevation, 2 inputs")
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A geometric mean over seeds, the ends of its 95% interval, and the p-value of a mean of 1."""
+    """A geometric mean over seeds, the ends of its 95% interval, and the p-value of a
+    mean of 1.
+    """
 
     mean: float
     low: float
@@ -36,12 +40,16 @@ class Effect:
     p: float
 
     def __str__(self) -> str:
-        mean, low, high = (float(f"{end:.2g}") for end in (self.mean, self.low, self.high))
+        mean, low, high = (
+            float(f"{end:.2g}") for end in (self.mean, self.low, self.high)
+        )
         return f"{mean:g} [{low:g}, {high:g}]"
 
 
 def effect(logs: Collection[float], shared: bool = False) -> Effect:
-    """Take the mean of logarithms with Student's interval; ``shared``: of splits of one table."""
+    """Take the mean of logarithms with Student's interval; ``shared``: of splits of one
+    table.
+    """
     values = np.asarray(list(logs))
     spread = values.std(ddof=1) * np.sqrt(1 / len(values) + shared * _SHARED)
     free, mean = len(values) - 1, values.mean()
@@ -57,10 +65,16 @@ def validated(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def log_errors(runs: pd.DataFrame, error: str = "test_rmse") -> pd.DataFrame:
-    """Arrange logarithms of errors by problem and seed, a column a unit as its study names it."""
+    """Arrange logarithms of errors by problem and seed, a column a unit as its study
+    names it.
+    """
     pairs = zip(runs["unit"], runs["gate"], strict=True)
-    name = [u if find_unit(u).activation == gate else f"{u}:{gate}" for u, gate in pairs]
-    table = runs.assign(name=name).pivot_table(error, ["problem", "seed"], "name", sort=False)
+    name = [
+        u if find_unit(u).activation == gate else f"{u}:{gate}" for u, gate in pairs
+    ]
+    table = runs.assign(name=name).pivot_table(
+        error, ["problem", "seed"], "name", sort=False
+    )
     return np.log(table)
 
 
@@ -75,14 +89,22 @@ def effects(logs: pd.DataFrame) -> dict[tuple[str, str], Effect]:
 
 
 def answer(found: Mapping[tuple[str, str], Effect]) -> dict[str, str]:
-    """Say in how many settings multiplying pays, by Holm's test over all, and the range."""
+    """Say in how many settings multiplying pays, by Holm's test over all, and the
+    range.
+    """
     ranked, n = sorted(found.values(), key=lambda one: one.p), len(found)
     alike = [one.p > 0.05 / (len(ranked) - k) for k, one in enumerate(ranked)]
     sure = ranked[: [*alike, True].index(True)]
     up, down = sum(one.mean > 1 for one in sure), sum(one.mean < 1 for one in sure)
     none = "never" if down else "nothing sure"
     mixed = "at times" if up > 0.25 * n else "rarely" if up else none
-    word = "yes" if up >= 0.75 * n else "rather costs" if down > max(up, 0.25 * n) else mixed
+    word = (
+        "yes"
+        if up >= 0.75 * n
+        else "rather costs"
+        if down > max(up, 0.25 * n)
+        else mixed
+    )
     means = sorted(one.mean for one in found.values())
     return {
         "answer": f"{word}: pays in {up} of {n} settings, costs in {down}",

@@ -1,4 +1,6 @@
-"""What a trial of one network says and does: make the data, train, return what was measured."""
+"""What a trial of one network says and does: make the data, train, return what was
+measured.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +31,8 @@ def make_trial(
 ) -> dict[str, Any]:
     """Describe a training run by the columns of its row.
 
-    With a domain, an interval for each variable, the problem is a target as text, else a name.
+    With a domain, an interval for each variable, the problem is a target as text, else
+    a name.
     """
     return {
         "problem": problem,
@@ -83,12 +86,16 @@ def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:
     values = {
         "status": done.status,
         "parameters": parameter_count(unit, data.dim, n),
-        "train_rmse": rmse(closest, data.train.x, data.train.y) if closest else math.nan,
+        "train_rmse": rmse(closest, data.train.x, data.train.y)
+        if closest
+        else math.nan,
         "test_rmse": done.test_rmse,
         "points": len(data.train.y),
         "iterations": done.iterations,
     }
-    whole = data.dim == 1 and data.feature_scale[0] == 1 and math.isfinite(done.train_rmse)
+    whole = (
+        data.dim == 1 and data.feature_scale[0] == 1 and math.isfinite(done.train_rmse)
+    )
     if whole and data.target and done.network and unit.gate.hinged:
         values["integral_rmse"] = measured_rmse(done.network, data.target)
     return values

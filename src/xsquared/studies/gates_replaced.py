@@ -1,21 +1,25 @@
-"""Layers of two transformers with another gate in place of their own, and along segments of inputs.
+"""Layers of two transformers with another gate in place of their own, and along
+segments of inputs.
 
-Protocol, fixed before the first row; a prototype's numbers were known. Text for fitting are 16
-contexts of 512 tokens of four plays; held out are eight of another play and eight of an article of
-1911, and where all layers are replaced the first four of both. Each context's first token is left
-out of fits, errors and counts, and keeps the model's own gate but by the protocol ``everywhere``.
-The protocol ``more``, of all sixteen, came after the others' rows.
+Protocol, fixed before the first row; a prototype's numbers were known. Text for fitting
+are 16 contexts of 512 tokens of four plays; held out are eight of another play and
+eight of an article of 1911, and where all layers are replaced the first four of both.
+Each context's first token is left out of fits, errors and counts, and keeps the model's
+own gate but by the protocol ``everywhere``. The protocol ``more``, of all sixteen, came
+after the others' rows.
 
-A gate is replaced by a ReLU, by the other model's gate, or by the combination of a few functions of
-z that has the least squares for the neuron's output on the text for fitting, in the model as it is.
+A gate is replaced by a ReLU, by the other model's gate, or by the combination of a few
+functions of z that has the least squares for the neuron's output on the text for
+fitting, in the model as it is.
 
-Controls, fixed on 2026-11-27 before their first row; other studies' rows and the losses of three
-steps that were timed were known. ``bend``: gates at the model's inputs with entries of the layer's
-rows permuted, or normal rows as long; biases stay. ``one-``: a layer's neurons share the function
-that has the least squares for its output. ``tuned``: SmolLM2's feed-forward layers alone train on:
-AdamW, its rate falling along a line from 1e-4 to zero, each step on two new contexts of 256 tokens
-of the plays for fitting. Said beforehand: with normal rows, too, most gates work in their bend; one
-hinge a layer costs at most 0.1 nats a token more than hinges; tuning wins back half of ReLU's cost.
+Controls, fixed on 2026-11-27 before their first row; other studies' rows and the losses
+of three steps that were timed were known. ``bend``: gates at the model's inputs with
+entries of the layer's rows permuted, or normal rows as long; biases stay. ``one-``: a
+layer's neurons share the function that has the least squares for its output. ``tuned``:
+SmolLM2's feed-forward layers alone train on: AdamW, its rate falling along a line from
+1e-4 to zero, each step on two new contexts of 256 tokens of the plays for fitting. Said
+beforehand: with normal rows, too, most gates work in their bend; one hinge a layer
+costs at most 0.1 nats a token more than hinges; tuning wins back half of ReLU's cost.
 """
 
 from collections import defaultdict
@@ -30,22 +34,37 @@ from torch import Tensor
 from torch.nn.functional import gelu, relu, silu
 
 from xsquared.studies.experiment import make_trial
-from xsquared.studies.language_models import FeedForward, Gate, Model, missing, model, read_text
+from xsquared.studies.language_models import (
+    FeedForward,
+    Gate,
+    Model,
+    missing,
+    model,
+    read_text,
+)
 from xsquared.studies.sweep import Study, Trial
 
 #: By model: the layers looked into.
 LAYERS = {"minilm": (0, 2, 5), "smollm2": (3, 15, 27)}
 PLACES = [(name, layer) for name, layers in LAYERS.items() for layer in layers]
-#: By model: its gate as an expression, the unit's name, and the gate's where it is not the unit's.
+#: By model: its gate as an expression, the unit's name, and the gate's where it is not
+#: the unit's.
 GATES = {
     "smollm2": ("x/(1 + exp(-x))", "swiglu", ""),
     "minilm": ("x*(1 + erf(x/sqrt(2)))/2", "mlp", "gelu"),
 }
-#: What replaces a gate: the functions of z that each neuron combines, by their place in `_basis`.
-FITTED = {"line": (0, 1), "parabola": (0, 1, 2), "cubic": (0, 1, 2, 3), "hinge": (0, 1, 4)}
+#: What replaces a gate: the functions of z that each neuron combines, by their place in
+#: `_basis`.
+FITTED = {
+    "line": (0, 1),
+    "parabola": (0, 1, 2),
+    "cubic": (0, 1, 2, 3),
+    "hinge": (0, 1, 4),
+}
 SHARED = {"one-parabola": (0, 1, 2), "one-hinge": (0, 1, 4), "one-scale": (4,)}
 REPLACED = ("relu", "other", *FITTED)
-#: Tokens a context, contexts, neurons of the layers of both models; degrees along segments.
+#: Tokens a context, contexts, neurons of the layers of both models; degrees along
+#: segments.
 CONTEXT, CONTEXTS, NEURONS, _DEGREES = 512, 16, 1536, 6
 _PLAYS = ("as_you_like_it", "macbeth", "julius_caesar", "othello")
 _TEXTS = {
@@ -56,7 +75,9 @@ _TEXTS = {
 
 def replaced_trials() -> list[Trial]:
     """List every replacement in every layer that is looked into."""
-    return [layer_trial(name, g, "layer", layer=k) for name, k in PLACES for g in REPLACED]
+    return [
+        layer_trial(name, g, "layer", layer=k) for name, k in PLACES for g in REPLACED
+    ]
 
 
 def model_trials() -> list[Trial]:
@@ -72,9 +93,17 @@ def model_trials() -> list[Trial]:
 
 def control_trials() -> list[Trial]:
     """List controls of single layers, then those of the whole language model."""
-    single = [("permuted", "bend"), ("normal", "bend"), *((gate, "layer") for gate in SHARED)]
+    single = [
+        ("permuted", "bend"),
+        ("normal", "bend"),
+        *((gate, "layer") for gate in SHARED),
+    ]
     return [
-        *(layer_trial(name, of, how, layer=k) for name, k in PLACES for of, how in single),
+        *(
+            layer_trial(name, of, how, layer=k)
+            for name, k in PLACES
+            for of, how in single
+        ),
         *(layer_trial("smollm2", gate, "all") for gate in SHARED),
         *(layer_trial("smollm2", gate, "tuned", steps=80) for gate in ("relu", "own")),
     ]
@@ -93,13 +122,19 @@ def segment_trials() -> list[Trial]:
 def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> Trial:
     """Describe what is done to a model's layer, as a trial on the gate of its neurons."""
     expression, unit, own = GATES[name]
-    same: Any = {"domain": ((-8, 8),), "gate": own, "settings": {"model": name, **settings}}
+    same: Any = {
+        "domain": ((-8, 8),),
+        "gate": own,
+        "settings": {"model": name, **settings},
+    }
     return make_trial(expression, unit, NEURONS, gate, protocol, **same)
 
 
 @cache
 def contexts(name: str, part: str, count: int = CONTEXTS) -> Tensor:
-    """Read (count, 512) tokens for fitting, ``"train"``, or held-out, behind lists of persons."""
+    """Read (count, 512) tokens for fitting, ``"train"``, or held-out, behind lists of
+    persons.
+    """
     each, found = count // len(_TEXTS[part]), []
     for file in _TEXTS[part]:
         text = read_text(file)[10_000:]
@@ -134,13 +169,17 @@ def activations(name: str) -> Activations:
                 inputs[part, k].append(x)
             if part == "test":
                 z = of.feed[k].gates(x[:, 1:])
-                counted = [one.float().mean((1, 2)).numpy() for one in (z.abs() < 1, z < -3)]
+                counted = [
+                    one.float().mean((1, 2)).numpy() for one in (z.abs() < 1, z < -3)
+                ]
                 shares[k].append(np.array(counted))
             return of.feed[k](x, of.gate)
 
         last[part] = forward(of, contexts(name, part), feed)
     joined = {k: np.concatenate(values, axis=1) for k, values in shares.items()}
-    return Activations({place: torch.cat(values) for place, values in inputs.items()}, joined, last)
+    return Activations(
+        {place: torch.cat(values) for place, values in inputs.items()}, joined, last
+    )
 
 
 def forward(of: Model, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
@@ -150,7 +189,9 @@ def forward(of: Model, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
 
 @cache
 def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
-    """Sum by layer (n, 5, 5) products of functions of z and factor, and (n, 5) with the gate."""
+    """Sum by layer (n, 5, 5) products of functions of z and factor, and (n, 5) with the
+    gate.
+    """
     of: Model = model(name)
     found: dict[int, tuple[Tensor, Tensor]] = {}
 
@@ -178,7 +219,11 @@ def shared_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
     def feed(k: int, x: Tensor) -> Tensor:
         layer, inputs, y = of.feed[k], x[:, 1:], of.feed[k](x, of.gate)
         z, factor = layer.gates(inputs), layer.factor(inputs)
-        made = torch.stack([(f * factor) @ layer.D.T for f in _basis(z)]).double().flatten(1)
+        made = (
+            torch.stack([(f * factor) @ layer.D.T for f in _basis(z)])
+            .double()
+            .flatten(1)
+        )
         own, old = (y[:, 1:] - layer.c).double().flatten(), found.get(k, (0.0, 0.0))
         found[k] = (old[0] + (made @ made.T)[None], old[1] + (made @ own)[None])
         return y
@@ -195,17 +240,25 @@ def replacement(name: str, layer: int, gate: str) -> Gate:
     """Fit what stands in place of a layer's gate."""
     of = model(name)
     if gate not in FITTED | SHARED:
-        return {"own": of.gate, "relu": relu, "other": gelu if of.gate is silu else silu}[gate]
+        return {
+            "own": of.gate,
+            "relu": relu,
+            "other": gelu if of.gate is silu else silu,
+        }[gate]
     moments = gate_moments if gate in FITTED else shared_moments
     chosen, (gram, right) = list((FITTED | SHARED)[gate]), moments(name)[layer]
     gram, right = gram[:, chosen][:, :, chosen], right[:, chosen]
-    size = gram.diagonal(dim1=1, dim2=2).sqrt().clamp(min=1e-30)  # zero where no gate ever opens
+    size = (
+        gram.diagonal(dim1=1, dim2=2).sqrt().clamp(min=1e-30)
+    )  # zero where no gate ever opens
     gram = gram / size[:, :, None] / size[:, None] + 1e-12 * torch.eye(len(chosen))
     weights = (torch.linalg.solve(gram, right / size) / size).float()
     return lambda z: sum(_basis(z)[j] * weights[:, k] for k, j in enumerate(chosen))
 
 
-def layer_with_gate(feed: FeedForward, own: Gate, other: Gate, everywhere: bool = False) -> Any:
+def layer_with_gate(
+    feed: FeedForward, own: Gate, other: Gate, everywhere: bool = False
+) -> Any:
     """Make a layer with another gate, a function of its inputs (contexts, tokens, d)."""
 
     def made(x: Tensor) -> Tensor:
@@ -220,7 +273,9 @@ def layer_with_gate(feed: FeedForward, own: Gate, other: Gate, everywhere: bool 
 @torch.enable_grad()
 def tuned(of: Any, other: Gate, text: Tensor) -> list[Any]:
     """Train copies of a language model's layers with another gate, one step a context."""
-    layers: list[Any] = [FeedForward(f.W.clone(), f.D.clone(), f.V.clone()) for f in of.feed]
+    layers: list[Any] = [
+        FeedForward(f.W.clone(), f.D.clone(), f.V.clone()) for f in of.feed
+    ]
     weights = [p.requires_grad_() for f in layers for p in (f.W, f.D, f.V)]
     changed = [layer_with_gate(layer, of.gate, other) for layer in layers]
     optimizer = torch.optim.AdamW(weights, betas=(0.9, 0.95), fused=True)
@@ -238,10 +293,14 @@ def tuned(of: Any, other: Gate, text: Tensor) -> list[Any]:
 
 @torch.no_grad()
 def run_replaced(trial: Trial) -> dict[str, Any]:
-    """Put another gate into one layer; by held-out context errors and the state of its gates."""
+    """Put another gate into one layer; by held-out context errors and the state of its
+    gates.
+    """
     name, layer = trial["settings"]["model"], trial["settings"]["layer"]
     of, there = model(name), activations(name)
-    other = layer_with_gate(of.feed[layer], of.gate, replacement(name, layer, trial["solver"]))
+    other = layer_with_gate(
+        of.feed[layer], of.gate, replacement(name, layer, trial["solver"])
+    )
     x, fitted = there.inputs["test", layer], there.inputs["train", layer]
     own = of.feed[layer](x, of.gate)
     missed = _errors(other(fitted), of.feed[layer](fitted, of.gate), own)
@@ -251,7 +310,9 @@ def run_replaced(trial: Trial) -> dict[str, Any]:
 
 @torch.no_grad()
 def run_model(trial: Trial) -> dict[str, Any]:
-    """Put another gate into all layers; as of one, and of a language model the nats a token."""
+    """Put another gate into all layers; as of one, and of a language model the nats a
+    token.
+    """
     name = trial["settings"]["model"]
     of, there = model(name), activations(name)
     layers = range(len(of.feed))
@@ -276,12 +337,19 @@ def run_model(trial: Trial) -> dict[str, Any]:
 
 @torch.no_grad()
 def run_control(trial: Trial) -> dict[str, Any]:
-    """Count by held-out context other rows' gates in their bend and far below; or run the rest."""
+    """Count by held-out context other rows' gates in their bend and far below; or run
+    the rest.
+    """
     name, asked = trial["settings"]["model"], trial["settings"]
     if trial["protocol"] != "bend":
         return (run_replaced if trial["protocol"] == "layer" else run_model)(trial)
-    feed, x = model(name).feed[asked["layer"]], activations(name).inputs["test", asked["layer"]]
-    drawn = torch.randn(feed.W.shape, generator=torch.Generator().manual_seed(asked["layer"]))
+    feed, x = (
+        model(name).feed[asked["layer"]],
+        activations(name).inputs["test", asked["layer"]],
+    )
+    drawn = torch.randn(
+        feed.W.shape, generator=torch.Generator().manual_seed(asked["layer"])
+    )
     if trial["solver"] == "permuted":
         W = feed.W.gather(1, drawn.argsort(1))
     else:
@@ -293,7 +361,9 @@ def run_control(trial: Trial) -> dict[str, Any]:
 
 
 def _errors(made: Tensor, true: Tensor, held_out: Tensor) -> np.ndarray:
-    """Measure errors by context, without first tokens, as shares of the held-out deviation."""
+    """Measure errors by context, without first tokens, as shares of the held-out
+    deviation.
+    """
     kept = held_out[:, 1:].double()
     deviation = (kept - kept.mean((0, 1))).square().sum(-1).mean()
     missed = (made - true)[:, 1:].double().square().sum(-1).mean(1)
@@ -306,8 +376,12 @@ def _state(shares: np.ndarray, own: Tensor) -> dict[str, np.ndarray]:
     return {"bent": shares[0], "flat": shares[1], "first": first}
 
 
-def _row(of: Model, layers: Sequence[int], missed: np.ndarray, **measured: Any) -> dict[str, Any]:
-    weights = [p for k in layers for p in vars(of.feed[k]).values() if isinstance(p, Tensor)]
+def _row(
+    of: Model, layers: Sequence[int], missed: np.ndarray, **measured: Any
+) -> dict[str, Any]:
+    weights = [
+        p for k in layers for p in vars(of.feed[k]).values() if isinstance(p, Tensor)
+    ]
     return {
         "parameters": sum(p.numel() for p in weights),
         "train_rmse": float(np.sqrt((missed**2).mean())),
@@ -318,10 +392,14 @@ def _row(of: Model, layers: Sequence[int], missed: np.ndarray, **measured: Any) 
 
 @cache
 def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
-    """Sum squares left along segments, by context and degree, and share gates that turn."""
+    """Sum squares left along segments, by context and degree, and share gates that
+    turn.
+    """
     of = model(name)
     feed, act = of.feed[layer], of.gate if gate == "own" else relu
-    whole = FeedForward(*(p.double() if isinstance(p, Tensor) else p for p in vars(feed).values()))
+    whole = FeedForward(
+        *(p.double() if isinstance(p, Tensor) else p for p in vars(feed).values())
+    )
     t, weights = np.polynomial.legendre.leggauss(64)
     norms = np.arange(_DEGREES + 1) + 0.5  # one over the Legendre polynomials' squares
     legendre = np.polynomial.legendre.legvander(t, _DEGREES)
@@ -336,7 +414,9 @@ def _along(name: str, layer: int, gate: str) -> tuple[np.ndarray, np.ndarray]:
         y = y - y[:, :1]
         parts = ((onto @ y) ** 2).sum((0, 2)).cumsum(0)
         left.append(((weight * y**2).sum() - parts).numpy())
-        turned.append(float(((whole.gates(a) > 0) != (whole.gates(b) > 0)).double().mean()))
+        turned.append(
+            float(((whole.gates(a) > 0) != (whole.gates(b) > 0)).double().mean())
+        )
     return np.array(left), np.array(turned)
 
 
@@ -346,15 +426,21 @@ def run_segments(trial: Trial) -> dict[str, Any]:
     asked = trial["settings"]
     left, turned = _along(asked["model"], asked["layer"], trial["solver"])
     errors = np.sqrt(np.maximum(left[:, asked["degree"]], 0) / left[:, 0].mean())
-    return _row(model(asked["model"]), [asked["layer"]], errors, test_rmse=errors, turned=turned)
+    return _row(
+        model(asked["model"]), [asked["layer"]], errors, test_rmse=errors, turned=turned
+    )
 
 
 GATES_REPLACED = Study(
     "Feed-forward layers of two transformers with another gate in place of their own",
-    {"layer": "one layer's gates replaced; errors of its output as shares of its deviation"},
+    {
+        "layer": "one layer's gates replaced; errors of its output as shares of its deviation"
+    },
     run_replaced,
     replaced_trials,
-    lambda: [trial for trial in replaced_trials()[:6] if trial["solver"] in ("line", "cubic")],
+    lambda: [
+        trial for trial in replaced_trials()[:6] if trial["solver"] in ("line", "cubic")
+    ],
     missing,
 )
 MODELS_REPLACED = Study(
@@ -371,7 +457,9 @@ MODELS_REPLACED = Study(
 )
 SEGMENTS = Study(
     "Polynomials along segments between a transformer's tokens, in place of a layer",
-    {"segments": "what polynomials leave along 16 segments a context, 64 Gauss points each"},
+    {
+        "segments": "what polynomials leave along 16 segments a context, 64 Gauss points each"
+    },
     run_segments,
     segment_trials,
     lambda: segment_trials()[2:3],

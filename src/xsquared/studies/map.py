@@ -2,49 +2,57 @@
 
 Protocol of 2026-11-28, fixed before the first row.
 
-*Question.* What a factor buys is taken apart in triples of one gate: the gate alone; the gate with
-a second number, z times its value (ReLU beside its square, SiLU(z) beside z SiLU(z)); the gate with
-an affine factor. The error of the first over the second is the effect of *curvature*, of the second
-over the third that of a *direction*, and only that is multiplying. *Units*: these triples of ReLU,
-GELU and SiLU, the squared ReLU, tanh, and SiLU with two factors.
+*Question.* What a factor buys is taken apart in triples of one gate: the gate alone;
+the gate with a second number, z times its value (ReLU beside its square, SiLU(z) beside
+z SiLU(z)); the gate with an affine factor. The error of the first over the second is
+the effect of *curvature*, of the second over the third that of a *direction*, and only
+that is multiplying. *Units*: these triples of ReLU, GELU and SiLU, the squared ReLU,
+tanh, and SiLU with two factors.
 
-*Size rule.* One hidden layer of about 240, 1,000 and 4,000 parameters, so many neurons as come
-nearest: with d inputs and one output a neuron has d + 2 parameters, d + 3 with a second number, and
-d + 1 more for each factor. Numbers differ by up to a tenth at 240 in 16 inputs, by 2% from 1,000
-on. Or two residual blocks (:mod:`xsquared.studies.blocks`) on a stream of 15 numbers, about 4,000
-parameters, or of 39, about 25,000; a block has four neurons a number of the stream, 8/3 with a
-second number or a factor, 2 with two factors. Steps are equal, not time.
+*Size rule.* One hidden layer of about 240, 1,000 and 4,000 parameters, so many neurons
+as come nearest: with d inputs and one output a neuron has d + 2 parameters, d + 3 with
+a second number, and d + 1 more for each factor. Numbers differ by up to a tenth at 240
+in 16 inputs, by 2% from 1,000 on. Or two residual blocks
+(:mod:`xsquared.studies.blocks`) on a stream of 15 numbers, about 4,000 parameters, or
+of 39, about 25,000; a block has four neurons a number of the stream, 8/3 with a second
+number or a factor, 2 with two factors. Steps are equal, not time.
 
-*Targets.* :mod:`xsquared.studies.map_targets` has formulas, domains and points: 32,768 to train on,
-eight for each of 4,000 parameters, so that spaces and trainers are compared and not what few points
-leave open; tables have what they have. No noise. Values are standardised.
+*Targets.* :mod:`xsquared.studies.map_targets` has formulas, domains and points: 32,768
+to train on, eight for each of 4,000 parameters, so that spaces and trainers are
+compared and not what few points leave open; tables have what they have. No noise.
+Values are standardised.
 
-*Trainers* start as torch.nn.Linear does, take 4,000 steps of 256 points, the same ones for all
-units, in float32, at rates that rise over the first fiftieth of the steps and fall along half a
-cosine; nothing decays. ``adamw``; ``soap``; ``muon``, on the matrices inside blocks, all else by
-Adam at the same rate; ``solved``, AdamW of gates and factors in float64 with the readout solved at
-each step from averaged Gram matrices, one layer of 240 and 1,000.
+*Trainers* start as torch.nn.Linear does, take 4,000 steps of 256 points, the same ones
+for all units, in float32, at rates that rise over the first fiftieth of the steps and
+fall along half a cosine; nothing decays. ``adamw``; ``soap``; ``muon``, on the matrices
+inside blocks, all else by Adam at the same rate; ``solved``, AdamW of gates and factors
+in float64 with the readout solved at each step from averaged Gram matrices, one layer
+of 240 and 1,000.
 
-*Rates.* For each unit, target, size and trainer, by the mean log validation error of the seeds that
-are judged, on a grid of half decades that begins with four (RATES) and grows, one at a time, until
-neither end is chosen. A rate at which a seed diverged is not chosen; where all are so, rows say
-"diverged". The second-best rate and how much worse it is stand beside the rate.
+*Rates.* For each unit, target, size and trainer, by the mean log validation error of
+the seeds that are judged, on a grid of half decades that begins with four (RATES) and
+grows, one at a time, until neither end is chosen. A rate at which a seed diverged is
+not chosen; where all are so, rows say "diverged". The second-best rate and how much
+worse it is stand beside the rate.
 
-*Judged* are the forward passes of the torch modules in float64, on points not seen, as root mean
-squares over the deviation of the training values, predictions confined to the training values'
-range and a tenth. Three seeds of function, points and start; five where a claim rests on it. A step
-of the triple pays where the geometric mean of the errors' ratio over the seeds is at least 1.1 and
-every seed's is above 1; it costs where the inverse does.
+*Judged* are the forward passes of the torch modules in float64, on points not seen, as
+root mean squares over the deviation of the training values, predictions confined to the
+training values' range and a tenth. Three seeds of function, points and start; five
+where a claim rests on it. A step of the triple pays where the geometric mean of the
+errors' ratio over the seeds is at least 1.1 and every seed's is above 1; it costs where
+the inverse does.
 
-*Order.* One target a kind first. What does not fit falls in this order: Muon, the solved readout,
-GELU's triple, the check of 1,000 and 16,000 steps; never a target, 4,000 parameters or SOAP, but
-their one cell of two inputs, whose thousand neurons take SOAP hours, is the very last.
+*Order.* One target a kind first. What does not fit falls in this order: Muon, the
+solved readout, GELU's triple, the check of 1,000 and 16,000 steps; never a target,
+4,000 parameters or SOAP, but their one cell of two inputs, whose thousand neurons take
+SOAP hours, is the very last.
 
-*Pilot* of the same day, before the first row: Friedman's function, 1,000 parameters, ReLU's and
-SiLU's gate alone and with a second number, as the machine was loaded: the pilot was cut short
-there. Rates half a step beside the grid's best change errors by 4 to 12%, which is what 1.1 has to
-bear. SOAP with bases updated every 50 steps was mended to every 10. Products by SOAP have no floor
-from single precision: 0.0012 in it, 0.0014 in double (GLU, as seeds scatter).
+*Pilot* of the same day, before the first row: Friedman's function, 1,000 parameters,
+ReLU's and SiLU's gate alone and with a second number, as the machine was loaded: the
+pilot was cut short there. Rates half a step beside the grid's best change errors by 4
+to 12%, which is what 1.1 has to bear. SOAP with bases updated every 50 steps was mended
+to every 10. Products by SOAP have no floor from single precision: 0.0012 in it, 0.0014
+in double (GLU, as seeds scatter).
 
 *Predictions* of the same day: :mod:`xsquared.studies.map_predictions`.
 """
@@ -64,7 +72,8 @@ from xsquared.studies.optimisers import Adam, Muon, Optimiser, Soap
 from xsquared.studies.sweep import Study, Trial
 from xsquared.units import GatedNetwork, build, find_unit, parameter_count
 
-#: The triples: a gate alone, with a second number, with a factor; a name or ``name:gate``.
+#: The triples: a gate alone, with a second number, with a factor; a name or
+#: ``name:gate``.
 TRIPLES: Mapping[str, Sequence[str]] = {
     "relu": ("mlp", "pair", "glu"),
     "silu": ("mlp:silu", "pair:silu", "swiglu"),
@@ -75,10 +84,12 @@ OTHERS = ("relu2_mlp", "mlp:tanh", "gqu:silu")
 #: What is trained everywhere, and in the larger blocks.
 CORE = (*TRIPLES["relu"], *TRIPLES["silu"], *OTHERS)
 FEW = (*TRIPLES["relu"], *TRIPLES["silu"])
-#: Numbers of the stream of two residual blocks, by about how many parameters that makes.
+#: Numbers of the stream of two residual blocks, by about how many parameters that
+#: makes.
 STREAMS = {4000: 15, 25_000: 39}
 BLOCKS, STEPS, BATCH, SEEDS = 2, 4000, 256, 3
-#: Where grids begin, for one layer and for blocks: a rate is 10 to the power of half an entry.
+#: Where grids begin, for one layer and for blocks: a rate is 10 to the power of half an
+#: entry.
 RATES: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
     "adamw": ((-4, -3, -2, -1), (-5, -4, -3, -2)),
     "soap": ((-6, -5, -4, -3), (-6, -5, -4, -3)),
@@ -108,7 +119,9 @@ def map_trial(
     steps: int = STEPS,
     **settings: Any,
 ) -> Trial:
-    """Describe a stack: a unit on a target, by a trainer, at a size, all its rates and seeds."""
+    """Describe a stack: a unit on a target, by a trainer, at a size, all its rates and
+    seeds.
+    """
     name, _, gate = unit.partition(":")
     record, target = find_unit(name, gate or None), TARGETS[problem]
     neurons = block_neurons(record, STREAMS[size]) if blocks else 0
@@ -133,11 +146,15 @@ def network_of(trial: Trial) -> GatedNetwork | ResidualNetwork:
     if not trial["blocks"]:
         return build(unit, target.inputs, trial["n"], target.outputs)
     stream = STREAMS[trial["size"]]
-    return ResidualNetwork(unit, target.inputs, stream, trial["n"], trial["blocks"], target.outputs)
+    return ResidualNetwork(
+        unit, target.inputs, stream, trial["n"], trial["blocks"], target.outputs
+    )
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
-    """Train a stack at rates that grow until the best is inside, and judge its networks there."""
+    """Train a stack at rates that grow until the best is inside, and judge its networks
+    there.
+    """
     settings, module = trial["settings"], network_of(trial)
     seeds = range(settings.get("seeds", SEEDS))
     data = [draw_points(trial["problem"], seed) for seed in seeds]
@@ -157,7 +174,9 @@ def run_map(trial: Trial) -> dict[str, Any]:
         "seed": list(seeds),
         "rate": 10 ** (best / 2),
         "second_rate": 10 ** (second / 2),
-        "second_gain": float(np.exp(np.log(errors[second]).mean() - np.log(errors[best]).mean())),
+        "second_gain": float(
+            np.exp(np.log(errors[second]).mean() - np.log(errors[best]).mean())
+        ),
         "parameters": sum(p.numel() for p in module.parameters()),
         "train_rmse": judged(module, weights[best], data, "train"),
         "validation_rmse": errors[best],
@@ -167,8 +186,14 @@ def run_map(trial: Trial) -> dict[str, Any]:
 
 
 def beyond(scores: Mapping[int, float]) -> list[int]:
-    """Name the rate next to the grid's end that has the least score; none where it is inside."""
-    best, least, most = min(scores, key=lambda rate: scores[rate]), min(scores), max(scores)
+    """Name the rate next to the grid's end that has the least score; none where it is
+    inside.
+    """
+    best, least, most = (
+        min(scores, key=lambda rate: scores[rate]),
+        min(scores),
+        max(scores),
+    )
     if best == least > _LEAST:
         return [least - 1]
     return [most + 1] if best == most < _MOST else []
@@ -182,7 +207,9 @@ def trained(
 ) -> Tensor:
     """Train a network for each rate and seed, in this order: weights (K, P) in float64."""
     protocol = trial["protocol"]
-    layer = module if protocol == "solved" and isinstance(module, GatedNetwork) else None
+    layer = (
+        module if protocol == "solved" and isinstance(module, GatedNetwork) else None
+    )
     kind = torch.float64 if layer else torch.float32
     x = torch.tensor(np.stack([points.train.x for points in data]), dtype=kind)
     y = torch.tensor(np.stack([points.train.y for points in data]), dtype=kind)
@@ -202,14 +229,21 @@ def trained(
         for k in weights.isfinite().all(dim=1).nonzero()[:, 0].tolist():
             at = slice(k, k + 1)
             ridges = [batched.RIDGE]
-            weights[at] = batched.resolved(layer, weights[at], x[at], y[at], ridges, False)[0]
+            weights[at] = batched.resolved(
+                layer, weights[at], x[at], y[at], ridges, False
+            )[0]
     return weights.double()
 
 
 def judged(
-    module: GatedNetwork | ResidualNetwork, weights: Tensor, data: Sequence[Dataset], part: str
+    module: GatedNetwork | ResidualNetwork,
+    weights: Tensor,
+    data: Sequence[Dataset],
+    part: str,
 ) -> np.ndarray:
-    """Compute errors (K,) of networks (K, P), each on points of its own; infinite if not finite."""
+    """Compute errors (K,) of networks (K, P), each on points of its own; infinite if
+    not finite.
+    """
     x = torch.tensor(np.stack([getattr(dataset, part).x for dataset in data]))
     y = torch.tensor(np.stack([getattr(dataset, part).y for dataset in data]))
     low, high = torch.tensor([dataset.limits() for dataset in data]).T[:, :, None, None]
@@ -217,7 +251,9 @@ def judged(
     with torch.no_grad():
         for at, wanted in zip(x.split(_ROWS, 1), y.split(_ROWS, 1), strict=True):
             values = batched.values(module, weights, at)
-            squares = squares + (values.clamp(low, high) - wanted).square().sum(dim=(1, 2))
+            squares = squares + (values.clamp(low, high) - wanted).square().sum(
+                dim=(1, 2)
+            )
     errors = (squares / y[0].numel()).sqrt().numpy()
     return np.where(np.isfinite(errors), errors, np.inf)
 
@@ -270,7 +306,8 @@ def _all_trials() -> list[Trial]:
     ]
     slowest = ("ridges2", "soap", 4000, 0)
     return sorted(
-        trials, key=lambda t: (t["problem"], t["protocol"], t["size"], t["blocks"]) == slowest
+        trials,
+        key=lambda t: (t["problem"], t["protocol"], t["size"], t["blocks"]) == slowest,
     )
 
 

@@ -1,4 +1,6 @@
-"""What the rows of the study ``map`` say: each step of each triple, and which predictions held."""
+"""What the rows of the study ``map`` say: each step of each triple, and which
+predictions held.
+"""
 
 from typing import Any
 
@@ -22,14 +24,15 @@ _SIZES = {
 
 
 def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
-    """Take each step of each triple in each case: the log of the error before over that after.
+    """Take each step of each triple in each case: the log of the error before over that
+    after.
 
     Args:
         rows: of the study, one a network.
 
     Returns:
-        A row a case, seed, gate and step, with the target's kind; cases that lack one of the two
-        units are left out, and those of a network that diverged.
+        A row a case, seed, gate and step, with the target's kind; cases that lack one
+        of the two units are left out, and those of a network that diverged.
     """
     errors = rows.assign(log=np.log(rows["test_rmse"])).pivot_table(
         "log", [*CASE, "seed"], ["unit", "gate"]
@@ -37,17 +40,25 @@ def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for gate, units in TRIPLES.items():
         columns = [find_unit(*unit.split(":")) for unit in units]
-        triple = errors.reindex(columns=[(unit.name, unit.activation) for unit in columns])
+        triple = errors.reindex(
+            columns=[(unit.name, unit.activation) for unit in columns]
+        )
         alone, second, factor = triple.to_numpy().T
-        for step, log in (("curvature", alone - second), ("direction", second - factor)):
-            part = errors.index.to_frame(index=False).assign(gate=gate, step=step, log=log)
+        for step, log in (
+            ("curvature", alone - second),
+            ("direction", second - factor),
+        ):
+            part = errors.index.to_frame(index=False).assign(
+                gate=gate, step=step, log=log
+            )
             parts.append(part[np.isfinite(part["log"])])
     steps = pd.concat(parts, ignore_index=True)
     return steps.assign(kind=[TARGETS[problem].kind for problem in steps["problem"]])
 
 
 def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
-    """Average the steps of each case over its seeds: the gain, and whether the step pays (+).
+    """Average the steps of each case over its seeds: the gain, and whether the step
+    pays (+).
 
     It costs (-) where the inverse would pay; else the sign is 0.
     """
@@ -56,14 +67,17 @@ def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
     pays = (table["mean"] >= np.log(PAYS)) & (table["min"] > 0)
     costs = (table["mean"] <= -np.log(PAYS)) & (table["max"] < 0)
     sign = np.select([pays, costs], ["+", "-"], "0")
-    return table.assign(gain=np.exp(table["mean"]), sign=sign)[["gain", "sign", "seeds"]]
+    return table.assign(gain=np.exp(table["mean"]), sign=sign)[
+        ["gain", "sign", "seeds"]
+    ]
 
 
 def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
-    """Set each prediction beside its effect, as far as there are rows: a row a prediction.
+    """Set each prediction beside its effect, as far as there are rows: a row a
+    prediction.
 
-    ``targets`` counts those of the kind that have rows; ``sign`` and ``held`` are missing where
-    there are none.
+    ``targets`` counts those of the kind that have rows; ``sign`` and ``held`` are
+    missing where there are none.
     """
     smooth = steps.assign(gate=np.where(steps["gate"] == "relu", "relu", "smooth"))
     table = []
@@ -78,10 +92,20 @@ def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
         ]
         for (gate, step), predicted in zip(STEPS, signs, strict=True):
             chosen = case[(case["gate"] == gate) & (case["step"] == step)]
-            # A mean over targets of means over what each has: none weighs more for its rows.
+            # A mean over targets of means over what each has: none weighs more for its
+            # rows.
             means = chosen.groupby("problem")["log"].mean()
-            row: dict[str, Any] = {"kind": kind, "protocol": protocol, "network": network}
-            row |= {"gate": gate, "step": step, "predicted": predicted, "targets": len(means)}
+            row: dict[str, Any] = {
+                "kind": kind,
+                "protocol": protocol,
+                "network": network,
+            }
+            row |= {
+                "gate": gate,
+                "step": step,
+                "predicted": predicted,
+                "targets": len(means),
+            }
             if len(means):
                 gain = float(np.exp(means.mean()))
                 sign = "+" if gain >= PAYS else "-" if gain <= 1 / PAYS else "0"

@@ -1,17 +1,20 @@
-"""What was predicted of the study ``map`` on 2026-11-28, before its first row, as data to count.
+"""What was predicted of the study ``map`` on 2026-11-28, before its first row, as data
+to count.
 
-From a few hundred networks trained before, of about 2,400 parameters in one layer and 25,000 in
-three blocks, with two seeds. Of each kind of target, trainer and network, the effect of a step is a
-geometric mean over the targets of that kind, the seeds, the sizes (one layer: 1,000 and 4,000
-parameters, by ``solved`` 240 and 1,000; blocks: 4,000) and, of smooth gates, GELU and SiLU. It is
-predicted to be at least :data:`PAYS` (+), at most 1 / PAYS (-), or between (0).
+From a few hundred networks trained before, of about 2,400 parameters in one layer and
+25,000 in three blocks, with two seeds. Of each kind of target, trainer and network, the
+effect of a step is a geometric mean over the targets of that kind, the seeds, the sizes
+(one layer: 1,000 and 4,000 parameters, by ``solved`` 240 and 1,000; blocks: 4,000) and,
+of smooth gates, GELU and SiLU. It is predicted to be at least :data:`PAYS` (+), at most
+1 / PAYS (-), or between (0).
 """
 
 from collections.abc import Mapping
 
 #: The least ratio of errors that is called a gain, and its inverse a cost.
 PAYS = 1.1
-#: Gate and step of a prediction, in the order in which a word of :data:`PREDICTED` has them.
+#: Gate and step of a prediction, in the order in which a word of :data:`PREDICTED` has
+#: them.
 STEPS = (
     ("relu", "curvature"),
     ("relu", "direction"),

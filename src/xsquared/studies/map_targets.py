@@ -1,13 +1,15 @@
-"""The eleven targets of the study ``map``, of five kinds, as points to train, choose and judge on.
+"""The eleven targets of the study ``map``, of five kinds, as points to train, choose
+and judge on.
 
-Functions take x in [-1, 1]^d, or a box that is mapped to it; what is random in them is drawn by the
-seed: directions, uniform of length one, and phases in [0, 2 pi).
+Functions take x in [-1, 1]^d, or a box that is mapped to it; what is random in them is
+drawn by the seed: directions, uniform of length one, and phases in [0, 2 pi).
 
 ridges2    sum of three 1 / (1 + 9 (w x)^2), d = 2
 ridges16   sum of eight sin(3 w x + c) + 1 / (1 + 9 (w x)^2), d = 16
 borehole   water through a borehole (Harper and Gupta, 1983), d = 8
-robot      distance of a robot arm's end of four segments (An and Owen, 2001), d = 8; angles between
-           segments of up to half a turn, for by whole turns no network here learns it
+robot      distance of a robot arm's end of four segments (An and Owen, 2001), d = 8;
+           angles between segments of up to half a turn, for by whole turns no network
+           here learns it
 friedman   Friedman's first function, of ten inputs five have no effect
 products   x1 x2 + x3 x4 + ... + x15 x16
 mixtures   sixteen mixtures, by directions, of these eight products: sixteen outputs
@@ -27,9 +29,11 @@ from xsquared.data.dataset import Points, from_generator
 
 #: Training points of a function; a quarter as many choose rates, 10,000 judge.
 POINTS = 2**15
-#: Features of tables are confined to so many deviations, as a few rows lie a hundred off.
+#: Features of tables are confined to so many deviations, as a few rows lie a hundred
+#: off.
 FARTHEST = 5.0
-#: Least and largest values of the borehole's radii, transmissivities, heads, length, conductivity.
+#: Least and largest values of the borehole's radii, transmissivities, heads, length,
+#: conductivity.
 _BOREHOLE = (
     (0.05, 0.15),
     (100.0, 50_000.0),
@@ -44,7 +48,9 @@ _BOREHOLE = (
 
 @dataclass(frozen=True)
 class MapTarget:
-    """A kind of target, its inputs and outputs, and its values (N,) or (N, outputs) at x (N, d)."""
+    """A kind of target, its inputs and outputs, and its values (N,) or (N, outputs) at
+    x (N, d).
+    """
 
     kind: str
     inputs: int
@@ -81,7 +87,9 @@ def _borehole(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
 def _robot(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
     angles = np.cumsum(np.pi * (x[:, :4] + 1) / 2, axis=1)
     lengths = (x[:, 4:] + 1) / 2
-    return np.hypot((lengths * np.cos(angles)).sum(axis=1), (lengths * np.sin(angles)).sum(axis=1))
+    return np.hypot(
+        (lengths * np.cos(angles)).sum(axis=1), (lengths * np.sin(angles)).sum(axis=1)
+    )
 
 
 def _friedman(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
@@ -124,7 +132,9 @@ TARGETS: Mapping[str, MapTarget] = {
     "ridges2": MapTarget("ridges", 2, _ridges2),
 }
 #: One target a kind.
-FIRST = tuple({target.kind: name for name, target in [*TARGETS.items()][::-1]}.values())[::-1]
+FIRST = tuple(
+    {target.kind: name for name, target in [*TARGETS.items()][::-1]}.values()
+)[::-1]
 
 
 def draw_points(name: str, seed: int) -> Dataset:
@@ -135,7 +145,8 @@ def draw_points(name: str, seed: int) -> Dataset:
         table = load(name, seed)
         parts = [table.train, table.validation, table.test]
         train, validation, test = (
-            Points(np.clip(part.x, -FARTHEST, FARTHEST), part.y[:, None]) for part in parts
+            Points(np.clip(part.x, -FARTHEST, FARTHEST), part.y[:, None])
+            for part in parts
         )
         return replace(table, train=train, validation=validation, test=test)
 

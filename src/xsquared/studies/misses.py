@@ -1,10 +1,11 @@
 """How often another search finds a better network than ``FreeKnots`` does.
 
-Twenty targets are drawn at random after the solver's last setting; targets and budget were fixed
-before any fit was looked at. The other search has two parts. From drawn networks it descends by
-variable projection on a fixed rule; hinges of wide ones lie beside knots of the best spline of
-n + 1 cells. At these knots it draws directions of gates, each a linear problem, and the best
-descend. Errors compared are those of forward passes.
+Twenty targets are drawn at random after the solver's last setting; targets and budget
+were fixed before any fit was looked at. The other search has two parts. From drawn
+networks it descends by variable projection on a fixed rule; hinges of wide ones lie
+beside knots of the best spline of n + 1 cells. At these knots it draws directions of
+gates, each a linear problem, and the best descend. Errors compared are those of forward
+passes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,12 +30,15 @@ from xsquared.units import PAPER_UNITS, Unit, space
 
 #: Drawn networks by neurons, their steps, how many go on, and the steps of these.
 NEURONS, FIRST, KEPT, STEPS = {3: 120, 8: 60, 20: 20, 40: 20}, 12, 3, 200
-#: Draws of directions, how many descend, their steps; who draws hinges anywhere; jitter in cells.
+#: Draws of directions, how many descend, their steps; who draws hinges anywhere; jitter
+#: in cells.
 DIRECTIONS, DESCENTS, NEWTON, NARROW, JITTER = 2000, 20, 60, 8, 0.5
 
 
 def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
-    """Draw sums of three Gaussians, chirps, and sums of three kinks with a sine, in turn."""
+    """Draw sums of three Gaussians, chirps, and sums of three kinks with a sine, in
+    turn.
+    """
     draw, made = np.random.default_rng(seed), []
     for k in range(count):
         a, c = draw.uniform(-1, 1, 3), draw.uniform(-0.9, 0.9, 3)
@@ -43,7 +47,10 @@ def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
             terms = [f"{p:.3f}*exp(-{q:.2f}*(x - ({r:.3f}))**2)" for p, q, r in bells]
         elif k % 3 == 1:
             w = draw.uniform((1, 1, 0), (6, 4, 6.28))
-            terms = [f"sin({w[0]:.2f}*(x + 1.1)**{1 + w[1] / 4:.2f} + {w[2]:.2f})", f"{a[0]:.3f}*x"]
+            terms = [
+                f"sin({w[0]:.2f}*(x + 1.1)**{1 + w[1] / 4:.2f} + {w[2]:.2f})",
+                f"{a[0]:.3f}*x",
+            ]
         else:
             terms = [f"{p:.3f}*abs(x - ({r:.3f}))" for p, r in zip(a, c, strict=True)]
             terms.append(f"{a[0] / 2:.3f}*sin({draw.uniform(2, 8):.2f}*x)")
@@ -55,7 +62,9 @@ def random_texts(count: int = 20, seed: int = 29) -> tuple[str, ...]:
 FRESH = random_texts(seed=89)
 
 
-def miss_trials(targets: Sequence[str], neurons: Iterable[int] = NEURONS) -> list[Trial]:
+def miss_trials(
+    targets: Sequence[str], neurons: Iterable[int] = NEURONS
+) -> list[Trial]:
     """List every target, unit and number of neurons, the fewest neurons first."""
     same: Any = {"domain": ((-1, 1),), "split": "paper", "points": 400}
     return [
@@ -69,11 +78,14 @@ def miss_trials(targets: Sequence[str], neurons: Iterable[int] = NEURONS) -> lis
 def run_misses(trial: Trial) -> dict[str, Any]:
     """Fit; the row has what the other search reaches as ``search_rmse``."""
     f, unit, n = target_of(trial), unit_of(trial), trial["n"]
-    return run_trial(trial) | {"search_rmse": min(descended(f, unit, n), directed(f, unit, n))}
+    return run_trial(trial) | {
+        "search_rmse": min(descended(f, unit, n), directed(f, unit, n))
+    }
 
 
 def directed(f: Target, unit: Unit, n: int) -> float:
-    """Draw directions of gates at the knots of the best spline; the least RMSE they lead to.
+    """Draw directions of gates at the knots of the best spline; the least RMSE they
+    lead to.
 
     From gate to gate the direction turns with a chance that is drawn for each of them.
     """
@@ -91,20 +103,32 @@ def directed(f: Target, unit: Unit, n: int) -> float:
 
 def descended(f: Target, unit: Unit, n: int) -> float:
     """Descend by variable projection from drawn networks; the least RMSE they lead to."""
-    (a, b), draw, zeros = interval_of(f), np.random.default_rng(n), len(unit.factors[1:])
-    x, weights = (part.ravel() for part in on_cells(np.linspace(a, b, max(30, 3 * n) + 1)))
+    (a, b), draw, zeros = (
+        interval_of(f),
+        np.random.default_rng(n),
+        len(unit.factors[1:]),
+    )
+    x, weights = (
+        part.ravel() for part in on_cells(np.linspace(a, b, max(30, 3 * n) + 1))
+    )
     points, values, rule = map(torch.from_numpy, (x[:, None], f(x), weights / (b - a)))
     run = partial(iterates, unit, points, values, weights=rule)
     places = draw.uniform(a, b, (NEURONS[n], 1 + zeros, n))
     if n > NARROW:
         knots = FreeKnots().spline(f, unit, n + 1).knots
         beside = np.minimum(knots[1:-1] - knots[:-2], knots[2:] - knots[1:-1])
-        places[:] = knots[1:-1] + draw.uniform(-JITTER, JITTER, (NEURONS[n], 1, n)) * beside
+        places[:] = (
+            knots[1:-1] + draw.uniform(-JITTER, JITTER, (NEURONS[n], 1, n)) * beside
+        )
     ends = []
     for hinges, *others in places:
         signs = draw.choice([-1.0, 1.0], n)
-        factors = (torch.from_numpy(np.column_stack([np.ones(n), -zero])) for zero in others)
-        rows = Rows(torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors))
+        factors = (
+            torch.from_numpy(np.column_stack([np.ones(n), -zero])) for zero in others
+        )
+        rows = Rows(
+            torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors)
+        )
         ends.append(last(run(rows, max_iterations=FIRST)))
     best = sorted(ends, key=attrgetter("rmse"))[:KEPT]
     ends = [last(run(one.rows, max_iterations=STEPS)) for one in best]

@@ -1,8 +1,10 @@
-"""First-order optimisers for stacks of networks, each a class that turns gradients into directions.
+"""First-order optimisers for stacks of networks, each a class that turns gradients into
+directions.
 
-Weights and gradients of K networks are matrices (K, P), a row a network in the order of its
-module's parameters. :func:`xsquared.studies.batched.descend` subtracts rates times a direction.
-Where an optimiser wants matrices, a weight (m, n) and the bias (m,) behind it are one (m, n + 1).
+Weights and gradients of K networks are matrices (K, P), a row a network in the order of
+its module's parameters. :func:`xsquared.studies.batched.descend` subtracts rates times
+a direction. Where an optimiser wants matrices, a weight (m, n) and the bias (m,) behind
+it are one (m, n + 1).
 """
 
 from collections.abc import Callable, Iterator
@@ -15,22 +17,27 @@ Optimiser = Callable[[Tensor], Tensor]
 
 #: Decay of SOAP's averages, its authors' choice.
 _SOAP_BETA = 0.95
-#: Steps of SOAP between two updates of its bases, its authors' choice: with 50 the errors of ReLU
-#: beside its square and of SiLU on Friedman's first function are 1.5 and 1.2 times larger.
+#: Steps of SOAP between two updates of its bases, its authors' choice: with 50 the
+#: errors of ReLU beside its square and of SiLU on Friedman's first function are 1.5 and
+#: 1.2 times larger.
 SOAP_EVERY = 10
-#: Momentum of Muon, and the quintic of its Newton-Schulz iteration, its author's choice.
+#: Momentum of Muon, and the quintic of its Newton-Schulz iteration, its author's
+#: choice.
 _MOMENTUM = 0.95
 _QUINTIC = (3.4445, -4.7750, 2.0315)
 #: Steps of that iteration.
 _ITERATIONS = 5
-#: Root mean square of AdamW's direction, to which Muon's is brought (Moonlight, arXiv 2502.16982).
+#: Root mean square of AdamW's direction, to which Muon's is brought (Moonlight, arXiv
+#: 2502.16982).
 _ADAM_SIZE = 0.2
 
 
 class Adam:
     """Adam's direction, with torch's betas and epsilon."""
 
-    def __init__(self, weights: Tensor, betas: tuple[float, float] = (0.9, 0.999)) -> None:
+    def __init__(
+        self, weights: Tensor, betas: tuple[float, float] = (0.9, 0.999)
+    ) -> None:
         self.betas, self.steps = betas, 0
         self.mean, self.square = torch.zeros_like(weights), torch.zeros_like(weights)
 
@@ -45,9 +52,11 @@ class Adam:
 
 
 class Soap:
-    """SOAP: Adam in the eigenbases of Shampoo's averages G G' and G' G (arXiv 2409.11321).
+    """SOAP: Adam in the eigenbases of Shampoo's averages G G' and G' G (arXiv
+    2409.11321).
 
-    The first gradient only makes the bases. They are updated by a step of orthogonal iteration.
+    The first gradient only makes the bases. They are updated by a step of orthogonal
+    iteration.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -57,14 +66,16 @@ class Soap:
     def __call__(self, slope: Tensor) -> Tensor:
         """Give the direction; zero at the first step."""
         pairs = zip(self.states, self.layers.matrices(slope), strict=True)
-        return self.layers.flat([state.direction(gradient) for state, gradient in pairs])
+        return self.layers.flat(
+            [state.direction(gradient) for state, gradient in pairs]
+        )
 
 
 class _Rotated:
     """SOAP's averages and bases of one layer, whose gradients are (K, m, n).
 
-    Averages of G G' and G' G are needed when the bases are updated only, so that gradients are kept
-    till then and multiplied out at once.
+    Averages of G G' and G' G are needed when the bases are updated only, so that
+    gradients are kept till then and multiplied out at once.
     """
 
     def __init__(self) -> None:
@@ -77,7 +88,9 @@ class _Rotated:
         if not self.bases:
             self.mean, self.square = torch.zeros_like(slope), torch.zeros_like(slope)
             self.grams = [gram.mul_(1 - _SOAP_BETA) for gram in _grams(slope[:, None])]
-            self.bases = [torch.linalg.eigh(gram).eigenvectors.flip(2) for gram in self.grams]
+            self.bases = [
+                torch.linalg.eigh(gram).eigenvectors.flip(2) for gram in self.grams
+            ]
             return torch.zeros_like(slope)
         self.steps += 1
         left, right = self.bases
@@ -92,9 +105,13 @@ class _Rotated:
         return left @ scaled @ right.mT * correction**-0.5
 
     def update(self) -> None:
-        """Turn the bases by a step of orthogonal iteration, the largest eigenvalue first."""
+        """Turn the bases by a step of orthogonal iteration, the largest eigenvalue
+        first.
+        """
         count = len(self.recent)
-        shares = [(1 - _SOAP_BETA) * _SOAP_BETA ** (count - 1 - k) for k in range(count)]
+        shares = [
+            (1 - _SOAP_BETA) * _SOAP_BETA ** (count - 1 - k) for k in range(count)
+        ]
         recent = torch.stack(self.recent, dim=1)  # (K, count, m, n)
         recent = recent * torch.tensor(shares).to(recent).sqrt()[:, None, None]
         left, right = self.bases
@@ -103,7 +120,9 @@ class _Rotated:
             gram, basis = self.grams[side], self.bases[side]
             gram.mul_(_SOAP_BETA**count).add_(added)
             product = gram @ basis
-            order = (basis * product).sum(dim=1).argsort(dim=1, descending=True)  # (K, m)
+            order = (
+                (basis * product).sum(dim=1).argsort(dim=1, descending=True)
+            )  # (K, m)
             rows = order[:, :, None] if side == 0 else order[:, None, :]
             self.square = self.square.gather(side + 1, rows.expand_as(self.square))
             ordered = product.gather(2, order[:, None, :].expand_as(product))
@@ -123,8 +142,8 @@ def _grams(slopes: Tensor) -> list[Tensor]:
 class Muon:
     """Muon on the matrices inside residual blocks, Adam on all other parameters.
 
-    The direction is that of the momentum with its singular values brought near one, of the size of
-    Adam's (Jordan, 2024; arXiv 2502.16982).
+    The direction is that of the momentum with its singular values brought near one, of
+    the size of Adam's (Jordan, 2024; arXiv 2502.16982).
     """
 
     def __init__(self, module: nn.Module, weights: Tensor) -> None:
@@ -145,7 +164,9 @@ class Muon:
         directions = list(self.adam(slope).split(sizes, dim=1))
         for k, part in enumerate(ahead.split(sizes, dim=1)):
             if self.inside[k]:
-                directions[k] = muon_direction(part.unflatten(1, self.shapes[k])).flatten(1)
+                directions[k] = muon_direction(
+                    part.unflatten(1, self.shapes[k])
+                ).flatten(1)
         return torch.cat(directions, dim=1)
 
 
@@ -163,7 +184,9 @@ def muon_direction(momentum: Tensor) -> Tensor:
 
 
 class Layers:
-    """A module's parameters as matrices (m, n + 1): each weight with the bias that follows it."""
+    """A module's parameters as matrices (m, n + 1): each weight with the bias that
+    follows it.
+    """
 
     def __init__(self, module: nn.Module) -> None:
         self.shapes = [weight.shape for weight in [*module.parameters()][::2]]
@@ -177,5 +200,7 @@ class Layers:
 
     def flat(self, matrices: list[Tensor]) -> Tensor:
         """Join matrices (K, m, n + 1) into weights (K, P)."""
-        parts = ((matrix[:, :, :-1].flatten(1), matrix[:, :, -1]) for matrix in matrices)
+        parts = (
+            (matrix[:, :, :-1].flatten(1), matrix[:, :, -1]) for matrix in matrices
+        )
         return torch.cat([piece for pair in parts for piece in pair], dim=1)

@@ -1,10 +1,12 @@
 """Figs. 6 and 7 of the gated-units paper, width by width, as its author ran them.
 
-The recipe is what his public code does by default (github.com/afqueiruga/divine_scaling, c9378a4,
-``optimizer=newton_only_splines`` without a spline start): layers start as torch starts them after
-``manual_seed(seed)``, gates stay, and every other layer takes one Newton step, the readout first.
-The output is linear in each, so a step is one least-squares problem, which the code solves by its
-normal equations. Where that is near singular two other drivers say what an exact solve has.
+The recipe is what his public code does by default
+(github.com/afqueiruga/divine_scaling, c9378a4, ``optimizer=newton_only_splines``
+without a spline start): layers start as torch starts them after ``manual_seed(seed)``,
+gates stay, and every other layer takes one Newton step, the readout first. The output
+is linear in each, so a step is one least-squares problem, which the code solves by its
+normal equations. Where that is near singular two other drivers say what an exact solve
+has.
 """
 
 import math
@@ -23,16 +25,19 @@ from xsquared.studies.sweep import Study, Trial
 Driver = Literal["normal", "gelsd", "gelsy"]
 #: Condition below which an unpivoted QR solves, as drivers then agree to nine digits.
 WELL_CONDITIONED = 1e6
-#: Condition of the normal equations beyond which the author's code cuts singular values off.
+#: Condition of the normal equations beyond which the author's code cuts singular values
+#: off.
 NEARLY_SINGULAR = 1e12
 #: Factors beside the gate by unit.
 FACTORS = {"mlp": 0, "glu": 1, "gqu": 2}
 #: Rows of California Housing, of which the recipe takes all.
 HOUSING_ROWS = 20_640
-#: Training points of synthetic problems, and the side of the grid that judges a planar one.
+#: Training points of synthetic problems, and the side of the grid that judges a planar
+#: one.
 POINTS = 2000
 GRID_SIDE = 44
-#: Widths of the author's sweeps; beyond 128 points the paper's curves were thinned when drawn.
+#: Widths of the author's sweeps; beyond 128 points the paper's curves were thinned when
+#: drawn.
 SWEEPS: Mapping[tuple[str, str], Sequence[int]] = {
     ("sine", "mlp"): range(1, 100),
     ("sine", "glu"): range(1, 81),
@@ -52,8 +57,8 @@ SWEEPS: Mapping[tuple[str, str], Sequence[int]] = {
     ("housing", "mlp"): (*range(1, 200, 3), *range(200, 300, 3)),
     ("housing", "glu"): range(1, 188, 3),
 }
-#: First and last width of a slope, where not from 10 on: the airfoils' are the author's code's, the
-#: others give the printed slope through the plotted points.
+#: First and last width of a slope, where not from 10 on: the airfoils' are the author's
+#: code's, the others give the printed slope through the plotted points.
 WINDOWS: Mapping[tuple[str, str], tuple[int, int]] = {
     ("sine", "mlp"): (20, 99),
     ("airfoil", "mlp"): (10, 500),
@@ -95,9 +100,13 @@ class Layers(nn.Module):
         return output.squeeze(-1)
 
     def jacobian(self, layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-        """Differentiate outputs by a layer's weights, row by row, and then by its biases."""
+        """Differentiate outputs by a layer's weights, row by row, and then by its
+        biases.
+        """
         if layer is self.readout:
-            return torch.column_stack([self.neurons(x), torch.ones(len(x), dtype=x.dtype)])
+            return torch.column_stack(
+                [self.neurons(x), torch.ones(len(x), dtype=x.dtype)]
+            )
         slopes = self.neurons(x, but=layer) * self.readout.weight
         by_weights = slopes[:, :, None] * x[:, None, :]
         return torch.column_stack([by_weights.flatten(1), slopes])
@@ -107,12 +116,18 @@ class Layers(nn.Module):
 def solve_in_turn(
     network: Layers, x: torch.Tensor, y: torch.Tensor, driver: Driver = "normal"
 ) -> float:
-    """Take the Newton step of the readout, then of each factor; give the worst condition."""
+    """Take the Newton step of the readout, then of each factor; give the worst
+    condition.
+    """
     worst = 1.0
     for layer in (network.readout, *network.factors):
         residual = (y - network(x)).numpy()
-        step, condition = least_squares(network.jacobian(layer, x).numpy(), residual, driver)
-        weights, biases = torch.from_numpy(step).split([layer.weight.numel(), layer.bias.numel()])
+        step, condition = least_squares(
+            network.jacobian(layer, x).numpy(), residual, driver
+        )
+        weights, biases = torch.from_numpy(step).split(
+            [layer.weight.numel(), layer.bias.numel()]
+        )
         layer.weight += weights.reshape(layer.weight.shape)
         layer.bias += biases
         worst = max(worst, condition)
@@ -124,7 +139,8 @@ def least_squares(
 ) -> tuple[np.ndarray, float]:
     """Minimise a residual over columns scaled to one; give the step and the condition.
 
-    The rows are reduced to a triangle first, whose condition is LAPACK's estimate in the 1-norm.
+    The rows are reduced to a triangle first, whose condition is LAPACK's estimate in
+    the 1-norm.
     """
     scale = np.linalg.norm(matrix, axis=0)
     alive = scale > 0  # a neuron that is off at every point stays as it is
@@ -145,7 +161,9 @@ def least_squares(
         solution = _normal_equations(scaled.T @ scaled, scaled.T @ right)
     else:
         cut = np.finfo(float).eps * max(matrix.shape)
-        solution = scipy.linalg.lstsq(triangle, target[:, 0], cut, lapack_driver=driver)[0]
+        solution = scipy.linalg.lstsq(
+            triangle, target[:, 0], cut, lapack_driver=driver
+        )[0]
     step[alive] = solution / scale[alive]
     return step, condition
 
@@ -157,7 +175,8 @@ def _normal_equations(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
 
 
 def points_of(problem: str, seed: int) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Make the points that a problem trains on and those that judge it, each x (m, d), y (m,).
+    """Make the points that a problem trains on and those that judge it, each x (m, d),
+    y (m,).
 
     Only the planar target's points depend on the seed, and only it is judged elsewhere.
     """
@@ -172,7 +191,9 @@ def points_of(problem: str, seed: int) -> dict[str, tuple[torch.Tensor, torch.Te
             name: (torch.from_numpy(x), torch.from_numpy(np.sin(4 * x).prod(axis=1)))
             for name, x in both.items()
         }
-    points = load(problem, 0, "paper", HOUSING_ROWS if problem == "housing" else POINTS).train
+    points = load(
+        problem, 0, "paper", HOUSING_ROWS if problem == "housing" else POINTS
+    ).train
     pair = torch.from_numpy(points.x), torch.from_numpy(points.y)
     return {"train": pair, "test": pair}
 
@@ -180,7 +201,8 @@ def points_of(problem: str, seed: int) -> dict[str, tuple[torch.Tensor, torch.Te
 def run_published(trial: Trial) -> dict[str, Any]:
     """Fit one network; ``test_rmse`` is what the paper plots.
 
-    ``exact_rmse`` and ``pivoted_rmse`` are the same by singular values and by a pivoted QR.
+    ``exact_rmse`` and ``pivoted_rmse`` are the same by singular values and by a pivoted
+    QR.
     """
     points = points_of(trial["problem"], trial["seed"])
     (x, y), judged = points["train"], points["test"]
@@ -220,25 +242,33 @@ def window(problem: str, unit: str) -> list[int]:
 
 
 def few_widths(problem: str, unit: str) -> list[int]:
-    """Choose :data:`FEW` widths of a window, their ends and evenly by logarithms between."""
+    """Choose :data:`FEW` widths of a window, their ends and evenly by logarithms
+    between.
+    """
     widths = np.array(window(problem, unit))
     wanted = np.geomspace(widths[0], widths[-1], FEW)
     nearest = np.abs(np.log(widths / wanted[:, None])).argmin(axis=1)
     return widths[nearest].tolist()
 
 
-def published_trials(problem: str, unit: str, widths: Sequence[int], seed: int = 0) -> list[Trial]:
+def published_trials(
+    problem: str, unit: str, widths: Sequence[int], seed: int = 0
+) -> list[Trial]:
     """List trials of one cell of Table 1, narrow ones first."""
     same = {"protocol": "as-published", "settings": {}, "seed": seed}
     return [{"problem": problem, "unit": unit, "n": n, **same} for n in widths]
 
 
 def _all_trials() -> list[Trial]:
-    """List every sweep by the paper's seed, and few widths by others; the sine's are cheap."""
+    """List every sweep by the paper's seed, and few widths by others; the sine's are
+    cheap.
+    """
     trials = []
     for (problem, unit), sweep in SWEEPS.items():
         trials += published_trials(problem, unit, sweep)
-        repeated = window(problem, unit) if problem == "sine" else few_widths(problem, unit)
+        repeated = (
+            window(problem, unit) if problem == "sine" else few_widths(problem, unit)
+        )
         for seed in SEEDS[1:]:
             trials += published_trials(problem, unit, repeated, seed)
     return trials

@@ -1,9 +1,10 @@
-"""Figs. 3 and 5 of the gated-units paper by the code that its author had in public that week.
+"""Figs. 3 and 5 of the gated-units paper by the code that its author had in public that
+week.
 
-His repository at commit 538ce4a (13 February 2026, the day of Fig. 5) trains in stages: Newton
-steps of the readout, of each factor, of the gates, and then of all weights, each along a line
-search. The linear stages end where one exact solve ends. The code's target is another one, and the
-paper's stands in its place.
+His repository at commit 538ce4a (13 February 2026, the day of Fig. 5) trains in stages:
+Newton steps of the readout, of each factor, of the gates, and then of all weights, each
+along a line search. The linear stages end where one exact solve ends. The code's target
+is another one, and the paper's stands in its place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,8 +23,8 @@ from xsquared.studies.published import FACTORS, Layers, measured_rmse, solve_in_
 from xsquared.studies.speedrun import line_points, spline_start
 from xsquared.studies.sweep import Study, Trial
 
-#: By protocol: Newton steps of the gates and then of all weights, and what they are. The numbers
-#: are the code's own.
+#: By protocol: Newton steps of the gates and then of all weights, and what they are.
+#: The numbers are the code's own.
 PROTOCOLS: Mapping[str, tuple[int, int, str]] = {
     "splines": (0, 0, "2026-11-28: a spline start; readout and factors solved in turn"),
     "gates": (3, 0, "2026-11-28: the same, then 3 Newton steps of the gates"),
@@ -55,12 +56,17 @@ def run_published_line(trial: Trial) -> dict[str, Any]:
 
 
 def newton(
-    network: Layers, x: torch.Tensor, y: torch.Tensor, layers: Sequence[nn.Module], steps: int
+    network: Layers,
+    x: torch.Tensor,
+    y: torch.Tensor,
+    layers: Sequence[nn.Module],
+    steps: int,
 ) -> int:
-    """Take Newton steps of some layers along a line search; give how many before one was singular.
+    """Take Newton steps of some layers along a line search; give how many before one
+    was singular.
 
-    The Hessian is scaled by its diagonal, and rows without an entry are left out. Where the step
-    is no descent the steepest one stands in.
+    The Hessian is scaled by its diagonal, and rows without an entry are left out. Where
+    the step is no descent the steepest one stands in.
     """
     parameters = [parameter for layer in layers for parameter in layer.parameters()]
 
@@ -89,7 +95,9 @@ def newton(
     return steps
 
 
-def jacobian(network: Layers, x: torch.Tensor, layers: Sequence[nn.Module]) -> torch.Tensor:
+def jacobian(
+    network: Layers, x: torch.Tensor, layers: Sequence[nn.Module]
+) -> torch.Tensor:
     """Differentiate outputs (m,) by the layers' weights and biases, in torch's order."""
     values = _values(network, x)
     columns = []
@@ -104,10 +112,11 @@ def jacobian(network: Layers, x: torch.Tensor, layers: Sequence[nn.Module]) -> t
 def hessian(
     network: Layers, x: torch.Tensor, y: torch.Tensor, layers: Sequence[nn.Module]
 ) -> torch.Tensor:
-    """Differentiate the mean square error twice: only layers of one neuron meet beyond J'J.
+    """Differentiate the mean square error twice: only layers of one neuron meet beyond
+    J'J.
 
-    The output is a sum over neurons of a product over layers, each piecewise linear in its own
-    weights, so that second derivatives are between two layers of one neuron.
+    The output is a sum over neurons of a product over layers, each piecewise linear in
+    its own weights, so that second derivatives are between two layers of one neuron.
     """
     values = _values(network, x)
     rows = jacobian(network, x, layers)
@@ -139,15 +148,23 @@ def _values(network: Layers, x: torch.Tensor) -> dict[nn.Module, torch.Tensor]:
 
 
 def _slopes(network: Layers, layer: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
-    """Derivatives of a layer's value by its weights, and by its biases where it has them."""
+    """Derivatives of a layer's value by its weights, and by its biases where it has
+    them.
+    """
     n = network.gate.out_features
     if layer is network.readout:
         return [torch.ones(1, n, dtype=x.dtype)]
-    on = (network.gate(x) > 0).to(x) if layer is network.gate else torch.ones(1, n, dtype=x.dtype)
+    on = (
+        (network.gate(x) > 0).to(x)
+        if layer is network.gate
+        else torch.ones(1, n, dtype=x.dtype)
+    )
     return [on * x, on]
 
 
-def _product(values: Mapping[nn.Module, torch.Tensor], but: set[nn.Module]) -> torch.Tensor:
+def _product(
+    values: Mapping[nn.Module, torch.Tensor], but: set[nn.Module]
+) -> torch.Tensor:
     product = torch.ones(())
     for layer, value in values.items():
         if layer not in but:
@@ -160,7 +177,9 @@ def _newton_step(second: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     reduced = second[kept][:, kept]
     scale = reduced.diagonal().abs().clamp(min=LEAST_DIAGONAL).rsqrt()
     scaled = (reduced * scale * scale[:, None]).numpy()
-    solution = scipy.linalg.solve(scaled, -(scale * gradient[kept]).numpy(), assume_a="sym")
+    solution = scipy.linalg.solve(
+        scaled, -(scale * gradient[kept]).numpy(), assume_a="sym"
+    )
     step = torch.zeros_like(gradient)
     step[kept] = scale * torch.from_numpy(solution)
     return step

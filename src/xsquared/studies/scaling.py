@@ -1,8 +1,9 @@
-"""Table 1: errors against parameters, by problem, unit and protocol, a trial for all widths.
+"""Table 1: errors against parameters, by problem, unit and protocol, a trial for all
+widths.
 
-A trial grows one unit on one problem from one seed through all widths. A held-out trial of a
-synthetic problem fits the very points of the paper's split; tables of real data need a trial for
-each.
+A trial grows one unit on one problem from one seed through all widths. A held-out trial
+of a synthetic problem fits the very points of the paper's split; tables of real data
+need a trial for each.
 """
 
 import math
@@ -25,23 +26,24 @@ from xsquared.units import PAPER_UNITS, find_unit
 #: The problems of the gated-units paper's Figs. 6 and 7.
 SYNTHETIC = ("sine", "friedman1", "friedman2", "friedman3")
 PAPER_PROBLEMS = (*SYNTHETIC, "airfoil", "housing")
-#: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle inputs.
+#: Problems of ours: Runge's, no short sum of ridge functions, and Friedman 1 with idle
+#: inputs.
 OTHERS = ("runge", "friedman1_10")
 #: Seeds of data and starts for the paper's problems.
 SEEDS = 5
 #: The same for other problems.
 FEWER_SEEDS = 3
 WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-_GROWN = (
-    "grown until converged; train_rmse is of the best fit, test_rmse of the validation's choice"
-)
+_GROWN = "grown until converged; train_rmse is of the best fit, test_rmse of the validation's choice"
 #: What the protocols do, each named after its split.
 SCALING_PROTOCOLS = {"held-out": _GROWN, "paper": f"{_GROWN}, on the paper's rows"}
 
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Widths (m,), their parameters, errors (seeds, m) over the target's deviation, and slope."""
+    """Widths (m,), their parameters, errors (seeds, m) over the target's deviation, and
+    slope.
+    """
 
     widths: np.ndarray
     parameters: np.ndarray
@@ -62,7 +64,11 @@ def scaling_trials(
     units: Sequence[str] = PAPER_UNITS,
 ) -> list[Trial]:
     """List trials of a protocol, seed after seed."""
-    same: Any = {"gates": "trained", "split": protocol, "settings": {"widths": list(widths)}}
+    same: Any = {
+        "gates": "trained",
+        "split": protocol,
+        "settings": {"widths": list(widths)},
+    }
     own = {name: DEFAULT_POINTS if name == "housing" else None for name in problems}
     return [
         make_trial(
@@ -88,7 +94,8 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
     unit, data = unit_of(trial), data or dataset(trial)
     made = grow(data, unit, sizes, solver=Growth(**settings), seed=trial["seed"])
     networks = [
-        {"n": n, **values_of(unit, n, data, one)} for n, one in zip(sizes, made, strict=True)
+        {"n": n, **values_of(unit, n, data, one)}
+        for n, one in zip(sizes, made, strict=True)
     ]
     return {name: [network[name] for network in networks] for name in networks[0]}
 
@@ -99,7 +106,9 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     Of the paper's own rows, ``"paper"``, synthetic problems have the training points.
     """
     found = {}
-    for (problem, unit, protocol), part in rows.groupby(["problem", "unit", "protocol"]):
+    for (problem, unit, protocol), part in rows.groupby(
+        ["problem", "unit", "protocol"]
+    ):
         words = {protocol: "train_rmse" if protocol == "paper" else "test_rmse"}
         if protocol == "held-out":
             words["training"] = "train_rmse"
@@ -116,26 +125,35 @@ def scalings(rows: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     return found
 
 
-def error_ratio(over: Scaling, under: Scaling, parameters: int, shared: bool = False) -> Effect:
+def error_ratio(
+    over: Scaling, under: Scaling, parameters: int, shared: bool = False
+) -> Effect:
     """Divide errors of two units at equal numbers of parameters, seed by seed.
 
-    Between the widths of the study errors are interpolated, logarithms against logarithms;
-    ``shared``: as :func:`~xsquared.studies.evidence.effect` has it, where seeds are splits.
+    Between the widths of the study errors are interpolated, logarithms against
+    logarithms; ``shared``: as :func:`~xsquared.studies.evidence.effect` has it, where
+    seeds are splits.
     """
     at = math.log(parameters)
     logs = [
-        np.array([np.interp(at, np.log(one.parameters), row) for row in np.log(one.errors)])
+        np.array(
+            [np.interp(at, np.log(one.parameters), row) for row in np.log(one.errors)]
+        )
         for one in (over, under)
     ]
     return effect(logs[0] - logs[1], shared)
 
 
 def table1_trials(
-    problems: Sequence[str] = PAPER_PROBLEMS, widths: Sequence[int] = WIDTHS, seeds: int = SEEDS
+    problems: Sequence[str] = PAPER_PROBLEMS,
+    widths: Sequence[int] = WIDTHS,
+    seeds: int = SEEDS,
 ) -> list[Trial]:
-    """List the trials behind Table 1, seed after seed; of tables by the paper's split as well.
+    """List the trials behind Table 1, seed after seed; of tables by the paper's split
+    as well.
 
-    Units of two factors end at 32 neurons, where a GQU has about the parameters of a GLU of 46.
+    Units of two factors end at 32 neurons, where a GQU has about the parameters of a
+    GLU of 46.
     """
     tables = [name for name in problems if PROBLEMS[name].kind == "table"]
     trials = [
@@ -162,5 +180,7 @@ TABLE1 = Study(
         *table1_trials(),
         *table1_trials(OTHERS, seeds=FEWER_SEEDS),
     ],
-    lambda: [t for t in _quick_table1_trials() if t["protocol"] != "held-out"],  # no choices
+    lambda: [
+        t for t in _quick_table1_trials() if t["protocol"] != "held-out"
+    ],  # no choices
 )

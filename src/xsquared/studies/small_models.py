@@ -1,20 +1,23 @@
 """Small language models of bytes, alike but for the unit of their feed-forward layers.
 
-Protocol, fixed on 2026-11-27 before the first judged row; ten short runs with two units, judged on
-both held-out texts, had set sizes, batch and steps, such that an hour of one core suffices. The
-text is the Python of pinned packages: of sympy, scipy, scikit-learn and torch for training, each
-passage seen once; of pandas for choosing rates; of matplotlib for judging.
+Protocol, fixed on 2026-11-27 before the first judged row; ten short runs with two
+units, judged on both held-out texts, had set sizes, batch and steps, such that an hour
+of one core suffices. The text is the Python of pinned packages: of sympy, scipy,
+scikit-learn and torch for training, each passage seen once; of pandas for choosing
+rates; of matplotlib for judging.
 
-A model has two blocks: attention, then a feed-forward layer, each behind the stream's normalised
-values; learned places; the embedding also reads out. An MLP has 4 d neurons a layer, another unit
-as many as have the same parameters. Weights start such that all units' layers have outputs alike in
-size. AdamW's rate climbs for a twentieth of the steps, then falls to zero along a line.
+A model has two blocks: attention, then a feed-forward layer, each behind the stream's
+normalised values; learned places; the embedding also reads out. An MLP has 4 d neurons
+a layer, another unit as many as have the same parameters. Weights start such that all
+units' layers have outputs alike in size. AdamW's rate climbs for a twentieth of the
+steps, then falls to zero along a line.
 
-Each unit's rate is the best of four on pandas with seed 0, which is not judged, in the shortest
-runs. Judged are seeds 1 to 5 of the longest runs and 1 to 3 of half and a quarter of the steps,
-each with its own schedule. A seed gives all units the same passages in the same order. Units are
-compared in nats a byte, paired by seed, with Student's t and Holm's correction over the units; a
-unit is ranked only where its mean beats counts of up to six bytes in the passages it has seen.
+Each unit's rate is the best of four on pandas with seed 0, which is not judged, in the
+shortest runs. Judged are seeds 1 to 5 of the longest runs and 1 to 3 of half and a
+quarter of the steps, each with its own schedule. A seed gives all units the same
+passages in the same order. Units are compared in nats a byte, paired by seed, with
+Student's t and Holm's correction over the units; a unit is ranked only where its mean
+beats counts of up to six bytes in the passages it has seen.
 """
 
 from functools import cache
@@ -40,9 +43,14 @@ LANGUAGE_UNITS = (
 #: Seeds judged, by the number of steps.
 LENGTHS = {3600: (1, 2, 3, 4, 5), 1800: (1, 2, 3), 900: (1, 2, 3)}
 RATES = (0.004, 0.0056, 0.008, 0.011)
-#: Numbers a byte; passages a step and bytes a passage; heads' numbers; blocks; bytes are ASCII's.
+#: Numbers a byte; passages a step and bytes a passage; heads' numbers; blocks; bytes
+#: are ASCII's.
 _WIDTH, _BATCH, _LENGTH, _HEAD, _BLOCKS, _BYTES = 64, 8, 128, 32, 2, 128
-_PARTS = {"train": "sympy scipy sklearn torch", "choice": "pandas", "test": "matplotlib"}
+_PARTS = {
+    "train": "sympy scipy sklearn torch",
+    "choice": "pandas",
+    "test": "matplotlib",
+}
 #: Half passages judged; what models are compared with counts up to so many bytes.
 _JUDGED, _ORDER = 1875, 6
 
@@ -53,7 +61,13 @@ def language_trials() -> list[Trial]:
     same: Any = {"solver": "adamw", "protocol": "tuned"}
     return [
         make_trial(
-            "python", unit, neurons(unit, _WIDTH), gate=gate, seed=seed, settings=told, **same
+            "python",
+            unit,
+            neurons(unit, _WIDTH),
+            gate=gate,
+            seed=seed,
+            settings=told,
+            **same,
         )
         for seed, steps in sorted(runs, key=lambda run: (run[0] > 3, run[0]))
         for told in [{"d": _WIDTH, "steps": steps}]
@@ -70,7 +84,9 @@ def neurons(unit: str, d: int) -> int:
 class Block(nn.Module):
     """Attention, then a feed-forward layer of one unit, on a stream (count, length, d)."""
 
-    def __init__(self, unit: str, gate: str, d: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, unit: str, gate: str, d: int, generator: torch.Generator
+    ) -> None:
         super().__init__()
 
         def normal(rows: int) -> nn.Parameter:
@@ -102,19 +118,29 @@ class SmallModel(nn.Module):
     def __init__(self, unit: str, gate: str, d: int, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.embedding = nn.Parameter(torch.randn(_BYTES, d, generator=generator) / sqrt(d))
-        self.places = nn.Parameter(torch.randn(_LENGTH, d, generator=generator) / sqrt(d))
+        self.embedding = nn.Parameter(
+            torch.randn(_BYTES, d, generator=generator) / sqrt(d)
+        )
+        self.places = nn.Parameter(
+            torch.randn(_LENGTH, d, generator=generator) / sqrt(d)
+        )
         self.gain = nn.Parameter(torch.ones(d))
-        self.blocks = nn.ModuleList(Block(unit, gate, d, generator) for _ in range(_BLOCKS))
+        self.blocks = nn.ModuleList(
+            Block(unit, gate, d, generator) for _ in range(_BLOCKS)
+        )
 
     def forward(self, passages: Tensor) -> Tensor:
-        """Compute the next byte's cross-entropy, by passage (count, length + 1) and place."""
+        """Compute the next byte's cross-entropy, by passage (count, length + 1) and
+        place.
+        """
         x = passages[:, :-1]
         h = self.embedding[x] + self.places[: x.shape[1]]
         for block in self.blocks:
             h = block(h)
         logits = rms_norm(h, h.shape[-1:], self.gain) @ self.embedding.T
-        losses = cross_entropy(logits.flatten(0, 1), passages[:, 1:].flatten(), reduction="none")
+        losses = cross_entropy(
+            logits.flatten(0, 1), passages[:, 1:].flatten(), reduction="none"
+        )
         return losses.view_as(x)
 
 
@@ -138,7 +164,9 @@ def passages(seed: int, steps: int) -> np.ndarray:
 
 @cache
 def judged(part: str) -> np.ndarray:
-    """Cut passages from all over a part: (count, length + 1), judged on their second halves."""
+    """Cut passages from all over a part: (count, length + 1), judged on their second
+    halves.
+    """
     starts = np.linspace(0, len(text(part)) - _LENGTH - 1, _JUDGED).astype(int)
     return text(part)[starts[:, None] + np.arange(_LENGTH + 1)].astype(np.int64)
 
@@ -163,12 +191,16 @@ def trained(unit: str, gate: str, rate: float, seed: int, steps: int) -> SmallMo
 def nats(model: SmallModel, part: str) -> float:
     """Measure nats a byte on held-out text, each byte with at least 64 before it."""
     cut = torch.from_numpy(judged(part)).split(64)
-    return float(torch.cat([model(few)[:, _LENGTH // 2 :].mean(1) for few in cut]).mean())
+    return float(
+        torch.cat([model(few)[:, _LENGTH // 2 :].mean(1) for few in cut]).mean()
+    )
 
 
 @cache
 def counted(seed: int, steps: int) -> float:
-    """Measure nats a byte of counts (Witten and Bell's) of the best number of bytes up to six."""
+    """Measure nats a byte of counts (Witten and Bell's) of the best number of bytes up
+    to six.
+    """
     seen = passages(seed, steps).reshape(-1, _LENGTH + 1)
     last = np.lib.stride_tricks.sliding_window_view(judged("test"), _ORDER, axis=1)
     last = last[:, -(_LENGTH // 2) :].reshape(-1, _ORDER)
@@ -177,9 +209,13 @@ def counted(seed: int, steps: int) -> float:
         places = _BYTES ** np.arange(k)[::-1]
         windows = np.lib.stride_tricks.sliding_window_view(seen, k, axis=1)
         words, times = np.unique((windows @ places).ravel(), return_counts=True)
-        before, first, kinds = np.unique(words // _BYTES, return_index=True, return_counts=True)
+        before, first, kinds = np.unique(
+            words // _BYTES, return_index=True, return_counts=True
+        )
         word = last[:, -k:] @ places
-        at, of = (np.searchsorted(*pair) for pair in ((words, word), (before, word // _BYTES)))
+        at, of = (
+            np.searchsorted(*pair) for pair in ((words, word), (before, word // _BYTES))
+        )
         at, of = np.minimum(at, len(words) - 1), np.minimum(of, len(before) - 1)
         known, total = before[of] == word // _BYTES, np.add.reduceat(times, first)[of]
         found = np.where(words[at] == word, times[at], 0)
@@ -220,7 +256,9 @@ def run_language(trial: Trial) -> dict[str, Any]:
 
 SMALL_MODELS = Study(
     "Small language models of bytes with seven units, of three lengths of training",
-    {"tuned": "up to 3.7 million bytes of Python at the best of four rates; nats a byte"},
+    {
+        "tuned": "up to 3.7 million bytes of Python at the best of four rates; nats a byte"
+    },
     run_language,
     language_trials,
     list,  # four rates before each row: tests train one at its committed rate

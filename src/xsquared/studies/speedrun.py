@@ -1,8 +1,10 @@
-"""The speedrun of the gated-units author's README: two slopes in seconds, digit for digit.
+"""The speedrun of the gated-units author's README: two slopes in seconds, digit for
+digit.
 
-Gates stay on a spline start, as his program has it with ``apply_maso_init``, and readout and
-factors are solved in turn. The picture in the README is of three Newton steps a layer on
-1/(1 + x^2); a second step of a linear layer changes nothing, so that one exact solve is the same.
+Gates stay on a spline start, as his program has it with ``apply_maso_init``, and
+readout and factors are solved in turn. The picture in the README is of three Newton
+steps a layer on 1/(1 + x^2); a second step of a linear layer changes nothing, so that
+one exact solve is the same.
 """
 
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ from xsquared.functions import Target, target
 from xsquared.slopes import Slope, fit_slope
 from xsquared.studies.published import POINTS, Layers, measured_rmse, solve_in_turn
 
-#: What the README's picture approximates, at which widths, and the slopes that it prints.
+#: What the README's picture approximates, at which widths, and the slopes that it
+#: prints.
 SPEEDRUN_TARGET = target("1/(1 + x**2)", (-1, 1))
 WIDTHS = np.arange(1, 101, 3)
 PRINTED = {"mlp": -2.098, "glu": -3.093}
@@ -48,7 +51,9 @@ def speedrun(progress: bool = True) -> list[UnitRun]:
 
 
 def spline_start(unit: str, n: int, seed: int) -> Layers:
-    """Start a network of one input on equidistant hinges, every other gate turned round."""
+    """Start a network of one input on equidistant hinges, every other gate turned
+    round.
+    """
     torch.manual_seed(seed)
     network = Layers(1, unit, n)
     sign = 1.0 - 2.0 * (torch.arange(n) % 2)
@@ -60,7 +65,9 @@ def spline_start(unit: str, n: int, seed: int) -> Layers:
 
 
 def line_points(f: Target, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Draw random points of [-1, 1] to train on, and as many equidistant ones, each x, y."""
+    """Draw random points of [-1, 1] to train on, and as many equidistant ones, each x,
+    y.
+    """
     drawn = 2 * np.random.RandomState(seed).rand(POINTS, 1) - 1
     grid = np.linspace(-1, 1, POINTS)[:, None]
     return [(torch.from_numpy(x), torch.from_numpy(f(x[:, 0]))) for x in (drawn, grid)]

@@ -1,9 +1,10 @@
 """Sweeps: trials run here or on Dask workers, each row stored the moment it is known.
 
-``run(trial)``, a function at the top of an importable module, returns what it measured by name.
-Rows are filed in a sqlite file under the trial, a dictionary of plain values, and the sources that
-ran it; processes may share the file. A sweep that was stopped, in whatever way, goes on where it
-was: no row is lost or doubled. Trials that belong together are a :class:`Study`.
+``run(trial)``, a function at the top of an importable module, returns what it measured
+by name. Rows are filed in a sqlite file under the trial, a dictionary of plain values,
+and the sources that ran it; processes may share the file. A sweep that was stopped, in
+whatever way, goes on where it was: no row is lost or doubled. Trials that belong
+together are a :class:`Study`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-# Not tqdm.auto, which warns on import in every notebook whose environment has no ipywidgets.
+# Not tqdm.auto, which warns on import in every notebook whose environment has no
+# ipywidgets.
 from tqdm import tqdm
 
 if TYPE_CHECKING:
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
 _PACKAGE = Path(__file__).parents[1]
 
 Trial = Mapping[str, Any]
-#: Gives what was measured by name; lists are of the trial's networks, ``status`` how it ended.
+#: Gives what was measured by name; lists are of the trial's networks, ``status`` how it
+#: ended.
 Run = Callable[[Trial], Mapping[str, Any]]
 
 
@@ -44,8 +47,8 @@ Run = Callable[[Trial], Mapping[str, Any]]
 class Study:
     """Trials that belong together; ``protocols`` say what each trains.
 
-    ``sample`` gives trials that tests repeat: narrow, quick, the same on every processor;
-    ``missing`` says what to install, if anything.
+    ``sample`` gives trials that tests repeat: narrow, quick, the same on every
+    processor; ``missing`` says what to install, if anything.
     """
 
     title: str
@@ -56,10 +59,13 @@ class Study:
     missing: Callable[[], str] = field(default=str)
 
 
-#: Of a process that computes: one thread, so that sums keep their order of addition everywhere, and
-#: freed memory stays, as asking glibc for it again takes a quarter of a training's time.
+#: Of a process that computes: one thread, so that sums keep their order of addition
+#: everywhere, and freed memory stays, as asking glibc for it again takes a quarter of a
+#: training's time.
 ENVIRONMENT = {
-    **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+    **dict.fromkeys(
+        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
+    ),
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
 }
@@ -70,9 +76,10 @@ def sweep(
 ) -> pd.DataFrame:
     """Return one row per network, in the trials' order: stored, or computed now.
 
-    A trial that raises has a row that says so, and is not run again by the same sources. One that
-    is lost, as its worker was killed or memory ran out, has none, so that the next sweep tries it.
-    Trials run in this process or on a Dask cluster's workers, of one thread each.
+    A trial that raises has a row that says so, and is not run again by the same
+    sources. One that is lost, as its worker was killed or memory ran out, has none, so
+    that the next sweep tries it. Trials run in this process or on a Dask cluster's
+    workers, of one thread each.
     """
     wanted = {trial_key(trial): trial for trial in trials}
     sources = fingerprint(run)
@@ -81,7 +88,11 @@ def sweep(
         missing = [trial for key, trial in wanted.items() if key not in known]
         here = (attempt(run, trial) for trial in missing)
         results = _on_workers(client, run, missing) if client else here
-        shown = {"total": len(wanted), "initial": len(wanted) - len(missing), "unit": "trial"}
+        shown = {
+            "total": len(wanted),
+            "initial": len(wanted) - len(missing),
+            "unit": "trial",
+        }
         for row in tqdm(results, **shown, disable=None if missing else True):
             if row["status"] == "lost":
                 tqdm.write(f"lost, to be run again: {row['message']}", sys.stderr)
@@ -108,8 +119,13 @@ def trial_key(trial: Trial) -> str:
 
 def versions() -> str:
     """Name Python and the packages that compute, each with its version."""
-    named = [f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "torch")]
-    return ", ".join([f"Python {platform.python_version()}, {platform.machine()}", *named])
+    named = [
+        f"{name} {version(name)}"
+        for name in ("numpy", "scipy", "scikit-learn", "torch")
+    ]
+    return ", ".join(
+        [f"Python {platform.python_version()}, {platform.machine()}", *named]
+    )
 
 
 @cache
@@ -122,9 +138,11 @@ def fingerprint(run: Run) -> str:
 
 
 def sources(run: Run) -> list[Path]:
-    """List the file of run's module, and those of xsquared that it imports, however deep.
+    """List the file of run's module, and those of xsquared that it imports, however
+    deep.
 
-    Imports are read from the text, so that one inside a function counts. The book makes no rows.
+    Imports are read from the text, so that one inside a function counts. The book makes
+    no rows.
 
     Raises:
         ValueError: run stands in a notebook or on the command line.
@@ -144,12 +162,16 @@ def sources(run: Run) -> list[Path]:
 
 
 def _imported(path: Path) -> Iterator[Path]:
-    """Files of xsquared that a file imports; of a package's name the package's own file."""
+    """Files of xsquared that a file imports; of a package's name the package's own
+    file.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from filter(None, (_file(alias.name) for alias in node.names))
         elif isinstance(node, ast.ImportFrom) and (package := _file(str(node.module))):
-            yield from (_file(f"{node.module}.{alias.name}") or package for alias in node.names)
+            yield from (
+                _file(f"{node.module}.{alias.name}") or package for alias in node.names
+            )
 
 
 def _file(module: str) -> Path | None:
@@ -167,16 +189,22 @@ def attempt(run: Run, trial: Trial) -> dict[str, Any]:
     with one_thread():
         start = time.thread_time()
         try:  # numpy's numbers become Python's
-            made |= json.loads(json.dumps(run(trial), default=lambda value: value.tolist()))
+            made |= json.loads(
+                json.dumps(run(trial), default=lambda value: value.tolist())
+            )
         except Exception as error:
             # Torch has no error of its own for a lack of memory.
-            transient = isinstance(error, MemoryError | OSError) or "memory" in str(error)
+            transient = isinstance(error, MemoryError | OSError) or "memory" in str(
+                error
+            )
             message = f"{type(error).__name__}: {error}"[:500]
             made |= {"status": "lost" if transient else "failed", "message": message}
         seconds = time.thread_time() - start  # the processor's
     columns = dict(trial)
     for name, value in trial.items():
-        if isinstance(value, list | tuple | dict):  # only results' lists are per network
+        if isinstance(
+            value, list | tuple | dict
+        ):  # only results' lists are per network
             columns[name] = json.dumps(value, sort_keys=True)
     return columns | made | {"seconds": seconds, "key": trial_key(trial)}
 
@@ -185,8 +213,13 @@ def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """Take lists in rows of trials apart into rows of networks; the rest is repeated."""
     networks: list[Mapping[str, Any]] = []
     for row in rows:
-        lists = {name: values for name, values in row.items() if isinstance(values, list)}
-        parts = [dict(zip(lists, part, strict=True)) for part in zip(*lists.values(), strict=True)]
+        lists = {
+            name: values for name, values in row.items() if isinstance(values, list)
+        }
+        parts = [
+            dict(zip(lists, part, strict=True))
+            for part in zip(*lists.values(), strict=True)
+        ]
         networks += [{**row, **part} for part in parts or [{}]]
     frame = (
         pd.DataFrame(networks)
@@ -204,18 +237,28 @@ def local_client(jobs: int | None = None) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
     # Dask's own setting has workers give back all memory that they free.
-    limits: dict[str, Any] = {"threads_per_worker": 1, "memory_limit": 0, "dashboard_address": ":0"}
-    limits |= {"n_workers": jobs or os.cpu_count(), "scheduler_kwargs": {"allowed_failures": 1}}
+    limits: dict[str, Any] = {
+        "threads_per_worker": 1,
+        "memory_limit": 0,
+        "dashboard_address": ":0",
+    }
+    limits |= {
+        "n_workers": jobs or os.cpu_count(),
+        "scheduler_kwargs": {"allowed_failures": 1},
+    }
     with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
         cluster = LocalCluster(**limits)
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
-def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[str, Any]]:
+def _on_workers(
+    client: Client, run: Run, trials: list[Trial]
+) -> Iterator[dict[str, Any]]:
     """Yield rows as they finish; a worker gets a trial only when a thread is free.
 
-    Dask suspects every task queued at a worker that dies, and gives up on its second death.
+    Dask suspects every task queued at a worker that dies, and gives up on its second
+    death.
     """
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
@@ -235,7 +278,9 @@ def _on_workers(client: Client, run: Run, trials: list[Trial]) -> Iterator[dict[
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep numerical libraries to one thread, so that trials side by side keep out of the way."""
+    """Keep numerical libraries to one thread, so that trials side by side keep out of
+    the way.
+    """
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -260,7 +305,9 @@ def _opened(path: Path | str) -> Iterator[sqlite3.Connection]:
         # Each statement is one transaction, on the disk when it returns.
         with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as store:
             store.execute("pragma synchronous = extra")
-            columns = "key text, fingerprint text, row text, primary key (key, fingerprint)"
+            columns = (
+                "key text, fingerprint text, row text, primary key (key, fingerprint)"
+            )
             store.execute(f"create table if not exists rows ({columns})")
             yield store
     except sqlite3.OperationalError as error:

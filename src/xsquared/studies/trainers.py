@@ -1,20 +1,23 @@
-"""The space or the trainer? Twelve units by four ways of training, on targets and real tables.
+"""The space or the trainer? Twelve units by four ways of training, on targets and real
+tables.
 
-Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one variable: for x
-in [-1, 1]^d it is phi(x), for d > 1 a sum of three ridges phi(w x), or radial; besides Friedman's
-first function and tables. His others, the twin and LATER came the same day, after predictions. All
-networks of one trial have the same unit, inputs and number of points, and are stacked. Learning
-rates are chosen for each unit, target and way at the middle size, by the mean log validation error
-of two seeds that are not judged, from a grid that grows until its ends are not chosen. Ten seeds of
-points, splits and starts are then judged at every size. Noise is in training and validation values.
+Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one
+variable: for x in [-1, 1]^d it is phi(x), for d > 1 a sum of three ridges phi(w x), or
+radial; besides Friedman's first function and tables. His others, the twin and LATER
+came the same day, after predictions. All networks of one trial have the same unit,
+inputs and number of points, and are stacked. Learning rates are chosen for each unit,
+target and way at the middle size, by the mean log validation error of two seeds that
+are not judged, from a grid that grows until its ends are not chosen. Ten seeds of
+points, splits and starts are then judged at every size. Noise is in training and
+validation values.
 
-Every network is judged as trained, and once more with its linear weights solved (ridge chosen on
-validation points).
+Every network is judged as trained, and once more with its linear weights solved (ridge
+chosen on validation points).
 
-Later parts (TRIED), each fixed on the same day before its rows: six or five units at the middle
-size with one thing changed at a time, and 1,000 parameters; solves in batches, whose Gram matrices
-are averaged; AdamW without weight decay, with rates chosen at each of two sizes. The claims of
-chapter 11 have what was predicted of each.
+Later parts (TRIED), each fixed on the same day before its rows: six or five units at
+the middle size with one thing changed at a time, and 1,000 parameters; solves in
+batches, whose Gram matrices are averaged; AdamW without weight decay, with rates chosen
+at each of two sizes. The claims of chapter 11 have what was predicted of each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,12 +70,16 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 _FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
 _SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
-#: Targets on which other ways of training are compared, with five seeds at the middle size.
+#: Targets on which other ways of training are compared, with five seeds at the middle
+#: size.
 COMPARED: Mapping[str, Mapping[str, Sequence[str]]]
 COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
 FIVE, EIGHT = SIX[:-1], (*SIX, "mlp:silu", "geglu")
-_SOLVABLE: Mapping[str, Sequence[str]] = {"2 inputs": ("smooth",), "5 inputs": ("friedman1",)}
+_SOLVABLE: Mapping[str, Sequence[str]] = {
+    "2 inputs": ("smooth",),
+    "5 inputs": ("friedman1",),
+}
 _HARDER = {"5 inputs": ("friedman1",), "2 inputs": ("noisy",), "airfoil": ("airfoil",)}
 _UNDECAYED = {"1 input": ("smooth",), **_HARDER, "2 inputs": ("smooth", "noisy")}
 _REST = {name: GROUPS[name] for name in ("4 inputs", "housing", "diabetes")} | {
@@ -93,7 +100,10 @@ TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
     ("full", FIVE, {"2 inputs": ("smooth",)}, MIDDLE),
     ("averaged", FIVE, _SOLVABLE, MIDDLE),
     ("varpro", FIVE, {"5 inputs": ("friedman1",), "airfoil": ("airfoil",)}, MIDDLE),
-    *((protocol, UNITS, {"1 input": tuple(LATER)}, MIDDLE) for protocol in ("adamw", "varpro")),
+    *(
+        (protocol, UNITS, {"1 input": tuple(LATER)}, MIDDLE)
+        for protocol in ("adamw", "varpro")
+    ),
     ("adamw", FIVE, {"5 inputs": ("smooth", "noisy", "friedman1")}, 1000),
     ("adamw", FIVE, {"2 inputs": ("smooth", "noisy")}, 1000),
     ("retuned", EIGHT, _SOLVABLE, LARGEST),
@@ -117,7 +127,9 @@ WAYS: Mapping[str, Mapping[str, Any]] = {
     "averaged": {**_FROM_HINGES, "steps": 10_000, "batch": 64, "keep": 0.99},
 }
 _SOLVERS: Mapping[str, Solver] = {
-    "varpro": VariableProjection(max_iterations=80, starts=3, ridge=1e-14, sharpest=8.0),
+    "varpro": VariableProjection(
+        max_iterations=80, starts=3, ridge=1e-14, sharpest=8.0
+    ),
     "lbfgs": LBFGS(),
     "growth": Growth(),
 }
@@ -150,9 +162,16 @@ def trainer_trials(
     for group, targets in groups.items():
         for unit in units:
             name, _, gate = unit.partition(":")
-            said = {"targets": [*targets], "sizes": [*sizes], "seeds": seeds, **settings}
+            said = {
+                "targets": [*targets],
+                "sizes": [*sizes],
+                "seeds": seeds,
+                **settings,
+            }
             solver = protocol if protocol in _SOLVERS else "adamw"
-            trials.append(make_trial(group, name, 0, solver, protocol, gate=gate, settings=said))
+            trials.append(
+                make_trial(group, name, 0, solver, protocol, gate=gate, settings=said)
+            )
     return trials
 
 
@@ -165,7 +184,10 @@ def drawn(name: str, group: str, seed: int) -> Dataset:
         return load(name, seed, points=None if name == "airfoil" else 2000)
     if not group.endswith(("input", "inputs")) or name == "elevation":
         return from_arrays(*_table(name), seed, most=2000)
-    dim, (text, noise) = int(group[0]), _PROFILES["smooth" if name == "radial" else name]
+    dim, (text, noise) = (
+        int(group[0]),
+        _PROFILES["smooth" if name == "radial" else name],
+    )
     profile = target(text, (-3.0, 3.0))
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -177,16 +199,21 @@ def drawn(name: str, group: str, seed: int) -> Dataset:
         return x, profile(along).sum(axis=1)
 
     data, draw = from_generator(generate, seed, points=1000 * min(dim, 2)), (seed, 1)
-    errors = noise * np.random.default_rng(draw).normal(size=len(data.train) + len(data.validation))
+    errors = noise * np.random.default_rng(draw).normal(
+        size=len(data.train) + len(data.validation)
+    )
     added = np.split(errors, [len(data.train)])
     noisy = [
-        Points(p.x, p.y + e) for p, e in zip((data.train, data.validation), added, strict=True)
+        Points(p.x, p.y + e)
+        for p, e in zip((data.train, data.validation), added, strict=True)
     ]
     return replace(data, train=noisy[0], validation=noisy[1])
 
 
 def _twin(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Friedman's first function with a sum of two sines in the place of the sine of a product."""
+    """Friedman's first function with a sum of two sines in the place of the sine of a
+    product.
+    """
     x = np.random.default_rng(seed).uniform(size=(count, 5))
     curved = 5 * np.sin(np.pi * x[:, :2]).sum(axis=1) + 20 * (x[:, 2] - 0.5) ** 2
     return x, curved + 10 * x[:, 3] + 5 * x[:, 4]
@@ -220,11 +247,25 @@ def run_trainers(trial: Trial) -> dict[str, Any]:
     for size, n in widths.items():
         module = build(unit, dim, n)
         asked = [(name, seed, rates[name]) for name in targets for seed in seeds]
-        for (name, seed, rate), row in zip(asked, trained(trial, module, asked), strict=True):
+        for (name, seed, rate), row in zip(
+            asked, trained(trial, module, asked), strict=True
+        ):
             data = drawn(name, group, seed)
-            found = {"problem": f"{name}, {group}" if "input" in group else name, "n": n}
-            found |= {"size": size, "seed": seed, "rate": rate, "points": len(data.train)}
-            found |= {"parameters": one * n + 1, **_judged(module, row, data), "ran_on": _device()}
+            found = {
+                "problem": f"{name}, {group}" if "input" in group else name,
+                "n": n,
+            }
+            found |= {
+                "size": size,
+                "seed": seed,
+                "rate": rate,
+                "points": len(data.train),
+            }
+            found |= {
+                "parameters": one * n + 1,
+                **_judged(module, row, data),
+                "ran_on": _device(),
+            }
             made.append(found)
     return {name: [row[name] for row in made] for name in made[0]}
 
@@ -234,16 +275,26 @@ def _chosen(trial: Trial, module: GatedNetwork) -> dict[str, float]:
     targets, rates = trial["settings"]["targets"], trial["settings"].get("rates", RATES)
     left: dict[float, np.ndarray] = {}
     while missing := [rate for rate in rates if rate not in left and 1e-5 < rate < 10]:
-        asked = [(name, seed, rate) for rate in missing for name in targets for seed in _PILOTS]
+        asked = [
+            (name, seed, rate)
+            for rate in missing
+            for name in targets
+            for seed in _PILOTS
+        ]
         errors = [
             _error(module, row, drawn(name, trial["problem"], seed), "validation")
-            for row, (name, seed, _) in zip(trained(trial, module, asked), asked, strict=True)
+            for row, (name, seed, _) in zip(
+                trained(trial, module, asked), asked, strict=True
+            )
         ]
         logs = np.log(np.reshape(errors, (len(missing), len(targets), -1))).mean(axis=2)
         left |= dict(zip(missing, logs, strict=True))
         grid = sorted(left)
         best = np.argmin([left[rate] for rate in grid], axis=0)
-        rates = [*[grid[0] / 3] * (0 in best), *[grid[-1] * 3] * (len(grid) - 1 in best)]
+        rates = [
+            *[grid[0] / 3] * (0 in best),
+            *[grid[-1] * 3] * (len(grid) - 1 in best),
+        ]
     return {name: grid[k] for name, k in zip(targets, best, strict=True)}
 
 
@@ -258,7 +309,11 @@ def trained(
     kind, every = way.get("kind", torch.float32), way.get("every")
     x, y, rates = (
         torch.tensor(np.array(part), dtype=kind, device=_device())
-        for part in ([p.x for p in data], [p.y for p in data], [rate for *_, rate in asked])
+        for part in (
+            [p.x for p in data],
+            [p.y for p in data],
+            [rate for *_, rate in asked],
+        )
     )
     y = y[..., None]
     module = build(module.unit, module.n_in, module.n_hidden).to(x)
@@ -269,7 +324,9 @@ def trained(
     if every:
         losses = batched.solved_losses(module, x, y, every)
     elif keep := way.get("keep"):
-        losses = batched.averaged_losses(module, x, y, way["batch"], keep, seed=seeds[0])
+        losses = batched.averaged_losses(
+            module, x, y, way["batch"], keep, seed=seeds[0]
+        )
     else:
         losses = batched.batch_losses(module, x, y, way["batch"], seed=seeds[0])
     decay = way.get("decay", 0.01)
@@ -287,20 +344,32 @@ def _one(trial: Trial, module: GatedNetwork, name: str, seed: int) -> torch.Tens
     """Weights (P,) of a network trained by itself, by a solver of the package."""
     data, solver = drawn(name, trial["problem"], seed), _SOLVERS[trial["solver"]]
     done = fit(data, module.unit, module.n_hidden, solver=solver, seed=seed)
-    return torch.cat([p.detach().flatten() for p in (done.network or module).parameters()])
+    return torch.cat(
+        [p.detach().flatten() for p in (done.network or module).parameters()]
+    )
 
 
-def _error(module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str) -> float:
+def _error(
+    module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str
+) -> float:
     network = build(module.unit, module.n_in, module.n_hidden)
     network.load_state_dict(batched.named(module, weights))
     return data.error(network, getattr(data, part))
 
 
-def _judged(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> dict[str, float]:
+def _judged(
+    module: GatedNetwork, weights: torch.Tensor, data: Dataset
+) -> dict[str, float]:
     """Errors of a network as trained, and test error with its linear weights solved."""
     error = partial(_error, module, data=data)
-    found = {f"{p}_rmse": error(weights, part=p) for p in ("train", "validation", "test")}
-    rows, x, y = weights[None], torch.tensor(data.train.x)[None], torch.tensor(data.train.y)[None]
+    found = {
+        f"{p}_rmse": error(weights, part=p) for p in ("train", "validation", "test")
+    }
+    rows, x, y = (
+        weights[None],
+        torch.tensor(data.train.x)[None],
+        torch.tensor(data.train.y)[None],
+    )
     tried = (
         batched.resolved(module, rows, x, y[..., None], _RIDGES)
         if weights.isfinite().all()

@@ -9,4 +9,13 @@ from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
 
 __all__ = ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection"]
-__all__ += ["SOLVERS", "STATUSES", "Fit", "Gates", "Solver", "fit", "grow", "solver_from"]
+__all__ += [
+    "SOLVERS",
+    "STATUSES",
+    "Fit",
+    "Gates",
+    "Solver",
+    "fit",
+    "grow",
+    "solver_from",
+]

@@ -19,14 +19,22 @@ from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit
 
-#: Records of AdamW's loss; quasi-Newton pairs of L-BFGS, and its iterations between two records.
+#: Records of AdamW's loss; quasi-Newton pairs of L-BFGS, and its iterations between two
+#: records.
 _RECORDS, _PAIRS, _INNER = 200, 50, 20
 
 
 def _train(
-    self: AdamW | LBFGS, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    self: AdamW | LBFGS,
+    data: Dataset,
+    unit: Unit,
+    n_hidden: int,
+    gates: Gates,
+    seed: int,
 ) -> Fit:
-    """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+    """Train from the start of :mod:`xsquared.training.start`; any unit and gate will
+    do.
+    """
     network = start(data, unit, n_hidden, seed)
     x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
     letters = tuple(itertools.chain(*layers(network, gates == "trained")))
@@ -35,18 +43,30 @@ def _train(
 
 @dataclass(frozen=True)
 class AdamW:
-    """Full-batch AdamW without weight decay, its rate falling to zero along half a cosine."""
+    """Full-batch AdamW without weight decay, its rate falling to zero along half a
+    cosine.
+    """
 
     name: ClassVar[str] = "adamw"
     train = _train
-    stall: ClassVar[float] = -np.inf  # losses on the way may rise; the falling rate ends them
+    stall: ClassVar[
+        float
+    ] = -np.inf  # losses on the way may rise; the falling rate ends them
     max_iterations: int = 5000
     learning_rate: float = 0.02
 
-    def descend(self, loss: Callable[[], Tensor], parameters: list[Tensor]) -> Iterator[int]:
-        """Step the parameters in place; yield the steps taken as often as they are recorded."""
-        optimizer = torch.optim.AdamW(parameters, lr=self.learning_rate, weight_decay=0.0)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.max_iterations)
+    def descend(
+        self, loss: Callable[[], Tensor], parameters: list[Tensor]
+    ) -> Iterator[int]:
+        """Step the parameters in place; yield the steps taken as often as they are
+        recorded.
+        """
+        optimizer = torch.optim.AdamW(
+            parameters, lr=self.learning_rate, weight_decay=0.0
+        )
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(
+            optimizer, self.max_iterations
+        )
         every = max(1, self.max_iterations // _RECORDS)
         for step in range(1, self.max_iterations + 1):
             optimizer.zero_grad()
@@ -59,17 +79,25 @@ class AdamW:
 
 @dataclass(frozen=True)
 class LBFGS:
-    """Full-batch L-BFGS with a strong Wolfe line search, of at most ``max_iterations`` steps."""
+    """Full-batch L-BFGS with a strong Wolfe line search, of at most ``max_iterations``
+    steps.
+    """
 
     name: ClassVar[str] = "lbfgs"
     train = _train
-    stall: ClassVar[float] = 1e-7  # relative decrease between records that ends the descent
+    stall: ClassVar[float] = (
+        1e-7  # relative decrease between records that ends the descent
+    )
     max_iterations: int = 2000
 
-    def descend(self, loss: Callable[[], Tensor], parameters: list[Tensor]) -> Iterator[int]:
+    def descend(
+        self, loss: Callable[[], Tensor], parameters: list[Tensor]
+    ) -> Iterator[int]:
         """As AdamW's."""
         endless = partial(torch.optim.LBFGS, tolerance_grad=0.0, tolerance_change=0.0)
-        optimizer = endless(parameters, history_size=_PAIRS, line_search_fn="strong_wolfe")
+        optimizer = endless(
+            parameters, history_size=_PAIRS, line_search_fn="strong_wolfe"
+        )
 
         def closure() -> Tensor:
             optimizer.zero_grad()
@@ -78,15 +106,23 @@ class LBFGS:
             return value
 
         for begun in range(0, self.max_iterations, _INNER):
-            optimizer.param_groups[0]["max_iter"] = min(_INNER, self.max_iterations - begun)
+            optimizer.param_groups[0]["max_iter"] = min(
+                _INNER, self.max_iterations - begun
+            )
             optimizer.step(closure)
             yield min(begun + _INNER, self.max_iterations)
 
 
 def trained(
-    solver: AdamW | LBFGS, network: GatedNetwork, x: Tensor, y: Tensor, letters: Sequence[str]
+    solver: AdamW | LBFGS,
+    network: GatedNetwork,
+    x: Tensor,
+    y: Tensor,
+    letters: Sequence[str],
 ) -> Fit:
-    """Train the parameters of some letters of a network in place, on x (N, d) and y (N,)."""
+    """Train the parameters of some letters of a network in place, on x (N, d) and y
+    (N,).
+    """
     loss = partial(mean_square, network, x, y)
     begun, status, steps = time.perf_counter(), "iterations", 0
     history = [(0.0, float(loss().detach().sqrt()))]

@@ -1,12 +1,13 @@
-"""The orthogonal greedy algorithm: which neurons to insert into a network, and which to take out.
+"""The orthogonal greedy algorithm: which neurons to insert into a network, and which to
+take out.
 
-The candidate is taken whose block of columns lowers the error most, all linear weights refitted.
-Narrow networks of one input are found so as well: two factors of a GQU that vanish away from the
-hinge leave a jump of the slope there, and a hinge outside the domain gives no knot, so few neurons
-have more optima than fits of splines see.
+The candidate is taken whose block of columns lowers the error most, all linear weights
+refitted. Narrow networks of one input are found so as well: two factors of a GQU that
+vanish away from the hinge leave a jump of the slope there, and a hinge outside the
+domain gives no knot, so few neurons have more optima than fits of splines see.
 
-References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE Trans. Inf.
-Theory 68 (2022), for its rates with ridge functions.
+References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE
+Trans. Inf. Theory 68 (2022), for its rates with ridge functions.
 """
 
 import math
@@ -19,21 +20,33 @@ from torch.nn.functional import normalize
 from xsquared.functions import Interval, Target
 from xsquared.splines.density import is_rough
 from xsquared.training.least_squares import gram_matrix
-from xsquared.training.variable_projection import Rows, design, hidden, iterates, last, rows_on_data
+from xsquared.training.variable_projection import (
+    Rows,
+    design,
+    hidden,
+    iterates,
+    last,
+    rows_on_data,
+)
 from xsquared.units import Unit
 
-#: Squares of what is left of a column, as a share of the column's, that count as rounding.
+#: Squares of what is left of a column, as a share of the column's, that count as
+#: rounding.
 _ROUNDING = 1e-12
-#: Of one input: candidates for a neuron, equidistant points, steps after one (of rough ones twice).
+#: Of one input: candidates for a neuron, equidistant points, steps after one (of rough
+#: ones twice).
 _CANDIDATES, _POINTS, _STEPS = 200, 400, 4
 
 
-def candidates(unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator) -> Rows:
+def candidates(
+    unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator
+) -> Rows:
     """Draw n neurons whose gates and factors cut the data x (N, d).
 
-    Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in one
-    direction. A factor is drawn like its gate, is the gate's own row (one more continuous
-    derivative), or constant (a factor less). Gates that are no powers have a width of their own.
+    Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in
+    one direction. A factor is drawn like its gate, is the gate's own row (one more
+    continuous derivative), or constant (a factor less). Gates that are no powers have a
+    width of their own.
     """
     half, along = n // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
@@ -44,20 +57,28 @@ def candidates(unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.
     factors = []
     for factor in rows.factors:
         kind = torch.from_numpy(draw.integers(3, size=(n, 1)))
-        factors.append(torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant)))
+        factors.append(
+            torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant))
+        )
     if unit.gate.degree is None:
         gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
     return Rows(gate, tuple(factors))
 
 
 def insertions(
-    unit: Unit, points: Tensor, y: Tensor, rows: Rows, pool: Rows, count: int, ridge: float
+    unit: Unit,
+    points: Tensor,
+    y: Tensor,
+    rows: Rows,
+    pool: Rows,
+    count: int,
+    ridge: float,
 ) -> list[int]:
     """Choose ``count`` neurons of a pool, in the order of the greedy algorithm.
 
-    With C the columns of a candidate orthogonalised against those in use, and r the residual, the
-    candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest. Points are (N, d + 1),
-    homogeneous; the ridge is that of variable projection.
+    With C the columns of a candidate orthogonalised against those in use, and r the
+    residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest.
+    Points are (N, d + 1), homogeneous; the ridge is that of variable projection.
     """
     right = points if unit.factors else points[:, -1:]
     k = right.shape[1]
@@ -68,7 +89,9 @@ def insertions(
     basis = new = _basis(design(unit, rows, points, points)[1])
     residual, chosen = y, list[int]()
     while True:
-        explained = (_blocks(new, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
+        explained = (
+            (_blocks(new, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
+        )
         grams -= explained.mT @ explained
         residual = residual - new @ (new.T @ residual)
         slopes = (_blocks(residual[:, None], right).T @ neurons).T
@@ -86,11 +109,14 @@ def _blocks(columns: Tensor, right: Tensor) -> Tensor:
     return (columns[:, :, None] * right[:, None, :]).flatten(1)
 
 
-def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float) -> Tensor:
-    """Measure how much the loss rises without each neuron, (n,), the others' weights refitted.
+def removal_losses(
+    unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float
+) -> Tensor:
+    """Measure how much the loss rises without each neuron, (n,), the others' weights
+    refitted.
 
-    With c the weights of a neuron and S its block of the inverse of the normal equations' matrix,
-    that is c' S^-1 c. Arguments as for :func:`insertions`.
+    With c the weights of a neuron and S its block of the inverse of the normal
+    equations' matrix, that is c' S^-1 c. Arguments as for :func:`insertions`.
     """
     n = len(rows.gate)
     matrix = design(unit, rows, points, points)[1]
@@ -102,12 +128,16 @@ def removal_losses(unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: flo
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
     weights = (inverse @ (scale * (matrix.T @ y)))[:-1].reshape(-1, n).T
     k = weights.shape[1]
-    blocks = inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
+    blocks = (
+        inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
+    )
     return (weights * torch.linalg.solve(blocks, weights)).sum(dim=1)
 
 
 def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
-    """Orthonormalise columns (N, m), or what is left of them beside an orthonormal basis."""
+    """Orthonormalise columns (N, m), or what is left of them beside an orthonormal
+    basis.
+    """
     length = torch.linalg.vector_norm(columns, dim=0)
     left = columns / torch.where(length > 0, length, 1.0)
     if others is None:
@@ -119,11 +149,19 @@ def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
 
 
 def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -> Rows:
-    """Insert n neurons for a target of one variable, each the best of many, refined in between."""
+    """Insert n neurons for a target of one variable, each the best of many, refined in
+    between.
+    """
     x = torch.from_numpy(np.linspace(*target.domain[0], 2 * _POINTS + 1)[1::2])
-    points, y = torch.stack([x, torch.ones_like(x)], dim=1), torch.from_numpy(target(x.numpy()))
+    points, y = (
+        torch.stack([x, torch.ones_like(x)], dim=1),
+        torch.from_numpy(target(x.numpy())),
+    )
     y = y / (float(y.abs().max()) or 1.0)
-    rows, steps = _on_interval(unit, target.domain[0], 0, draw), _STEPS * (1 + is_rough(target))
+    rows, steps = (
+        _on_interval(unit, target.domain[0], 0, draw),
+        _STEPS * (1 + is_rough(target)),
+    )
     for _ in range(n):
         pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
         best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
@@ -132,10 +170,14 @@ def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -
     return rows
 
 
-def _on_interval(unit: Unit, domain: Interval, count: int, draw: np.random.Generator) -> Rows:
-    """Draw neurons with hinges inside, a fifth before the domain, and roots up to a length outside.
+def _on_interval(
+    unit: Unit, domain: Interval, count: int, draw: np.random.Generator
+) -> Rows:
+    """Draw neurons with hinges inside, a fifth before the domain, and roots up to a
+    length outside.
 
-    A third of the roots is infinite: the neurons are those of a unit with a factor less.
+    A third of the roots is infinite: the neurons are those of a unit with a factor
+    less.
     """
     a, b = domain
     signs, inside = np.resize([1.0, -1.0], count), draw.uniform(a, b, count)
@@ -145,4 +187,6 @@ def _on_interval(unit: Unit, domain: Interval, count: int, draw: np.random.Gener
         roots = draw.uniform(2 * a - b, 2 * b - a, count)
         factors.append(torch.from_numpy(np.column_stack([np.ones(count), -roots])))
         factors[-1][::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    return Rows(torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors))
+    return Rows(
+        torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors)
+    )

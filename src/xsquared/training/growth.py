@@ -1,8 +1,8 @@
 """Growth: networks grown neuron by neuron among the data, refined jointly (ours).
 
-A width starts from the network before, whose error it keeps where all else fails. Of a held-out
-split each fit is solved again under a row of ridges; the best of all on the validation points is
-the one to use, filled up by neurons without weight.
+A width starts from the network before, whose error it keeps where all else fails. Of a
+held-out split each fit is solved again under a row of ridges; the best of all on the
+validation points is the one to use, filled up by neurons without weight.
 """
 
 import math
@@ -26,7 +26,8 @@ from xsquared.units import Unit
 CANDIDATES = 256
 #: Points by which neurons are chosen, at most.
 _CHOOSING = 4096
-#: A fit has converged where twice the iterations lower the error by less than this share.
+#: A fit has converged where twice the iterations lower the error by less than this
+#: share.
 MOVED = 0.02
 #: Iterations of a refinement on the way, and at each width after the exchanges.
 _ITERATIONS, _MOST_ITERATIONS = 15, 120
@@ -41,35 +42,49 @@ _error = attrgetter("rmse")
 class Growth:
     """Minimise the mean square error by greedy insertions and joint refinements.
 
-    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all move together,
-    by steps of variable projection. At a width, neurons are exchanged for new ones as long as that
-    lowers the error; then half as many again are inserted, and those that matter least taken out.
-    Steps go on until twice as many lower the error by less than 2% ("converged").
+    A share of the neurons there is inserted (:mod:`xsquared.training.greedy`); all move
+    together, by steps of variable projection. At a width, neurons are exchanged for new
+    ones as long as that lowers the error; then half as many again are inserted, and
+    those that matter least taken out. Steps go on until twice as many lower the error
+    by less than 2% ("converged").
 
     Attributes:
-        exchanges: over the width, and at least 2, the attempts in a row to exchange neurons that
-            must fail before no more are made. With 0, or with frozen gates, none is made.
-        ridge: multiple of the linear weights' sum of squares added to the mean square error.
+        exchanges: over the width, and at least 2, the attempts in a row to exchange
+            neurons that must fail before no more are made. With 0, or with frozen
+            gates, none is made.
+        ridge: multiple of the linear weights' sum of squares added to the mean square
+            error.
     """
 
     name: ClassVar[str] = "growth"
     exchanges: int = 32
     ridge: float = 1e-13
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
         """Train by way of the widths 1, ..., n/4, n/2; else as :meth:`grow`."""
-        widths = {-(-n_hidden // 2**halvings) for halvings in range(n_hidden.bit_length() + 1)}
+        widths = {
+            -(-n_hidden // 2**halvings) for halvings in range(n_hidden.bit_length() + 1)
+        }
         *_, end = self.grow(data, unit, sorted(widths), gates, seed)
         return end
 
     def grow(
         self, data: Dataset, unit: Unit, widths: Iterable[int], gates: Gates, seed: int
     ) -> Iterator[Fit]:
-        """Grow networks of ascending widths, each from the one before; no pairs (ValueError)."""
+        """Grow networks of ascending widths, each from the one before; no pairs
+        (ValueError).
+        """
         if unit.paired:
-            raise ValueError(f"growth inserts no neurons of two numbers, got {unit.name}")
+            raise ValueError(
+                f"growth inserts no neurons of two numbers, got {unit.name}"
+            )
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        points, draw = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), np.random.default_rng(seed)
+        points, draw = (
+            torch.cat([x, torch.ones_like(x[:, :1])], dim=1),
+            np.random.default_rng(seed),
+        )
         task = _Task(data, unit, gates == "trained", self.ridge, draw, points, y)
         fit = used = task.empty()
         least, total, held_out = math.inf, 0, data.split == "held-out"
@@ -79,9 +94,16 @@ class Growth:
                 count = min(max(round(_SHARE * have), 1), width - have)
                 fit, _ = task.refine(task.insert(fit.rows, count), _ITERATIONS)
                 made.append(fit)
-            most = min(max(self.exchanges // width, 2), self.exchanges) if task.trains else 0
+            most = (
+                min(max(self.exchanges // width, 2), self.exchanges)
+                if task.trains
+                else 0
+            )
             while failed < most:
-                count, at_random = max(round(_SHARE * width), 1), failed > 2 and failed % 2 == 1
+                count, at_random = (
+                    max(round(_SHARE * width), 1),
+                    failed > 2 and failed % 2 == 1,
+                )
                 rows = task.insert(task.prune(fit.rows, count, at_random), count)
                 made.append(task.refine(rows, _ITERATIONS)[0])
                 failed = 0 if made[-1].rmse < (1 - MOVED) * fit.rmse else failed + 1
@@ -96,7 +118,9 @@ class Growth:
             for ridge in (*_RIDGES, self.ridge) if held_out else ():
                 for one in made:
                     again = next(task.descend(one.rows, ridge, 0))
-                    error = data.error(projection.to_network(again, unit), data.validation)
+                    error = data.error(
+                        projection.to_network(again, unit), data.validation
+                    )
                     if error < least:
                         least, used = error, again
             chosen = closest = projection.to_network(fit, unit)
@@ -122,13 +146,21 @@ class _Task:
         """Points and values by which neurons are chosen: all of a few."""
         if len(self.y) <= _CHOOSING:
             return self.points, self.y
-        drawn = torch.from_numpy(self.draw.choice(len(self.y), _CHOOSING, replace=False))
+        drawn = torch.from_numpy(
+            self.draw.choice(len(self.y), _CHOOSING, replace=False)
+        )
         return self.points[drawn], self.y[drawn]
 
     def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
         """Fits from some rows on."""
-        settings: Any = {"train_gates": self.trains, "max_iterations": limit, "ridge": ridge}
-        return projection.iterates(self.unit, self.points[:, :-1], self.y, rows, **settings)
+        settings: Any = {
+            "train_gates": self.trains,
+            "max_iterations": limit,
+            "ridge": ridge,
+        }
+        return projection.iterates(
+            self.unit, self.points[:, :-1], self.y, rows, **settings
+        )
 
     def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""
@@ -142,17 +174,27 @@ class _Task:
 
     def empty(self) -> ProjectedFit:
         """The mean of the values, without neurons."""
-        rows = projection.rows_on_data(self.unit, self.data.train.x, 1, self.draw).taken(slice(0))
+        rows = projection.rows_on_data(
+            self.unit, self.data.train.x, 1, self.draw
+        ).taken(slice(0))
         error = float(self.y.std(correction=0))
-        return ProjectedFit(rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged")
+        return ProjectedFit(
+            rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged"
+        )
 
     def pad(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
-        """The same function with as many neurons as the rows, the last of which fill it up."""
+        """The same function with as many neurons as the rows, the last of which fill it
+        up.
+        """
         have, width = len(fit.rows.gate), len(rows.gate)
-        weights = fit.linear.new_zeros(self.points.shape[1] if self.unit.factors else 1, width)
+        weights = fit.linear.new_zeros(
+            self.points.shape[1] if self.unit.factors else 1, width
+        )
         weights[:, :have] = fit.linear[:-1].reshape(len(weights), have)
         linear = torch.cat([weights.flatten(), fit.linear[-1:]])
-        return replace(fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear)
+        return replace(
+            fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear
+        )
 
     def insert(self, rows: Rows, count: int) -> Rows:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
@@ -162,7 +204,9 @@ class _Task:
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
     def grow_and_prune(self, rows: Rows) -> ProjectedFit:
-        """Half as many neurons again, then as many as before: a fit with all its iterations."""
+        """Half as many neurons again, then as many as before: a fit with all its
+        iterations.
+        """
         n = len(rows.gate)
         fit, _ = self.refine(self.insert(rows, -(-n // 2)), _ITERATIONS)
         total = fit.iterations
@@ -176,5 +220,7 @@ class _Task:
         """The rows without those that matter least, or without any."""
         order = torch.from_numpy(self.draw.permutation(len(rows.gate)))
         if not at_random:
-            order = removal_losses(self.unit, *self.sample(), rows, self.ridge).argsort()
+            order = removal_losses(
+                self.unit, *self.sample(), rows, self.ridge
+            ).argsort()
         return rows.taken(order[count:].sort().values)

@@ -1,4 +1,5 @@
-"""The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer, full batch.
+"""The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer,
+full batch.
 
 Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 """
@@ -18,35 +19,46 @@ from xsquared.training.result import Fit, Gates
 from xsquared.training.start import start
 from xsquared.units import GatedNetwork, Unit, set_parameters
 
-#: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as zero.
+#: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as
+#: zero.
 _RCOND = 1e-13
-#: Share of the promised decrease that a step must bring (Nocedal and Wright), and lengths tried.
+#: Share of the promised decrease that a step must bring (Nocedal and Wright), and
+#: lengths tried.
 _ARMIJO, _HALVINGS = 1e-4, 30
-#: A sweep that lowers the loss by less than the share is idle; so many in a row end a stage.
+#: A sweep that lowers the loss by less than the share is idle; so many in a row end a
+#: stage.
 _STALL, _PATIENCE = 1e-7, 3
-#: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache holds them.
+#: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache
+#: holds them.
 _ELEMENTS = 400_000
 _Layers = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Newton:
-    """Minimise the mean square error on the training points, in the paper's three stages.
+    """Minimise the mean square error on the training points, in the paper's three
+    stages.
 
-    Stages: spline weights; gates as well; all parameters as one layer (where ``joint``). Each has
-    at most ``max_iterations`` sweeps, of a step in every layer, halved until the loss falls::
+    Stages: spline weights; gates as well; all parameters as one layer (where
+    ``joint``). Each has at most ``max_iterations`` sweeps, of a step in every layer,
+    halved until the loss falls::
 
         step = -S abs(S H S)^-1 S g,   S = diag(abs(diag(H)))^-1/2
 
-    Zero rows (dead neurons) and eigenvalues of the exact Hessian H are eliminated (our choices).
+    Zero rows (dead neurons) and eigenvalues of the exact Hessian H are eliminated (our
+    choices).
     """
 
     name: ClassVar[str] = "newton"
     max_iterations: int = 100
     joint: bool = True
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
-        """Train from the start of :mod:`xsquared.training.start`; any unit and gate will do."""
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
+        """Train from the start of :mod:`xsquared.training.start`; any unit and gate
+        will do.
+        """
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         stages = [layers(network, train_gates=False)]
@@ -64,7 +76,11 @@ def layers(network: GatedNetwork, train_gates: bool) -> _Layers:
 
 
 def newton(
-    network: GatedNetwork, x: Tensor, y: Tensor, stages: Sequence[_Layers], max_iterations: int
+    network: GatedNetwork,
+    x: Tensor,
+    y: Tensor,
+    stages: Sequence[_Layers],
+    max_iterations: int,
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
@@ -81,7 +97,11 @@ def newton(
             losses.append(float(mean_square(network, x, y).detach()))
             seconds.append(time.perf_counter() - begun)
             if "fell" not in outcomes:
-                status = "stalled" if "stuck" in outcomes and losses[-1] > 1e-24 else "converged"
+                status = (
+                    "stalled"
+                    if "stuck" in outcomes and losses[-1] > 1e-24
+                    else "converged"
+                )
                 break
             idle = idle + 1 if losses[-2] - losses[-1] < _STALL * losses[-2] else 0
             if idle == _PATIENCE:
@@ -102,7 +122,9 @@ def gradient_and_hessian(
 
 
 def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """The descent direction (p,): Jacobi preconditioning; zero in singular rows, eliminated."""
+    """The descent direction (p,): Jacobi preconditioning; zero in singular rows,
+    eliminated.
+    """
     direction, diagonal = np.zeros_like(gradient), np.abs(np.diag(hessian))
     kept = diagonal > _RCOND * diagonal.max(initial=0.0)
     if not kept.any():
@@ -118,9 +140,11 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
 
 
 def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -> str:
-    """Take a Newton step in one layer, in place, halved until the loss falls as promised.
+    """Take a Newton step in one layer, in place, halved until the loss falls as
+    promised.
 
-    Return "fell", else "minimal" or "stuck": whether the quadratic model promises no progress.
+    Return "fell", else "minimal" or "stuck": whether the quadratic model promises no
+    progress.
     """
     parameters = [getattr(network, letter) for letter in layer]
 
@@ -151,5 +175,7 @@ def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -
 
 
 def mean_square(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
-    """Compute the loss, the mean square error of a network of one output at x (N, d), y (N,)."""
+    """Compute the loss, the mean square error of a network of one output at x (N, d), y
+    (N,).
+    """
     return torch.mean((network(x)[:, 0] - y) ** 2)

@@ -27,14 +27,18 @@ STATUSES = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained network and how the training went; a solver fills in at most six fields.
+    """A trained network and how the training went; a solver fills in at most six
+    fields.
 
     Attributes:
         network: the module to use; None where the run ended before there was one.
         status: a word of :data:`STATUSES`.
-        promised: training RMSE of what the weights stand for; None where only the pass is known.
-        history: (records, 2), seconds and training RMSE; empty where there is no single descent.
-        training_minimiser: the module of least training error; validation chooses ``network``.
+        promised: training RMSE of what the weights stand for; None where only the pass
+            is known.
+        history: (records, 2), seconds and training RMSE; empty where there is no single
+            descent.
+        training_minimiser: the module of least training error; validation chooses
+            ``network``.
         test_rmse: of the predictions of ``data.predict`` on the test points.
         detail: the message of the error that ended the run.
     """
@@ -53,7 +57,9 @@ class Fit:
     detail: str = ""
 
     def __str__(self) -> str:
-        ended = f"{self.status} after {self.iterations} iterations, {self.seconds:.1f} s"
+        ended = (
+            f"{self.status} after {self.iterations} iterations, {self.seconds:.1f} s"
+        )
         if self.network is None:
             return f"no network, {ended}: {self.detail}"
         return (
@@ -69,5 +75,9 @@ class Solver(Protocol):
     #: How trials and tables call it.
     name: ClassVar[str]
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
-        """Train a network of one output; a ValueError names what the solver does not implement."""
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
+        """Train a network of one output; a ValueError names what the solver does not
+        implement.
+        """

@@ -1,7 +1,8 @@
 """Variable projection for gated units in any dimension (ours).
 
-Nonlinear parameters, p in all, are the rows of gates and of all factors but one, at unit length
-where that is free, m are linear. Points come in blocks of k: arrays are (k, m) and (k, p) at most.
+Nonlinear parameters, p in all, are the rows of gates and of all factors but one, at
+unit length where that is free, m are linear. Points come in blocks of k: arrays are (k,
+m) and (k, p) at most.
 
 References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
 """
@@ -26,7 +27,8 @@ from xsquared.training.least_squares import Solution, gram_matrix, solve
 from xsquared.training.result import Fit, Gates
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
-#: Share of the largest diagonal entry added to all, so that dead directions stay bounded.
+#: Share of the largest diagonal entry added to all, so that dead directions stay
+#: bounded.
 _LEAST_DAMPING = 1e-3
 #: Iterations of each start before the best goes on.
 _TRIAL = 10
@@ -38,26 +40,34 @@ _KEPT = 2**24
 
 @dataclass(frozen=True)
 class Rows:
-    """Affine functions of the points (x, 1): rows (n, d + 1) of gates and of further factors."""
+    """Affine functions of the points (x, 1): rows (n, d + 1) of gates and of further
+    factors.
+    """
 
     gate: Tensor
     factors: tuple[Tensor, ...] = ()
 
     def taken(self, neurons: Tensor | slice) -> Rows:
         """The rows of some neurons, by indices or a slice."""
-        return Rows(self.gate[neurons], tuple(factor[neurons] for factor in self.factors))
+        return Rows(
+            self.gate[neurons], tuple(factor[neurons] for factor in self.factors)
+        )
 
     def joined(self, other: Rows) -> Rows:
         """These rows, then other ones."""
         pairs = zip(self.factors, other.factors, strict=True)
-        return Rows(torch.cat([self.gate, other.gate]), tuple(torch.cat(pair) for pair in pairs))
+        return Rows(
+            torch.cat([self.gate, other.gate]), tuple(torch.cat(pair) for pair in pairs)
+        )
 
 
 @dataclass(frozen=True)
 class ProjectedFit:
-    """Where a run of :func:`iterates` has come; the (weighted) error on the points has no ridge.
+    """Where a run of :func:`iterates` has come; the (weighted) error on the points has
+    no ridge.
 
-    The linear parameters (m,) are D or the columns of V, coordinate by coordinate, then d.
+    The linear parameters (m,) are D or the columns of V, coordinate by coordinate, then
+    d.
     """
 
     rows: Rows
@@ -69,22 +79,25 @@ class ProjectedFit:
 
 @dataclass(frozen=True)
 class VariableProjection:
-    """Minimise the mean square error on the training points, from hinges placed among the data.
+    """Minimise the mean square error on the training points, from hinges placed among
+    the data.
 
-    A unit is linear in c (D and d; with a factor V = D * U and d) for given rows r of gates and
-    further factors, y ~ A(r) c, so the c are eliminated::
+    A unit is linear in c (D and d; with a factor V = D * U and d) for given rows r of
+    gates and further factors, y ~ A(r) c, so the c are eliminated::
 
         min_r min_c  norm(A(r) c - y)**2 / N + ridge * norm(c without d)**2
 
-    Rows are drawn: directions uniform on the sphere, hinges between two training points. They take
-    Levenberg-Marquardt steps with Kaufman's Jacobian J = P dA/dr c, where P takes away what A
-    explains. The best of several starts goes on after ten iterations.
+    Rows are drawn: directions uniform on the sphere, hinges between two training
+    points. They take Levenberg-Marquardt steps with Kaufman's Jacobian J = P dA/dr c,
+    where P takes away what A explains. The best of several starts goes on after ten
+    iterations.
 
     Attributes:
         starts: random starts that compete; with frozen gates there is one.
         ridge: as above; a very small one keeps wide networks from weights that cancel.
-        sharpest: greatest length, 1 or more, of the rows of gates that are no power, which start
-            between 1 and it. None: they start at 1, and nothing bounds them.
+        sharpest: greatest length, 1 or more, of the rows of gates that are no power,
+            which start between 1 and it. None: they start at 1, and nothing bounds
+            them.
     """
 
     name: ClassVar[str] = "varpro"
@@ -93,12 +106,20 @@ class VariableProjection:
     ridge: float = 0.0
     sharpest: float | None = None
 
-    def train(self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int) -> Fit:
+    def train(
+        self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
+    ) -> Fit:
         """Train a unit with any gate."""
         trains, ridge, sharpest = gates == "trained", self.ridge, self.sharpest
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
-        run = partial(iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest)
-        first, draw, trials = min(_TRIAL, self.max_iterations), np.random.default_rng(seed), []
+        run = partial(
+            iterates, unit, x, y, train_gates=trains, ridge=ridge, sharpest=sharpest
+        )
+        first, draw, trials = (
+            min(_TRIAL, self.max_iterations),
+            np.random.default_rng(seed),
+            [],
+        )
         for _ in range(self.starts if trains else 1):
             rows = rows_on_data(unit, data.train.x, n_hidden, draw)
             if sharpest is not None and unit.gate.degree is None:
@@ -152,25 +173,39 @@ def iterates(
     ridge: float = 0.0,
     sharpest: float | None = None,
 ) -> Iterator[ProjectedFit]:
-    """Descend by variable projection from given rows on; stop taking fits to stop early.
+    """Descend by variable projection from given rows on; stop taking fits to stop
+    early.
 
-    Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None for equal
-    ones. With frozen gates and at most one factor a single least-squares problem is left. A loss
-    not finite at the start is a FloatingPointError, a pair with factors a ValueError. Yields as
-    ``levenberg_marquardt.descend``.
+    Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None
+    for equal ones. With frozen gates and at most one factor a single least-squares
+    problem is left. A loss not finite at the start is a FloatingPointError, a pair with
+    factors a ValueError. Yields as ``levenberg_marquardt.descend``.
     """
     if unit.paired and unit.factors:
-        raise ValueError(f"variable projection trains no pairs with factors, got {unit.name}")
-    root = torch.sqrt(weights) if weights is not None else torch.full_like(y, len(y) ** -0.5)
-    points, most = torch.cat([x, torch.ones_like(x[:, :1])], dim=1), sharpest or math.inf
-    model = _Model(unit, points, points * root[:, None], root * y, train_gates, ridge, most)
+        raise ValueError(
+            f"variable projection trains no pairs with factors, got {unit.name}"
+        )
+    root = (
+        torch.sqrt(weights)
+        if weights is not None
+        else torch.full_like(y, len(y) ** -0.5)
+    )
+    points, most = (
+        torch.cat([x, torch.ones_like(x[:, :1])], dim=1),
+        sharpest or math.inf,
+    )
+    model = _Model(
+        unit, points, points * root[:, None], root * y, train_gates, ridge, most
+    )
     state = model.project(model.normalised(start))
     if not math.isfinite(state.loss):
         raise FloatingPointError(f"the loss is {state.loss} at the start")
     limit = max_iterations if train_gates or start.factors else 0
     for point, iterations, status in descend(state, model.linearise, limit):
         rmse = float(torch.linalg.vector_norm(point.residual))
-        yield ProjectedFit(point.rows, point.solution.coefficients, rmse, iterations, status)
+        yield ProjectedFit(
+            point.rows, point.solution.coefficients, rmse, iterations, status
+        )
 
 
 def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
@@ -179,7 +214,10 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     n, size = gate.shape
     linear = fit.linear.numpy()
     network = build(unit, size - 1, n)
-    factors = [linear[:-1].reshape(-1, n).T, *(factor.numpy() for factor in fit.rows.factors)]
+    factors = [
+        linear[:-1].reshape(-1, n).T,
+        *(factor.numpy() for factor in fit.rows.factors),
+    ]
     outer = np.ones((1, n)) if unit.factors else linear[None, :-1]
     set_parameters(network, G=gate[:, :-1], g=gate[:, -1], D=outer, d=linear[-1:])
     for (weight, bias), rows in zip(unit.factors, factors, strict=False):
@@ -188,12 +226,17 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
 
 
 def rows_on_data(
-    unit: Unit, x: np.ndarray, n: int, random: np.random.Generator, along: np.ndarray | None = None
+    unit: Unit,
+    x: np.ndarray,
+    n: int,
+    random: np.random.Generator,
+    along: np.ndarray | None = None,
 ) -> Rows:
-    """Draw gates whose hinges pass between training points x (N, d), so that none starts dead.
+    """Draw gates whose hinges pass between training points x (N, d), so that none
+    starts dead.
 
-    Directions are uniform on the sphere, or ``along`` (n, d). A hinge cuts the segment between two
-    points in its middle half, as rounding would decide at a point.
+    Directions are uniform on the sphere, or ``along`` (n, d). A hinge cuts the segment
+    between two points in its middle half, as rounding would decide at a point.
     """
 
     def draw() -> Tensor:
@@ -209,13 +252,19 @@ def rows_on_data(
 
 
 def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
-    """Compute gates (N, n) at homogeneous points, and them times all factors but the linear one."""
+    """Compute gates (N, n) at homogeneous points, and them times all factors but the
+    linear one.
+    """
     gates = unit.gate.value(points @ rows.gate.T)
     return gates, reduce(mul, (points @ factor.T for factor in rows.factors), gates)
 
 
-def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Tensor, Tensor]:
-    """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous points."""
+def design(
+    unit: Unit, rows: Rows, points: Tensor, weighted: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous
+    points.
+    """
     gates, neurons = hidden(unit, points, rows)
     numbers = [neurons, points @ rows.gate.T * neurons] if unit.paired else [neurons]
     matrix = _products(numbers, weighted if unit.factors else weighted[:, -1:], 1)
@@ -224,9 +273,11 @@ def design(unit: Unit, rows: Rows, points: Tensor, weighted: Tensor) -> tuple[Te
 
 
 def _products(left: list[Tensor], right: Tensor, rest: int = 0) -> Tensor:
-    """Multiply columns of every left matrix (N, n) by every column of the right one (N, k).
+    """Multiply columns of every left matrix (N, n) by every column of the right one (N,
+    k).
 
-    Columns (N, len(left) * k * n + rest) of one right column lie side by side, which is faster.
+    Columns (N, len(left) * k * n + rest) of one right column lie side by side, which is
+    faster.
     """
     (length, n), k = left[0].shape, right.shape[1]
     columns = right.new_empty(length, len(left) * k * n + rest)
@@ -249,12 +300,16 @@ class _Model:
     sharpest: float = math.inf
 
     def normalised(self, rows: Rows) -> Rows:
-        """Bring rows to unit length; gates whose length is a parameter to at most the sharpest."""
+        """Bring rows to unit length; gates whose length is a parameter to at most the
+        sharpest.
+        """
         gate = rows.gate
         if self.train_gates and self.unit.gate.degree is not None:
             gate = normalize(gate)
         elif self.train_gates and self.sharpest < math.inf:
-            gate = gate * (self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)).clamp(max=1.0)
+            gate = gate * (
+                self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)
+            ).clamp(max=1.0)
         return Rows(gate, tuple(normalize(factor) for factor in rows.factors))
 
     def blocks(self, rows: Rows) -> Iterator[_Block]:
@@ -271,7 +326,9 @@ class _Model:
             blocks = partial(iter, list(blocks()))
         solution = solve(blocks, self.ridge)
         linear = solution.coefficients
-        residual = torch.cat([block.matrix @ linear - block.values for block in blocks()])
+        residual = torch.cat(
+            [block.matrix @ linear - block.values for block in blocks()]
+        )
         loss = residual @ residual + self.ridge * (linear[:-1] @ linear[:-1])
         return _State(rows, blocks, solution, residual, float(loss))
 
@@ -285,7 +342,10 @@ class _Model:
             outer = first + second * (block.points @ state.rows.gate.T)
         values = [block.points @ factor.T for factor in state.rows.factors]
         inner = block.gates * outer
-        moved = [reduce(mul, [*values[:j], *values[j + 1 :]], inner) for j in range(len(values))]
+        moved = [
+            reduce(mul, [*values[:j], *values[j + 1 :]], inner)
+            for j in range(len(values))
+        ]
         if self.train_gates:
             moved.insert(0, self.slopes(state.rows, block) * reduce(mul, values, outer))
         if self.train_gates and self.unit.paired:
@@ -303,7 +363,9 @@ class _Model:
     def normal_equations(self, state: _State) -> tuple[Tensor, Tensor]:
         """Gauss-Newton matrix (p, p) of the reduced problem, and half its gradient."""
         gram, products, gradient = torch.zeros(()), torch.zeros(()), torch.zeros(())
-        for block, residual in zip(state.blocks(), state.residual.split(ROWS), strict=True):
+        for block, residual in zip(
+            state.blocks(), state.residual.split(ROWS), strict=True
+        ):
             jacobian = self.jacobian(state, block)
             gram = gram + gram_matrix(jacobian)
             products = products + block.matrix.T @ jacobian
@@ -322,7 +384,9 @@ class _Model:
             factor, failed = torch.linalg.cholesky_ex(damped)
             if failed:
                 return None
-            step = -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+            step = (
+                -scale * torch.cholesky_solve((scale * gradient)[:, None], factor)[:, 0]
+            )
             turned = list(step.reshape(-1, *rows.gate.T.shape).mT)
             gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
             moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))

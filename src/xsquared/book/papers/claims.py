@@ -1,10 +1,10 @@
 """How claims are judged: a chapter settles all of its claims at once.
 
-A chapter's last cell calls :func:`settle` with all that it measured, by each claim's main way and
-by others. The verdicts travel in the cell's output, and the pages are made from those outputs, so
-page and chapters cannot disagree. No threshold stands in a chapter: they are the ledger's. A
-verdict other than the one on record keeps the chapter out of the book; a reader who executes it
-with other parameters just sees it.
+A chapter's last cell calls :func:`settle` with all that it measured, by each claim's
+main way and by others. The verdicts travel in the cell's output, and the pages are made
+from those outputs, so page and chapters cannot disagree. No threshold stands in a
+chapter: they are the ledger's. A verdict other than the one on record keeps the chapter
+out of the book; a reader who executes it with other parameters just sees it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Verdict:
         """Why the verdict is not the one on record; empty where it is."""
         expected = self.claim.verdict
         return (
-            "" if self.word == expected else f"the ledger records {expected!r}, not {self.word!r}"
+            ""
+            if self.word == expected
+            else f"the ledger records {expected!r}, not {self.word!r}"
         )
 
     def text(self, way: str = "") -> str:
@@ -57,8 +59,11 @@ class Verdict:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if self.claim.value == 0 and self.claim.met_by(value):
-            return with_powers(f"0 to {self.claim.tolerance:g}")  # rounding differs by machine
-        # "#" keeps zeros that were measured: an order of 2.00 is more than an order of 2.
+            return with_powers(
+                f"0 to {self.claim.tolerance:g}"
+            )  # rounding differs by machine
+        # "#" keeps zeros that were measured: an order of 2.00 is more than an order of
+        # 2.
         return with_powers(f"{value:#.{self.claim.digits}g}".removesuffix("."))
 
     def as_record(self) -> dict[str, Any]:
@@ -68,7 +73,9 @@ class Verdict:
             "verdict": self.word,
             "measured": self.text(),
             "found": {name: self.text(name) for name in self.measured},
-            "met": {name: self.claim.met_by(value) for name, value in self.measured.items()},
+            "met": {
+                name: self.claim.met_by(value) for name, value in self.measured.items()
+            },
             "unexpected": self.unexpected,
         }
 
@@ -78,14 +85,16 @@ def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict 
 
     Args:
         claim: of the ledger.
-        measured: by the main way; or by the name of each way that was tried. True or False where
-            the claim is a question, else a number; None where the parameters left it out.
+        measured: by the main way; or by the name of each way that was tried. True or
+            False where the claim is a question, else a number; None where the
+            parameters left it out.
 
     Returns:
         The verdict; None where nothing was measured by the main way.
 
     Raises:
-        ClaimError: a way that the ledger does not name for the claim, or a number that is NaN.
+        ClaimError: a way that the ledger does not name for the claim, or a number that
+            is NaN.
     """
     given = measured if isinstance(measured, Mapping) else {claim.way: measured}
     named = (claim.way, *claim.variations, *claim.points)
@@ -102,7 +111,9 @@ def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict 
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of a chapter's claims, shown as one table; None where parameters left one out."""
+    """What became of a chapter's claims, shown as one table; None where parameters left
+    one out.
+    """
 
     verdicts: Mapping[str, Verdict | None]
 
@@ -111,9 +122,14 @@ class Settled:
         rows = []
         for key, verdict in self.verdicts.items():
             claim = ledger()[key]
-            row = {"Claim": claim.statement, "Verdict": "not measured with these parameters"}
+            row = {
+                "Claim": claim.statement,
+                "Verdict": "not measured with these parameters",
+            }
             if verdict:
-                warning = f" (unexpected: {verdict.unexpected})" if verdict.unexpected else ""
+                warning = (
+                    f" (unexpected: {verdict.unexpected})" if verdict.unexpected else ""
+                )
                 row |= {"Verdict": verdict.word + warning, "Measured": verdict.text()}
             rows.append(row | {"Required": claim.required or "–"})
         chapter = ledger()[next(iter(self.verdicts))].chapter.partition("_")[0]
@@ -131,8 +147,8 @@ def settle(
     """Judge all claims of a chapter; end its last cell with this call.
 
     Args:
-        measured: by the claim's id, what :func:`judge` takes. Or a frame, a row per claim and a
-            column per way, without a value where a way was not tried.
+        measured: by the claim's id, what :func:`judge` takes. Or a frame, a row per
+            claim and a column per way, without a value where a way was not tried.
 
     Raises:
         ClaimError: an id that is not in the ledger, or as in :func:`judge`.
@@ -143,5 +159,9 @@ def settle(
             for key, row in measured.astype(object).iterrows()
         }
     if unknown := sorted(set(measured) - set(ledger())):
-        raise ClaimError(f"not in the ledger (papers/claims.toml): {', '.join(unknown)}")
-    return Settled({key: judge(ledger()[key], given) for key, given in measured.items()})
+        raise ClaimError(
+            f"not in the ledger (papers/claims.toml): {', '.join(unknown)}"
+        )
+    return Settled(
+        {key: judge(ledger()[key], given) for key, given in measured.items()}
+    )

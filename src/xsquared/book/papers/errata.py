@@ -1,8 +1,8 @@
 """Slips in the papers, each with its right form and how it is shown.
 
-The list is ``errata.toml`` beside this module. What a computation can show is shown by a cell of
-the derivations, a verdict, or a test in ``tests/papers/test_errata.py``; a slip about names or
-sources, which none can, names its evidence.
+The list is ``errata.toml`` beside this module. What a computation can show is shown by
+a cell of the derivations, a verdict, or a test in ``tests/papers/test_errata.py``; a
+slip about names or sources, which none can, names its evidence.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ class Erratum:
     """A slip in a paper.
 
     Attributes:
-        key: unique slug, such as ``"gu-linspace"``; an equation's key where it is about one.
+        key: unique slug, such as ``"gu-linspace"``; an equation's key where it is about
+            one.
         paper: ``"gated-units"`` or ``"gelu-linearization"``.
         where: section, equation, figure or table.
         printed: what stands there, in our own words.
-        right: what should stand there and why, in Markdown with TeX between dollar signs.
-        evidence: for a slip that no computation can show, where to look it up; else empty.
-        shown: what shows it: a reference to a derivation or verdict, or a test's name; else empty.
+        right: what should stand there and why, in Markdown with TeX between dollar
+            signs.
+        evidence: for a slip that no computation can show, where to look it up; else
+            empty.
+        shown: what shows it: a reference to a derivation or verdict, or a test's name;
+            else empty.
     """
 
     key: str

@@ -1,10 +1,11 @@
 """The points that the gated-units paper itself plots.
 
-``paper_figures.csv`` beside this module holds them: read from the vector graphics of the PDF that
-the paper's author keeps in a public repository (github.com/afqueiruga/divine_scaling,
-``assets/queiruga2026divine_scaling.pdf``), all as root mean square errors. The axis of Figs. 3 to
-5 is a mean square, whose root is taken. Fits through them give the printed slopes to two digits.
-Beyond about 128 points a curve of Figs. 6 and 7 was thinned by the program that drew it.
+``paper_figures.csv`` beside this module holds them: read from the vector graphics of
+the PDF that the paper's author keeps in a public repository
+(github.com/afqueiruga/divine_scaling, ``assets/queiruga2026divine_scaling.pdf``), all
+as root mean square errors. The axis of Figs. 3 to 5 is a mean square, whose root is
+taken. Fits through them give the printed slopes to two digits. Beyond about 128 points
+a curve of Figs. 6 and 7 was thinned by the program that drew it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ PAPER_LOOK = {"color": "0.55", "linewidth": 1, "markersize": 3, "zorder": 1}
 
 @cache
 def _table() -> pd.DataFrame:
-    with (files("xsquared.book.papers") / "paper_figures.csv").open(encoding="utf-8") as stream:
+    with (files("xsquared.book.papers") / "paper_figures.csv").open(
+        encoding="utf-8"
+    ) as stream:
         return pd.read_csv(stream, dtype={"figure": str})
 
 
@@ -32,11 +35,13 @@ def paper_points(figure: str, problem: str, unit: str) -> tuple[np.ndarray, np.n
         figure: ``"3"`` to ``"7"``.
         problem: ``"line"`` for the target in one dimension, else as in
             :data:`xsquared.data.problems.PROBLEMS`.
-        unit: ``"mlp"``, ``"glu"``, ``"gqu"``, or ``"linear_spline"`` and ``"quadratic_spline"``.
+        unit: ``"mlp"``, ``"glu"``, ``"gqu"``, or ``"linear_spline"`` and
+            ``"quadratic_spline"``.
 
     Returns:
-        (m,) distinct numbers of neurons, or of a spline's knots, ascending, and (m,) root mean
-        square errors; where the paper plots a width twice, their mean, as its own fits take it.
+        (m,) distinct numbers of neurons, or of a spline's knots, ascending, and (m,)
+        root mean square errors; where the paper plots a width twice, their mean, as its
+        own fits take it.
     """
     table = _table()
     for column, name in (("figure", figure), ("problem", problem), ("unit", unit)):

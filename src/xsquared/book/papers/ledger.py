@@ -1,8 +1,9 @@
 """The claims ledger: what each paper states, how it is tested, and what became of it.
 
-The ledger is ``claims.toml`` beside this module: one record a claim, and one sentence a way of
-testing. A claim has one main way, which alone decides; what the claim's words cover besides are
-variations, and say how robust the verdict is; the points that the paper plots are told apart.
+The ledger is ``claims.toml`` beside this module: one record a claim, and one sentence a
+way of testing. A claim has one main way, which alone decides; what the claim's words
+cover besides are variations, and say how robust the verdict is; the points that the
+paper plots are told apart.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ VERDICTS = {
 
 
 class ClaimError(ValueError):
-    """A claim that is unknown, or a measurement that disagrees with what the ledger records."""
+    """A claim that is unknown, or a measurement that disagrees with what the ledger
+    records.
+    """
 
 
 @dataclass(frozen=True)
@@ -51,10 +54,12 @@ class Claim:
         why: where the threshold comes from, and its date.
         variations: other ways that the claim's words cover.
         points: windows through the points that the paper plots.
-        value, tolerance: the number that the paper prints, and how far what is measured may be.
+        value, tolerance: the number that the paper prints, and how far what is measured
+            may be.
         at_least, at_most: bounds on what is measured, where no number is printed.
         kind_at_least, kind_at_most: bounds within which it holds in kind.
-        digits: significant digits of what is measured that are reproducible across machines.
+        digits: significant digits of what is measured that are reproducible across
+            machines.
     """
 
     id: str
@@ -83,13 +88,19 @@ class Claim:
         if self.tolerance is not None:
             return f"{self.value:.10g} ± {self.tolerance:g}"
         bounds = (("at least", self.at_least), ("at most", self.at_most))
-        return ", ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
+        return ", ".join(
+            f"{word} {bound:g}" for word, bound in bounds if bound is not None
+        )
 
     def met_by(self, measured: float | bool) -> bool:
         """Tell whether a measurement agrees with the claim."""
         if self.tolerance is not None and self.value is not None:
             return abs(measured - self.value) <= self.tolerance
-        return _within(measured, self.at_least, self.at_most) if self.required else bool(measured)
+        return (
+            _within(measured, self.at_least, self.at_most)
+            if self.required
+            else bool(measured)
+        )
 
     def found(self, measured: float | bool) -> str:
         """Find the verdict's word for what the main way measured."""
@@ -109,14 +120,19 @@ def _within(measured: float, low: float | None, high: float | None) -> bool:
 
 @cache
 def _read() -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "claims.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(
+        (files(__package__) / "claims.toml").read_text(encoding="utf-8")
+    )
 
 
 @cache
 def ledger() -> dict[str, Claim]:
     """Read every claim by its id, in the order of the chapters that settle them."""
     lists = ("variations", "points")
-    rows = (row | {name: tuple(row.get(name, ())) for name in lists} for row in _read()["claim"])
+    rows = (
+        row | {name: tuple(row.get(name, ())) for name in lists}
+        for row in _read()["claim"]
+    )
     return {row["id"]: Claim(**row) for row in rows}
 
 

@@ -1,4 +1,6 @@
-"""Table 1, Figs. 6 and 7 of the gated-units paper beside rows of its author's public code."""
+"""Table 1, Figs. 6 and 7 of the gated-units paper beside rows of its author's public
+code.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def figure_of(problem: str) -> str:
     return "7" if PROBLEMS[problem].kind == "table" else "6"
 
 
-def slopes_by_seed(networks: pd.DataFrame, problem: str, unit: str, column: str) -> pd.Series:
+def slopes_by_seed(
+    networks: pd.DataFrame, problem: str, unit: str, column: str
+) -> pd.Series:
     """Fit a cell's slopes over the widths of its window, by seed.
 
     Args:
@@ -37,20 +41,28 @@ def slopes_by_seed(networks: pd.DataFrame, problem: str, unit: str, column: str)
     """
     kept = networks[(networks["problem"] == problem) & (networks["unit"] == unit)]
     kept = kept[kept["n"].isin(window(problem, unit))]
-    slopes = {seed: fit_slope(part["n"], part[column]).value for seed, part in kept.groupby("seed")}
+    slopes = {
+        seed: fit_slope(part["n"], part[column]).value
+        for seed, part in kept.groupby("seed")
+    }
     return pd.Series(slopes)
 
 
 def plotted_slope(problem: str, unit: str) -> float:
-    """Fit the slope of the points that the paper plots over the widths of a cell's window."""
+    """Fit the slope of the points that the paper plots over the widths of a cell's
+    window.
+    """
     widths, errors = paper_points(figure_of(problem), problem, unit)
     first, *_, last = window(problem, unit)
     kept = (widths >= first) & (widths <= last)
     return fit_slope(widths[kept], errors[kept]).value
 
 
-def points_hit(networks: pd.DataFrame, problem: str, unit: str, column: str) -> np.ndarray:
-    """Tell of each point that the paper plots of a cell whether seed 0 meets it within :data:`HIT`.
+def points_hit(
+    networks: pd.DataFrame, problem: str, unit: str, column: str
+) -> np.ndarray:
+    """Tell of each point that the paper plots of a cell whether seed 0 meets it within
+    :data:`HIT`.
 
     Arguments are as for :func:`slopes_by_seed`.
     """
@@ -70,10 +82,14 @@ def table1_claims(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
         By claim, what :func:`xsquared.book.papers.claims.settle` takes.
     """
     slopes = {
-        way: pd.DataFrame({cell: slopes_by_seed(networks, *cell, column) for cell in SWEEPS})
+        way: pd.DataFrame(
+            {cell: slopes_by_seed(networks, *cell, column) for cell in SWEEPS}
+        )
         for way, column in ERRORS.items()
     }
-    printed = pd.Series({cell: ledger()[f"gu-table1-{'-'.join(cell)}"].value for cell in SWEEPS})
+    printed = pd.Series(
+        {cell: ledger()[f"gu-table1-{'-'.join(cell)}"].value for cell in SWEEPS}
+    )
     of_seed_0 = {way: by_seed.loc[[0]] for way, by_seed in slopes.items()}
     others = slopes["as-published"].drop(0)
     ways = {**of_seed_0, "other-seeds": others, "paper-table": printed.to_frame().T}
@@ -121,7 +137,9 @@ def _mlp_less_glu(slopes: pd.DataFrame) -> pd.DataFrame:
 
 
 def _exponent(slopes: pd.Series) -> float:
-    """Fit slopes to a power of the number of inputs, one input too; the unit farther from -1."""
+    """Fit slopes to a power of the number of inputs, one input too; the unit farther
+    from -1.
+    """
     fitted = []
     for unit, on_line in LINE.items():
         column = slopes.xs(unit, level=1)
