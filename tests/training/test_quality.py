@@ -13,7 +13,7 @@ import pytest
 from xsquared.functions import target
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.spaces import ungated_signs
-from xsquared.training.spline_network import FreeKnots
+from xsquared.training.free_knots import FreeKnots
 from xsquared.units import PAPER_UNITS, find_unit
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of

@@ -7,7 +7,7 @@ coefficients solve a banded linear system; damped Newton steps go in knots and
 coefficients together. At a fixed x a piece's derivatives by its knots are polynomials
 of its own degree, so second derivatives need only the moments of the error. Where the
 directions of gates are given, the polynomial behind all gates has to be constant
-(:mod:`xsquared.training.directions`): one Lagrange multiplier per power.
+(:mod:`xsquared.networks_1d.directions`): one Lagrange multiplier per power.
 
 Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable projection.
 """

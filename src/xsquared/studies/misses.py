@@ -19,12 +19,12 @@ import torch
 
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target, interval_of
+from xsquared.networks_1d.conversion import network_from_spline
 from xsquared.quadrature import on_cells
 from xsquared.splines.free_knots import fit_stacked
 from xsquared.studies.experiment import make_trial, run_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training import FreeKnots
-from xsquared.training.conversion import spline_network
 from xsquared.training.variable_projection import Rows, iterates, last, to_network
 from xsquared.units import PAPER_UNITS, Unit, space
 
@@ -97,7 +97,7 @@ def directed(f: Target, unit: Unit, n: int) -> float:
     best = np.array([one.directions for one in held[:DESCENTS]])
     for one in fit_stacked(f, space(unit), starts[: len(best)], NEWTON, best):
         with suppress(ValueError):  # no network in float64
-            errors.append(measured_rmse(spline_network(unit, one, n), f))
+            errors.append(measured_rmse(network_from_spline(unit, one, n), f))
     return min(errors)
 
 

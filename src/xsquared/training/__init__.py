@@ -2,10 +2,10 @@
 
 from xsquared.training.first_order import LBFGS, AdamW
 from xsquared.training.fit import SOLVERS, fit, grow, solver_from
+from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
 from xsquared.training.newton import Newton
 from xsquared.training.result import STATUSES, Fit, Gates, Solver
-from xsquared.training.spline_network import FreeKnots
 from xsquared.training.variable_projection import VariableProjection
 
 __all__ = ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection"]

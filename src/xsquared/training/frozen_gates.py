@@ -17,7 +17,7 @@ from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, 
 from xsquared.units import Unit, find_unit
 
 
-def quadrature(
+def weighted_points(
     target: Target, knots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points, target values and weights (sum 1) of a rule that respects the knots, each
@@ -35,7 +35,7 @@ def fit_frozen(
     """
     record = find_unit(unit)
     gates = np.column_stack(spline_gates(n, target.domain[0], "alternating"))
-    x, y, weights = quadrature(target, -gates[:, 1] / gates[:, 0])
+    x, y, weights = weighted_points(target, -gates[:, 1] / gates[:, 0])
     factors = []
     for others in range(len(record.factors) - 1, 0, -1):
         rows = gates / np.linalg.norm(gates, axis=1, keepdims=True)

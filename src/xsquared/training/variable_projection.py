@@ -225,6 +225,13 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     return network
 
 
+def rows_of(network: GatedNetwork) -> Rows:
+    """Take the nonlinear parameters of a network: the inverse of :func:`to_network`."""
+    values, pairs = network.state_dict(), [("G", "g"), *network.unit.factors[1:]]
+    gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
+    return Rows(gate, tuple(factors))
+
+
 def rows_on_data(
     unit: Unit,
     x: np.ndarray,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
+from xsquared.networks_1d.conversion import network_from_spline, real_factors
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.training.conversion import real_factors, spline_network
 from xsquared.units import space
 
 
@@ -23,7 +23,7 @@ def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
     """
     f = target("exp(-20*x)", (0.0, 1.0))
     spline = fit_free_knots(f, space("glu"), equidistributed_knots(f, space("glu"), 12))
-    network = spline_network("glu", spline, 12)
+    network = network_from_spline("glu", spline, 12)
     opened = network.G[1:, 0].detach().numpy()
     assert (opened[:8] == -1).all()
 
@@ -61,6 +61,8 @@ def test_a_cube_over_its_inflection_has_no_real_factors() -> None:
     f = target("x**3")
     spline = fit_free_knots(f, space("gqu"), np.linspace(-1, 1, 2))
     with pytest.raises(ValueError, match="no directions"):
-        spline_network("gqu", spline, 1)
-    two = spline_network("gqu", fit_free_knots(f, space("gqu"), np.array([-1, 1.0])), 2)
+        network_from_spline("gqu", spline, 1)
+    two = network_from_spline(
+        "gqu", fit_free_knots(f, space("gqu"), np.array([-1, 1.0])), 2
+    )
     assert measured_rmse(two, f) < 1e-13

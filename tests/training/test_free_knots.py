@@ -11,7 +11,7 @@ from scipy.integrate import simpson
 
 from xsquared.functions import PAPER_TARGET, Interval, Target, target
 from xsquared.geometry import knots
-from xsquared.training.spline_network import FreeKnots, SplineNetwork
+from xsquared.training.free_knots import FreeKnots, SplineNetwork
 from xsquared.units import GatedNetwork, predict
 
 UNITS = ["mlp", "glu", "gqu"]

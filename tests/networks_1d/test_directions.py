@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from xsquared.functions import PAPER_TARGET, target
+from xsquared.networks_1d.directions import best_directions
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.splines.zonoid import network_depth
-from xsquared.training.directions import best_directions
 from xsquared.units import PAPER_UNITS as UNITS
 from xsquared.units import space
 

@@ -8,7 +8,7 @@ from xsquared.splines.spaces import jumps_at_knots, taylor_shift
 from xsquared.units import GatedNetwork, Unit
 
 
-def spline_network(
+def network_from_spline(
     unit: str | Unit, spline: FreeKnotSpline, n_hidden: int
 ) -> GatedNetwork:
     """Build the network of n neurons that is a spline.

@@ -20,16 +20,22 @@ import torch
 from xsquared.data.dataset import Dataset
 from xsquared.errors import measured_rmse
 from xsquared.functions import Target
+from xsquared.networks_1d.conversion import network_from_spline
+from xsquared.networks_1d.directions import best_directions
+from xsquared.networks_1d.points import smoothing_spline
 from xsquared.splines.density import equidistributed_knots, is_rough, proportioned_knots
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.splines.spaces import Space
-from xsquared.training.conversion import spline_network
-from xsquared.training.directions import best_directions
-from xsquared.training.frozen_gates import fit_frozen, quadrature
+from xsquared.training.frozen_gates import fit_frozen, weighted_points
 from xsquared.training.greedy import greedy_rows
-from xsquared.training.points import rows_of, smoothing_spline
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.training.variable_projection import (
+    Rows,
+    iterates,
+    last,
+    rows_of,
+    to_network,
+)
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts,
@@ -267,7 +273,7 @@ class FreeKnots:
         """
         rough = is_rough(target)
         cells = np.linspace(*target.domain[0], _CELLS * (1 + rough) + 1)
-        x, y, weights = map(torch.from_numpy, quadrature(target, cells))
+        x, y, weights = map(torch.from_numpy, weighted_points(target, cells))
         run = partial(iterates, unit, x[:, None], y, weights=weights)
         first = min(_FIRST * (1 + rough), self.max_iterations)
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
@@ -339,7 +345,7 @@ def _measured(
     none.
     """
     try:
-        net = spline_network(unit, spline, n)
+        net = network_from_spline(unit, spline, n)
     except ValueError:
         return []
     steps, end = spline.iterations, spline.status

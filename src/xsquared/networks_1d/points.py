@@ -8,13 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import sympy as sp
-import torch
 from scipy.interpolate import BSpline, make_lsq_spline
 
 from xsquared.data.dataset import Points
 from xsquared.functions import Target
-from xsquared.training.variable_projection import Rows
-from xsquared.units import GatedNetwork
 
 
 @dataclass(frozen=True)
@@ -51,10 +48,3 @@ def smoothing_spline(points: Points) -> Curve:
     return Curve(
         sp.Symbol("x", real=True), domain, "a curve through points", min(found)[2]
     )
-
-
-def rows_of(network: GatedNetwork) -> Rows:
-    """The nonlinear parameters of a network of one output."""
-    values, pairs = network.state_dict(), [("G", "g"), *network.unit.factors[1:]]
-    gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
-    return Rows(gate, tuple(factors))

@@ -10,8 +10,8 @@ from scipy.optimize import least_squares
 from tests.data import unscaled
 from xsquared.data import Dataset, Points, Split, from_arrays
 from xsquared.functions import PAPER_TARGET
+from xsquared.networks_1d.points import smoothing_spline
 from xsquared.training import FreeKnots, VariableProjection, fit
-from xsquared.training.points import smoothing_spline
 
 #: Degree of the pieces, and multiplicity of the knots.
 SPLINES = {"mlp": (1, 1), "glu": (2, 2), "gqu": (3, 2)}

@@ -1,0 +1,1 @@
+"""Splines as networks of one input: directions of gates, weights, a curve from points."""
