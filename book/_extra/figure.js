@@ -1,6 +1,5 @@
 // The argument as one figure: a curve, MLP, GLU and SwiGLU of as many parameters, and their errors, from stored weights.
 "use strict";
-const { draw, path, minus, axes } = drawing;
 const find = (id) => document.getElementById(id);
 const relu = (z) => Math.max(z, 0), silu = (z) => z / (1 + Math.exp(-z));
 const UNITS = { mlp: ["MLP", relu], glu: ["GLU", relu], swiglu: ["SwiGLU", silu] };
@@ -27,6 +26,34 @@ const times = (ratio) => `${ratio < 1e6 ? two(ratio) : `${two(ratio / 1e6)} mill
 const less = (ratio) => (ratio < 1 ? `${times(1 / ratio)} larger` : `${times(ratio)} smaller`);
 const against = (ratio) => (Math.abs(Math.log(ratio)) < 0.05 ? "about as large" : less(ratio));
 
+function draw(kind, attributes, parent, text) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const key in attributes) made.setAttribute(key, attributes[key]);
+  if (text !== undefined) made.textContent = text;
+  return parent.appendChild(made);
+}
+const path = (points) => "M" + points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join("L");
+
+// Empties a picture and draws its axes: a box [left, right, bottom, top], ticks with their texts, and names. Gives a point's
+// pixels, and what cuts off lines that leave the box.
+function axes(board, high, [a, b, low, top], across, up, [below, beside]) {
+  const wide = (board.clientWidth || 340) - 74, tall = high - 52;
+  const at = ([x, y]) => [((x - a) / (b - a)) * wide, ((top - y) / (top - low)) * tall];
+  board.setAttribute("viewBox", `-62 -12 ${wide + 74} ${high}`);
+  board.replaceChildren();
+  const inside = draw("svg", { width: wide, height: tall }, board);
+  for (const [y, text] of up) {
+    draw("path", { class: "grid", d: path([at([a, y]), at([b, y])]) }, board);
+    draw("text", { x: -6, y: at([a, y])[1] + 4, "text-anchor": "end" }, board, text);
+  }
+  const middle = (attributes, text) => draw("text", { ...attributes, "text-anchor": "middle" }, board, text);
+  for (const [x, text] of across) middle({ x: at([x, low])[0], y: tall + 18 }, text);
+  middle({ x: wide / 2, y: tall + 36 }, below);
+  middle({ transform: `translate(-50,${tall / 2})rotate(-90)` }, beside);
+  board.append(inside);
+  return { at, inside };
+}
+
 let way = "best", k = 0, name = Object.keys(CURVES)[0];
 const stored = (unit, by = way) => CURVES[name][by][unit];
 
@@ -44,7 +71,7 @@ function panels(wide) {
     const board = find(`panel-${unit}`), error = stored(unit)[k][0];
     board.setAttribute("viewBox", `0 0 ${wide} 206`);
     board.replaceChildren();
-    draw("path", { class: "explore-grid", d: path([[4, 176], [wide - 4, 176]]) }, board);
+    draw("path", { class: "grid", d: path([[4, 176], [wide - 4, 176]]) }, board);
     draw("path", { class: "net", d: path(xs.map((x, i) => [across(x), up(made[j][i])])) }, board);
     draw("path", { class: "curve", d: path(xs.map((x, i) => [across(x), up(values[i])])) }, board);
     draw("path", { class: "miss", d: path(xs.map((x, i) => [across(x), below(made[j][i] - values[i])])) }, board);

@@ -143,22 +143,6 @@ def test_committed_files_name_no_path_of_one_machine() -> None:
         ), path
 
 
-def test_scripts_are_classic_few_and_ask_for_nothing() -> None:
-    book = PROJECT.root / "book"
-    paths = [
-        *book.glob("_extra/*"),
-        *book.glob("_static/*.css"),
-        *book.glob("_static/*.js"),
-    ]
-    texts = [path.read_text(encoding="utf-8") for path in paths]
-    modern = r"\bimport\b|\bexport\b|\bfetch\(|XMLHttpRequest|https?://(?!www\.w3)"
-    assert not [text for text in texts if re.search(modern, text)]
-    parts = [
-        re.sub(r".*<style>|</style>.*", "", text, flags=re.DOTALL) for text in texts
-    ]
-    assert sum(len(part.splitlines()) for part in parts) <= 1000
-
-
 @pytest.mark.slow
 def test_a_save_in_jupyterlab_leaves_every_source_as_it_is(tmp_path: Path) -> None:
     """Whose extension writes text from the notebook that is open, as jupytext does

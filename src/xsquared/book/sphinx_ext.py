@@ -18,7 +18,7 @@ from sphinx import addnodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from xsquared.book import explore, verdicts
+from xsquared.book import figure, verdicts
 from xsquared.book.page_tables import table_cell
 from xsquared.book.project import BookError, Project
 
@@ -114,7 +114,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, MarkdownDirective)
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
-    app.connect(
-        "build-finished", lambda app, _: explore.write_scripts(Path(app.outdir))
-    )
+    app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

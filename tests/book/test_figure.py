@@ -1,0 +1,78 @@
+"""The figure that moves, in a browser: its networks, and how it answers a hand."""
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.utils import vector_to_parameters
+
+from tests.site_in_browser import IN_BROWSER
+from xsquared.book.figure import curve_data
+from xsquared.units import build, predict
+
+pytestmark = IN_BROWSER
+
+
+def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
+    page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
+    call = "([unit, weights, xs]) => xs.map(figure.network(unit, weights).value)"
+    for name, curve in curve_data().items():
+        for unit, way in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
+            weights = [float(weight) for weight in curve[way][unit][3][1].split()]
+            network = build(unit, 1, 20 if unit == "mlp" else 12)
+            vector_to_parameters(
+                torch.tensor(weights, dtype=torch.float64), network.parameters()
+            )
+            found = page.evaluate(call, [unit, weights, x.tolist()])
+            assert found == pytest.approx(predict(network, x), abs=1e-9), (
+                name,
+                way,
+                unit,
+            )
+
+
+def test_choice_slider_and_switch_change_what_the_figure_says(
+    site: Path, browser: Any
+) -> None:
+    page, asked = browser.new_page(reduced_motion="reduce"), list[str]()
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "figure.html").as_uri())
+    said = [page.locator("#said").inner_text()]
+    for label, key in (
+        ("Curve", "ArrowDown"),
+        ("Parameters:", "ArrowLeft"),
+        ("by AdamW", " "),
+    ):
+        page.get_by_label(label).press(key)
+        said.append(page.locator("#said").inner_text())
+    assert len({*said}) == 4
+    assert all(url.startswith("file:") for url in asked)
+    page.close()
+
+
+def test_the_figure_moves_in_two_acts_until_it_is_touched(
+    address: str, browser: Any
+) -> None:
+    page = browser.new_page(reduced_motion="no-preference")
+    page.clock.install()
+    page.goto(f"{address}/figure.html")
+    page.get_by_text("Pause").wait_for()
+    acts = [
+        (8000, "8 best", "legend"),
+        (4000, "8 adamw", "#play"),
+    ]  # by itself, then again
+    stops = [
+        (0, "1 best", "[value=adamw]"),
+        (2500, "3 adamw", "#errors"),
+        (2500, "3 adamw", "h1"),
+    ]
+    for milliseconds, expected, touched in acts + stops:
+        page.clock.run_for(milliseconds)
+        assert (
+            page.evaluate("`${size.value} ${document.forms[0].elements.way.value}`")
+            == expected
+        )
+        page.locator(touched).click()
