@@ -69,6 +69,7 @@ def test_gates_are_the_functions_of_their_names() -> None:
         "identity": z,
         "gelu": z * (1 + erf) / 2,
         "silu": z / (1 + np.exp(-z)),
+        "sigmoid": 1 / (1 + np.exp(-z)),
         "tanh": np.tanh(z),
     }
     assert set(expected) == set(GATES)

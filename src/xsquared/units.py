@@ -171,6 +171,7 @@ register(
     Gate("identity", lambda z: z, degree=1),
     Gate("gelu", nn.functional.gelu),
     Gate("silu", nn.functional.silu),
+    Gate("sigmoid", torch.sigmoid),
     Gate("tanh", torch.tanh),
     Unit("mlp"),
     Unit("glu", (_LINEAR,)),

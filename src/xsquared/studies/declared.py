@@ -30,6 +30,7 @@ STUDIES = {
     "as_published": "published",
     "published_line": "published_line",
     "map": "map",
+    "two_numbers": "two_numbers",
 }
 
 
