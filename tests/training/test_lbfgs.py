@@ -1,81 +1,52 @@
-"""AdamW and L-BFGS: what they train, what they record, how they end."""
+"""L-BFGS: what it trains, what it records, how it ends."""
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.training.test_newton import X, Y, loss_of, losses, network_of
-from xsquared.training.first_order import LBFGS, AdamW, trained
-from xsquared.training.result import Fit
-from xsquared.units import UNITS, GatedNetwork
+from xsquared.data.dataset import Dataset, sampled
+from xsquared.functions import target
+from xsquared.training import LBFGS, Fit, Gates, fit
+from xsquared.training.start import start
+from xsquared.units import UNITS, find_unit
 
-METHODS = {"adamw": AdamW, "lbfgs": LBFGS}
-every_method = pytest.mark.parametrize("method", list(METHODS))
+DATA = sampled(target("sin(3*x)"), 80)
+X, Y = torch.tensor(DATA.train.x), torch.tensor(DATA.train.y)
 
 
 def run_of(
-    method: str,
-    network: GatedNetwork,
-    letters: Any,
-    steps: int,
-    y: Any = Y,
-    **settings: Any,
+    unit: str, steps: int, gates: Gates = "trained", data: Dataset = DATA
 ) -> Fit:
-    return trained(
-        METHODS[method](max_iterations=steps, **settings), network, X, y, letters
-    )
+    return fit(data, unit, 4, solver=LBFGS(max_iterations=steps), gates=gates)
 
 
-@every_method
 @pytest.mark.parametrize("unit", sorted(UNITS))
-def test_the_loss_falls_and_is_that_of_the_network(method: str, unit: str) -> None:
-    network = network_of(unit)
-    before = loss_of(network)
-    letters = [name for name, _ in network.named_parameters()]
-    run = run_of(method, network, letters, 100)
-    assert math.isclose(losses(run)[0], before, rel_tol=1e-12)
-    assert math.isclose(losses(run)[-1], loss_of(network), rel_tol=1e-12)
-    assert losses(run)[-1] < 0.5 * before
-    assert run.network is network
-    seconds = run.history[:, 0]
+def test_the_loss_falls_and_is_that_of_the_network(unit: str) -> None:
+    begun = start(DATA, find_unit(unit), 4, seed=0)
+    before = float((begun(X)[:, 0] - Y).square().mean().sqrt().detach())
+    run = run_of(unit, 100)
+    seconds, errors = run.history.T
+    assert math.isclose(errors[0], before, rel_tol=1e-12)
+    assert math.isclose(errors[-1], run.train_rmse, rel_tol=1e-12)
+    assert errors[-1] < 0.7 * before
     assert (np.diff(seconds) > 0).all()
     assert seconds[0] == 0
 
 
-def test_lbfgs_reaches_the_minimum_of_a_linear_problem() -> None:
-    network = network_of("mlp")
-    matrix = np.column_stack([network.hidden(X).detach(), np.ones(len(X))])
-    c, *_ = np.linalg.lstsq(matrix, Y.numpy(), rcond=None)
-    expected = np.mean((matrix @ c - Y.numpy()) ** 2)
-    run = run_of("lbfgs", network, ("D", "d"), 500)
+def test_it_reaches_the_minimum_of_a_linear_problem() -> None:
+    run = run_of("mlp", 500, "frozen")
+    columns = np.column_stack([run.network.hidden(X).detach(), np.ones(len(X))])
+    solution, *_ = np.linalg.lstsq(columns, Y.numpy(), rcond=None)
+    expected = np.sqrt(np.mean((columns @ solution - Y.numpy()) ** 2))
     assert run.status == "converged"
-    assert math.isclose(losses(run)[-1], expected, rel_tol=1e-6)
+    assert math.isclose(run.train_rmse, expected, rel_tol=1e-6)
     assert run.iterations < 500
 
 
-def test_adamw_takes_torchs_steps_along_a_half_cosine() -> None:
-    """By hand: moments, bias correction, and no decay of weights."""
-    network = network_of("mlp", 2)
-    d, first, second, steps = float(network.d.detach()), 0.0, 0.0, 8
-    rest = network(X).detach()[:, 0] - d
-    for step in range(steps):
-        slope = float(2 * torch.mean(rest + d - Y))
-        first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope**2
-        rate = 0.03 * (1 + math.cos(math.pi * step / steps)) / 2
-        corrected = math.sqrt(second / (1 - 0.999 ** (step + 1)))
-        d -= rate * first / (1 - 0.9 ** (step + 1)) / (corrected + 1e-8)
-    run = run_of("adamw", network, ("d",), steps, learning_rate=0.03)
-    assert math.isclose(float(network.d.detach()), d, rel_tol=1e-10)
-    assert (run.iterations, run.status) == (steps, "iterations")
-
-
 @pytest.mark.parametrize("steps", [3, 25, 40])
-def test_lbfgs_takes_no_more_iterations_than_it_may(steps: int) -> None:
-    network, other = network_of("glu"), network_of("glu")
-    run = run_of("lbfgs", network, [*dict(network.named_parameters())], steps)
+def test_it_takes_no_more_iterations_than_it_may(steps: int) -> None:
+    run, other = run_of("glu", steps), run_of("glu", 20)
     assert (run.iterations, len(run.history)) == (steps, 1 + -(-steps // 20))
-    run_of("lbfgs", other, [*dict(other.named_parameters())], 20)
-    assert (loss_of(network) < loss_of(other)) == (steps > 20)
+    assert (run.train_rmse < other.train_rmse) == (steps > 20)

@@ -13,9 +13,10 @@ import torch
 from xsquared.data.dataset import Dataset, sampled
 from xsquared.errors import rmse
 from xsquared.functions import Target
-from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.adamw import AdamW
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
+from xsquared.training.lbfgs import LBFGS
 from xsquared.training.newton import Newton
 from xsquared.training.result import Fit, Gates, Solver
 from xsquared.training.variable_projection import ROWS, VariableProjection
