@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import (
     estimator_checks_generator,
     parametrize_with_checks,
@@ -94,6 +96,47 @@ def test_weights_are_repeated_rows(draw: np.random.Generator) -> None:
         x.repeat(counts, 0), y.repeat(counts)
     )
     assert_allclose(weighted.predict(x), repeated.predict(x), atol=1e-3)
+
+
+def weighted_ridge(
+    x: np.ndarray, y: np.ndarray, w: np.ndarray, ridge: float
+) -> np.ndarray:
+    """Least squares of sqrt(w_i / sum w) (y_i - b_0 - x_i b) and sqrt(ridge) b."""
+    root = np.sqrt(w / w.sum())[:, None]
+    columns = np.column_stack([np.ones(len(x)), x])
+    penalty = np.sqrt(ridge) * np.eye(columns.shape[1])[1:]
+    rows = np.vstack([root * columns, penalty])
+    values = np.append(root[:, 0] * y, np.zeros(x.shape[1]))
+    return np.linalg.lstsq(rows, values, rcond=None)[0]
+
+
+def test_a_line_minimises_the_weighted_mean_square_and_the_penalty(
+    draw: np.random.Generator,
+) -> None:
+    x, w = draw.standard_normal((30, 3)), draw.uniform(1, 5, 30)
+    y = x @ [1.0, 2.0, 0.0] + 2 * draw.standard_normal(30)
+    model = GatedRegressor(n_hidden=0).fit(x, y, w)
+    z = x - np.average(x, 0, w)
+    z /= np.sqrt(np.cov(x.T, aweights=w, ddof=0).diagonal())
+    level, spread = np.average(y, 0, w), np.sqrt(np.cov(y, aweights=w, ddof=0))
+    first, *slopes = weighted_ridge(z, (y - level) / spread, w, model.ridge_)
+    wanted = level + spread * (first + z @ slopes)
+    room = 0.1 * np.ptp(y)
+    wanted = np.clip(wanted, y.min() - room, y.max() + room)
+    assert_allclose(model.predict(x), wanted, rtol=1e-9)
+    # A fifth chooses the penalty: the weights of the rest have another sum, and what
+    # the penalty is added to stays a mean.
+    seed = np.random.default_rng(check_random_state(0).randint(2**31)).integers(2**31)
+    rows = z, (y - level) / spread, w
+    parts = train_test_split(*rows, test_size=0.2, random_state=int(seed))
+    fitted, (held_x, held_y, held_w) = parts[::2], parts[1::2]
+    fitted_x, fitted_y, fitted_w = fitted
+    first, *slopes = weighted_ridge(fitted_x, fitted_y, fitted_w, model.ridge_)
+    squares = (held_y - first - held_x @ slopes) ** 2
+    assert model.ridge_ >= 1e-3  # so that a fifth of it is seen
+    assert model.validation_error_ == pytest.approx(
+        np.sqrt(np.average(squares, weights=held_w)), rel=1e-9
+    )
 
 
 def test_predictions_stay_in_the_widened_range(draw: np.random.Generator) -> None:

@@ -20,7 +20,11 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, validation
 
-from xsquared.training.variable_projection import iterates, rows_on_data, to_network
+from xsquared.training.variable_projection import (
+    draw_inner_weights,
+    iterates,
+    to_network,
+)
 from xsquared.units import Unit, find_unit, predict
 
 #: Share of the training values' range by which a prediction may leave it, and
@@ -185,11 +189,11 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         run = partial(
             iterates, unit, points, values, weights=weights, sharpest=_SHARPEST
         )
-        gates = rows_on_data(unit, x, recipe.n, draw)
+        gates = draw_inner_weights(unit, x, recipe.n, draw)
         for place, ridge in enumerate(self._ridges):
             for fit in run(gates, ridge=ridge, max_iterations=steps):
                 yield (place, fit.iterations), to_network(fit, unit)
-            gates = fit.rows
+            gates = fit.inner
 
     def _choose(self, rows: Rows, draw: np.random.Generator) -> _Recipe:
         """Choose by the error on a fifth; wider networks are tried while they lower it."""

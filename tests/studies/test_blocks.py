@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from xsquared.studies import batched
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
+from xsquared.training.adamw import as_parameters, outputs, torch_start
 from xsquared.units import find_unit
 
 UNITS = pytest.mark.parametrize("name", ["mlp", "pair", "glu", "gqu"])
@@ -14,13 +14,13 @@ UNITS = pytest.mark.parametrize("name", ["mlp", "pair", "glu", "gqu"])
 def test_a_block_adds_the_units_values_at_the_normed_stream(name: str) -> None:
     unit = find_unit(name)
     module = ResidualNetwork(unit, 3, 6, 4, 2, 2)
-    start = batched.torch_start(module, [0, 1]).double()
+    start = torch_start(module, [0, 1]).double()
     x = torch.randn(
         2, 7, 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64
     )
-    found = batched.values(module, start, x)
+    found = outputs(module, start, x)
     for k in range(2):
-        own = batched.named(module, start[k])
+        own = as_parameters(module, start[k])
         h = x[k] @ own["first.weight"].T + own["first.bias"]
         for block in ("blocks.0.", "blocks.1."):
             normed = h / (h**2).mean(dim=1, keepdim=True).add(1e-6).sqrt()

@@ -1,5 +1,7 @@
 """Answers follow from rows: other rows, other answers."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from scipy import stats
 
 from xsquared.studies.evidence import (
     PAIRS,
+    Effect,
     answer,
     effect,
     effects,
@@ -49,17 +52,39 @@ def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("factor", "said"),
+    ("factor", "pays", "costs"), [(2.0, 8, 0), (1.0, 0, 0), (0.5, 0, 8)]
+)
+def test_other_rows_give_another_answer(factor: float, pays: int, costs: int) -> None:
+    count = answer(effects(log_errors(validated(made_rows(factor)))))
+    assert (count.settings, count.pays, count.costs) == (8, pays, costs)
+    for mean in (count.least, count.median, count.most):
+        assert mean == pytest.approx(factor, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("p_values", "sure"),
     [
-        (2.0, "yes: pays in 8 of 8 settings, costs in 0"),
-        (1.0, "nothing sure: pays in 0 of 8 settings, costs in 0"),
-        (0.5, "rather costs: pays in 0 of 8 settings, costs in 8"),
+        # Held against 0.05 over 3, 2 and 1; Bonferroni's 0.05 / 3 passes the first.
+        ((0.03, 0.01, 0.02), {0, 1, 2}),
+        # 0.012 < 0.05 / 4, but 0.02 > 0.05 / 3 ends the list, though 0.024 < 0.05 / 2
+        # and 0.045 < 0.05: Hochberg's test, from the largest down, passes all four.
+        ((0.012, 0.02, 0.024, 0.045), {0}),
     ],
 )
-def test_other_rows_give_another_answer(factor: float, said: str) -> None:
-    found = answer(effects(log_errors(validated(made_rows(factor)))))
-    assert found["answer"] == said
-    assert float(found["effect"].partition(",")[0]) == pytest.approx(factor, rel=0.02)
+def test_settings_are_sure_by_holms_test(
+    p_values: tuple[float, ...], sure: set[int]
+) -> None:
+    for costs_at in range(len(p_values)):
+        means = [0.5 if k == costs_at else 2.0 for k in range(len(p_values))]
+        count = answer(
+            {
+                (f"target {k}", "ReLU"): Effect(mean, mean / 3, mean * 3, p)
+                for k, (mean, p) in enumerate(zip(means, p_values, strict=True))
+            }
+        )
+        assert count.pays == len(sure - {costs_at})
+        assert count.costs == len(sure & {costs_at})
+        assert (count.least, count.median, count.most) == (0.5, 2.0, 2.0)
 
 
 def test_the_width_is_the_one_that_validation_chooses() -> None:
@@ -73,7 +98,28 @@ def test_an_effect_has_students_interval_and_test() -> None:
     found = effect(logs)
     assert (found.low, found.high) == pytest.approx(tuple(np.exp(interval)))
     assert found.p == pytest.approx(wanted.pvalue)
-    assert effect(logs, shared=True).low < found.low
+
+
+def test_splits_that_share_rows_have_nadeau_and_bengios_interval() -> None:
+    # By pencil: of 0, 1, 2 the mean is 1 and the variance 1; a fifth tests and 0.64
+    # trains, so that the mean's variance is 1/3 + 5/16 = 31/48. With two degrees of
+    # freedom P(|t| < x) is x / sqrt(2 + x^2), so that the quantile of 0.95 is
+    # 0.95 sqrt(2 / (1 - 0.95^2)), and 1 / sqrt(31/48) has the p-value
+    # 1 - sqrt(48/110).
+    found = effect([0.0, 1.0, 2.0], shared=True)
+    half_width = 0.95 * math.sqrt(2 / (1 - 0.95**2)) * math.sqrt(31 / 48)
+    assert found.mean == pytest.approx(math.e)
+    assert math.log(found.high) == pytest.approx(1 + half_width)
+    assert math.log(found.low) == pytest.approx(1 - half_width)
+    assert found.p == pytest.approx(1 - math.sqrt(48 / 110))
+
+
+def test_only_splits_of_a_table_share_rows() -> None:
+    by_setting = effects(log_errors(validated(made_rows(2.0))))
+    drawn, split = by_setting["smooth, 1 input", "ReLU"], by_setting["airfoil", "ReLU"]
+    assert split.mean == pytest.approx(drawn.mean)
+    wider = math.log(split.high / split.low) / math.log(drawn.high / drawn.low)
+    assert wider == pytest.approx(math.sqrt((1 / 5 + 5 / 16) / (1 / 5)))
 
 
 def test_every_pair_is_of_units_that_are_trained() -> None:

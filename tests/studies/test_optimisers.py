@@ -5,9 +5,9 @@ import torch
 from pytorch_optimizer import SOAP
 from torch import Tensor, nn
 
-from xsquared.studies import batched
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
 from xsquared.studies.optimisers import SOAP_EVERY, Layers, Muon, Soap, muon_direction
+from xsquared.training.adamw import as_parameters
 from xsquared.units import build, find_unit
 
 COUNT, STEPS, RATE = 2, 2 * SOAP_EVERY + 10, 0.003
@@ -78,11 +78,11 @@ def test_muon_is_torchs_inside_blocks_and_adam_elsewhere() -> None:
         )
         adam = torch.optim.Adam(outside, lr=RATE)
         for slope in slopes:
-            for name, part in batched.named(module, slope[k]).items():
+            for name, part in as_parameters(module, slope[k]).items():
                 named[name].grad = part.clone()
             muon.step()
             adam.step()
-        for name, part in batched.named(module, ended[k]).items():
+        for name, part in as_parameters(module, ended[k]).items():
             wanted = named[name].detach()
             # Torch's iteration rounds to eight bits.
             close = 0.05 if any(named[name] is p for p in inside) else 1e-9

@@ -13,13 +13,17 @@ from xsquared.studies import rows, small_models
 from xsquared.studies.committed import TOLERANCE
 from xsquared.studies.small_models import (
     LANGUAGE_UNITS,
+    LONGEST_UNITS,
     Block,
     SmallModel,
+    best_rate,
     language_trials,
     nats,
     run_language,
     trained,
 )
+
+UNITS = sorted({*LANGUAGE_UNITS, *LONGEST_UNITS})
 
 
 @pytest.fixture
@@ -30,6 +34,7 @@ def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_models, "LENGTHS", {60: (1, 2), 20: (1,)})
     monkeypatch.setattr(small_models, "_JUDGED", 64)
     monkeypatch.setattr(small_models, "RATES", (0.004, 0.008))
+    monkeypatch.setattr(small_models, "LONGEST_RATES", (0.002, 0.008, 0.03))
     for name in ("passages", "judged", "counted", "rates_tried"):  # caches of their own
         plain = getattr(small_models, name).__wrapped__
         monkeypatch.setattr(small_models, name, cache(plain))
@@ -40,13 +45,13 @@ def count(unit: str, gate: str) -> int:
 
 
 def test_units_have_equal_parameters() -> None:
-    least, *_, most = sorted(count(*pair) for pair in LANGUAGE_UNITS)
+    least, *_, most = sorted(count(*pair) for pair in UNITS)
     assert most < 1.01 * least
     # Attention's 4 d^2 and the layer's 8 d^2, gains and biases, in each of two blocks.
     assert count("mlp", "relu") == 2 * (12 * 64**2 + 7 * 64)
 
 
-@pytest.mark.parametrize(("unit", "gate"), LANGUAGE_UNITS)
+@pytest.mark.parametrize(("unit", "gate"), UNITS)
 def test_a_model_sees_no_later_byte_and_starts_alike(unit: str, gate: str) -> None:
     model = SmallModel(unit, gate, 64, 0)
     text = torch.from_numpy(np.random.default_rng(0).integers(4, size=(2, 129)))
@@ -93,13 +98,31 @@ def test_counts_are_witten_and_bells(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_hummed")
-def test_a_trial_trains_its_seed_at_the_best_rate() -> None:
-    row = run_language(trial := language_trials()[-1])
-    tried = small_models.rates_tried(trial["unit"], trial["gate"])
+@pytest.mark.parametrize("protocol", ["tuned", "longest"])
+def test_a_trial_trains_its_seed_at_the_best_rate(protocol: str) -> None:
+    trials = {trial["protocol"]: trial for trial in language_trials()}
+    trial = trials[protocol]
+    row = run_language(trial)
+    tried = small_models.rates_tried(trial["unit"], trial["gate"], protocol)
     assert row["rate"] == min(tried, key=lambda rate: tried[rate])
+    if protocol == "longest":
+        assert min(tried) < row["rate"] < max(tried)
     steps = trial["settings"]["steps"]
     model = trained(trial["unit"], trial["gate"], row["rate"], trial["seed"], steps)
     assert row["nats"] == nats(model, "test")
+
+
+def test_the_grid_of_the_longest_runs_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss is least at 0.003, below where the grid begins; 0.0112 diverges."""
+    monkeypatch.setattr(small_models, "trained", lambda *asked: asked[2])
+    monkeypatch.setattr(
+        small_models,
+        "nats",
+        lambda rate, _: abs(rate - 0.003) if rate < 0.01 else math.nan,
+    )
+    tried = small_models.rates_tried.__wrapped__("mlp", "relu", "longest")
+    assert sorted(tried) == [0.0021, 0.0029, 0.004, 0.0056, 0.008, 0.011]
+    assert best_rate(tried) == 0.0029
 
 
 @pytest.mark.slow
@@ -113,6 +136,7 @@ def test_a_committed_row_comes_out_again_at_its_rate() -> None:
 
 
 def test_rows_hold_every_trial_and_a_unit_one_rate() -> None:
-    assert len(made := rows("small_models", language_trials())) == 77
-    assert (made.groupby(["unit", "gate"])["rate"].nunique() == 1).all()
+    made = rows("small_models")
+    assert (made["protocol"] == "tuned").sum() == 77
+    assert (made.groupby(["protocol", "unit", "gate"])["rate"].nunique() == 1).all()
     assert (made.groupby(["seed", "settings"])["counted_nats"].nunique() == 1).all()

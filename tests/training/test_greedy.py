@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.training.test_variable_projection import RECORDS, problem, records, rows
 from xsquared.training.greedy import candidates, insertions, removal_losses
-from xsquared.training.variable_projection import Rows
+from xsquared.training.variable_projection import InnerWeights
 from xsquared.units import UNITS, Unit
 
 #: Those that grow: neurons of two numbers are not inserted.
@@ -25,7 +25,9 @@ def homogeneous(x: torch.Tensor) -> torch.Tensor:
     return torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
 
 
-def least_loss(unit: Unit, x: torch.Tensor, y: torch.Tensor, neurons: Rows) -> float:
+def least_loss(
+    unit: Unit, x: torch.Tensor, y: torch.Tensor, neurons: InnerWeights
+) -> float:
     """Mean square error plus penalty of the best linear weights, by numpy and one dense
     matrix.
     """
@@ -68,7 +70,7 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
     """Its columns are explained already, or zero."""
     x, y = problem(2, 7)
     used, other = rows(unit, x, 1, 8), rows(unit, x, 1, 9)
-    dead = Rows(0 * other.gate, other.factors)
+    dead = InnerWeights(0 * other.gate, other.factors)
     dead.gate[:, -1] = -1e3
     pool = used.joined(dead).joined(other)
     assert insertions(unit, homogeneous(x), y, used, pool, 1, RIDGE) == [2]
@@ -80,7 +82,7 @@ def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
     x, y = problem(2, 12)
     unit, pool = UNITS[name], rows(UNITS[name], x, 12, 13)
     sizes = torch.logspace(-6, 6, 12, dtype=torch.float64)[:, None]
-    scaled = Rows(pool.gate * sizes, pool.factors)
+    scaled = InnerWeights(pool.gate * sizes, pool.factors)
     task = unit, homogeneous(x), y, rows(unit, x, 2, 14)
     assert insertions(*task, scaled, 4, 0.0) == insertions(*task, pool, 4, 0.0)
 

@@ -15,11 +15,11 @@ from torch import Tensor
 from xsquared.geometry import spline_gates
 from xsquared.training.newton import (
     gradient_and_hessian,
-    layers,
     newton,
     newton_direction,
 )
 from xsquared.training.result import Fit
+from xsquared.training.start import layers
 from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
 
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]

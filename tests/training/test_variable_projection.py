@@ -17,12 +17,12 @@ from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.training import variable_projection as module
 from xsquared.training.variable_projection import (
+    InnerWeights,
     ProjectedFit,
-    Rows,
     VariableProjection,
+    draw_inner_weights,
     iterates,
     last,
-    rows_on_data,
     to_network,
 )
 from xsquared.units import GATES, PAPER_UNITS, UNITS, Unit, find_unit, predict
@@ -57,12 +57,12 @@ def problem(dim: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     )
 
 
-def rows(unit: Unit, x: torch.Tensor, n: int, seed: int) -> Rows:
-    return rows_on_data(unit, x.numpy(), n, np.random.default_rng(seed))
+def rows(unit: Unit, x: torch.Tensor, n: int, seed: int) -> InnerWeights:
+    return draw_inner_weights(unit, x.numpy(), n, np.random.default_rng(seed))
 
 
 def run(
-    unit: Unit, x: torch.Tensor, y: torch.Tensor, start: Rows, **options: Any
+    unit: Unit, x: torch.Tensor, y: torch.Tensor, start: InnerWeights, **options: Any
 ) -> ProjectedFit:
     return last(iterates(unit, x, y, start, **options))
 
@@ -87,19 +87,21 @@ def model_of(
     )
 
 
-def flat(given_rows: Rows, train_gates: bool = True) -> torch.Tensor:
+def flat(given_rows: InnerWeights, train_gates: bool = True) -> torch.Tensor:
     """The rows' entries in the order of the Jacobian: coordinate by coordinate."""
     parts = [given_rows.gate] if train_gates else []
     return torch.cat([part.T.reshape(-1) for part in (*parts, *given_rows.factors)])
 
 
-def unflat(theta: torch.Tensor, like: Rows, train_gates: bool = True) -> Rows:
+def unflat(
+    theta: torch.Tensor, like: InnerWeights, train_gates: bool = True
+) -> InnerWeights:
     parts = [part.T for part in theta.reshape(-1, *like.gate.T.shape)]
-    return Rows(parts.pop(0) if train_gates else like.gate, tuple(parts))
+    return InnerWeights(parts.pop(0) if train_gates else like.gate, tuple(parts))
 
 
 def values(
-    unit: Unit, x: torch.Tensor, given_rows: Rows, linear: torch.Tensor
+    unit: Unit, x: torch.Tensor, given_rows: InnerWeights, linear: torch.Tensor
 ) -> np.ndarray:
     """The forward pass of the module that these parameters make."""
     fit = ProjectedFit(given_rows, linear, math.nan, 0, "converged")
@@ -162,7 +164,7 @@ def test_points_in_blocks_leave_the_steps_of_all_at_once(
     x, y = problem(2, 45)
     options = {"train_gates": True, "max_iterations": 2, "ridge": ridge}
     whole = run(unit, x, y, rows(unit, x, 4, 47), **options)
-    monkeypatch.setattr(module, "ROWS", 7)
+    monkeypatch.setattr(module, "BLOCK", 7)
     for kept in (0, module._KEPT):
         monkeypatch.setattr(module, "_KEPT", kept)
         made = run(unit, x, y, rows(unit, x, 4, 47), **options)
@@ -195,7 +197,7 @@ def test_projection_is_dense_least_squares(
     matrix = np.column_stack([hidden, np.ones(N_POINTS)])
     c, *_ = np.linalg.lstsq(matrix, y.numpy(), rcond=1e-12)
     np.testing.assert_allclose(
-        values(unit, x, fit.rows, fit.linear), matrix @ c, atol=1e-6
+        values(unit, x, fit.inner, fit.linear), matrix @ c, atol=1e-6
     )
     assert math.isclose(
         fit.rmse,
@@ -221,7 +223,7 @@ def test_a_weight_counts_as_often_as_its_point(unit: Unit) -> None:
         one = run(unit, x, y, start, weights=weights, max_iterations=limit)
         other = run(unit, *repeated, start, max_iterations=limit)
         assert math.isclose(one.rmse, other.rmse, rel_tol=error)
-        np.testing.assert_allclose(one.rows.gate, other.rows.gate, atol=apart)
+        np.testing.assert_allclose(one.inner.gate, other.inner.gate, atol=apart)
 
 
 @every_record
@@ -278,9 +280,9 @@ def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None
 @bent_record
 def test_frozen_gates_stay(unit: Unit) -> None:
     x, y = problem(2, 25)
-    start = Rows(5 * rows(unit, x, 3, 26).gate, rows(unit, x, 3, 27).factors)
+    start = InnerWeights(5 * rows(unit, x, 3, 26).gate, rows(unit, x, 3, 27).factors)
     fit = run(unit, x, y, start, train_gates=False, max_iterations=20)
-    assert torch.equal(fit.rows.gate, start.gate)
+    assert torch.equal(fit.inner.gate, start.gate)
     if len(unit.factors) > 1:
         assert fit.iterations > 0
         assert (
@@ -299,7 +301,7 @@ def test_dead_and_equal_neurons_do_not_break_a_run(unit: Unit) -> None:
     start.gate[2] = start.gate[1]
     fit = run(unit, x, y, start, max_iterations=30)
     assert fit.rmse < run(unit, x, y, start, max_iterations=0).rmse
-    assert torch.isfinite(fit.rows.gate).all()
+    assert torch.isfinite(fit.inner.gate).all()
     assert torch.isfinite(fit.linear).all()
 
 
@@ -312,7 +314,7 @@ def test_dead_and_equal_neurons_do_not_break_a_run(unit: Unit) -> None:
 def test_hinges_start_between_points(unit: Unit, dim: int, n: int, seed: int) -> None:
     """Some points on either side, none so near that rounding could decide its side."""
     x = np.random.default_rng(seed).standard_normal((11, dim))
-    made = rows_on_data(unit, x, n, np.random.default_rng(seed))
+    made = draw_inner_weights(unit, x, n, np.random.default_rng(seed))
     for part in (made.gate, *made.factors):
         assert part.shape == (n, dim + 1)
         np.testing.assert_allclose(
@@ -321,7 +323,7 @@ def test_hinges_start_between_points(unit: Unit, dim: int, n: int, seed: int) ->
         z = np.column_stack([x, np.ones(11)]) @ part.numpy().T
         assert ((z > 1e-12).any(axis=0) & (z < -1e-12).any(axis=0)).all()
     assert len(made.factors) == max(len(unit.factors) - 1, 0)
-    again = rows_on_data(unit, x, n, np.random.default_rng(seed))
+    again = draw_inner_weights(unit, x, n, np.random.default_rng(seed))
     assert torch.equal(flat(made), flat(again))
 
 

@@ -16,11 +16,12 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from xsquared.data.dataset import sampled
 from xsquared.errors import sampled_rmse
 from xsquared.functions import target
-from xsquared.studies import batched, rows
+from xsquared.studies import rows
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
 from xsquared.studies.trainers import KINDS, LATER, PROTOCOLS, drawn, trained
 from xsquared.training import FreeKnots, Solver, VariableProjection, fit
+from xsquared.training.adamw import as_parameters
 from xsquared.units import GatedNetwork, build
 
 #: Curves by their names in the study ``trainers``.
@@ -64,7 +65,7 @@ def by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
     ]
     module = build(trial["unit"], 1, trial["n"])
     for (name, seed, _), row in zip(asked, trained(trial, module, asked), strict=True):
-        data, own = drawn(name, "1 input", seed), batched.named(module, row)
+        data, own = drawn(name, "1 input", seed), as_parameters(module, row)
         for weight, bias in (("G", "g"), *module.unit.factors):
             own[weight].div_(float(data.feature_scale[0]))
             own[bias].sub_(own[weight][:, 0] * float(data.feature_mean[0]))

@@ -65,11 +65,19 @@ import torch
 from torch import Tensor
 
 from xsquared.data import Dataset
-from xsquared.studies import batched
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
 from xsquared.studies.map_targets import FIRST, TARGETS, draw_points
-from xsquared.studies.optimisers import Adam, Muon, Optimiser, Soap
+from xsquared.studies.optimisers import Muon, Soap
+from xsquared.studies.solved_readout import RIDGE, averaged_losses, resolved
 from xsquared.studies.sweep import Study, Trial
+from xsquared.training.adamw import (
+    Adam,
+    Optimiser,
+    batch_losses,
+    outputs,
+    torch_start,
+    train_stack,
+)
 from xsquared.units import GatedNetwork, build, find_unit, parameter_count
 
 #: The triples: a gate alone, with a second number, with a factor; a name or
@@ -215,23 +223,21 @@ def trained(
     y = torch.tensor(np.stack([points.train.y for points in data]), dtype=kind)
     x, y = x.repeat(len(rates), 1, 1), y.repeat(len(rates), 1, 1)
     each = torch.tensor([10 ** (rate / 2) for rate in rates for _ in data], dtype=kind)
-    start = batched.torch_start(module, range(len(data))).to(kind).repeat(len(rates), 1)
-    losses = batched.batch_losses(module, x, y, BATCH)
+    start = torch_start(module, range(len(data))).to(kind).repeat(len(rates), 1)
+    losses = batch_losses(module, x, y, BATCH)
     if layer:
-        losses = batched.averaged_losses(layer, x, y, BATCH, _KEEP, factor=False)
+        losses = averaged_losses(layer, x, y, BATCH, _KEEP, factor=False)
     optimiser: Optimiser = Adam(start)
     if protocol == "soap":
         optimiser = Soap(module)
     elif protocol == "muon":
         optimiser = Muon(module, start)
-    weights = batched.descend(start, losses, each, trial["steps"], 0.0, optimiser)
+    weights = train_stack(start, losses, each, trial["steps"], 0.0, optimiser)
     if layer:  # one network at a time, as all its points are held
         for k in weights.isfinite().all(dim=1).nonzero()[:, 0].tolist():
             at = slice(k, k + 1)
-            ridges = [batched.RIDGE]
-            weights[at] = batched.resolved(
-                layer, weights[at], x[at], y[at], ridges, False
-            )[0]
+            ridges = [RIDGE]
+            weights[at] = resolved(layer, weights[at], x[at], y[at], ridges, False)[0]
     return weights.double()
 
 
@@ -250,7 +256,7 @@ def judged(
     squares = torch.zeros(len(weights))
     with torch.no_grad():
         for at, wanted in zip(x.split(_ROWS, 1), y.split(_ROWS, 1), strict=True):
-            values = batched.values(module, weights, at)
+            values = outputs(module, weights, at)
             squares = squares + (values.clamp(low, high) - wanted).square().sum(
                 dim=(1, 2)
             )

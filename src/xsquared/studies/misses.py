@@ -25,7 +25,12 @@ from xsquared.splines.free_knots import fit_stacked
 from xsquared.studies.experiment import make_trial, run_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training import FreeKnots
-from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.training.variable_projection import (
+    InnerWeights,
+    iterates,
+    last,
+    to_network,
+)
 from xsquared.units import PAPER_UNITS, Unit, space
 
 #: Drawn networks by neurons, their steps, how many go on, and the steps of these.
@@ -126,12 +131,12 @@ def descended(f: Target, unit: Unit, n: int) -> float:
         factors = (
             torch.from_numpy(np.column_stack([np.ones(n), -zero])) for zero in others
         )
-        rows = Rows(
+        rows = InnerWeights(
             torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors)
         )
         ends.append(last(run(rows, max_iterations=FIRST)))
     best = sorted(ends, key=attrgetter("rmse"))[:KEPT]
-    ends = [last(run(one.rows, max_iterations=STEPS)) for one in best]
+    ends = [last(run(one.inner, max_iterations=STEPS)) for one in best]
     return min(measured_rmse(to_network(end, unit), f) for end in ends)
 
 

@@ -2,18 +2,17 @@
 directions.
 
 Weights and gradients of K networks are matrices (K, P), a row a network in the order of
-its module's parameters. :func:`xsquared.studies.batched.descend` subtracts rates times
-a direction. Where an optimiser wants matrices, a weight (m, n) and the bias (m,) behind
+its module's parameters. :func:`xsquared.training.adamw.train_stack` subtracts rates
+times a direction. Where an optimiser wants matrices, a weight (m, n) and the bias (m,) behind
 it are one (m, n + 1).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
-#: Turns the gradients (K, P) of a step into directions (K, P) of descent.
-Optimiser = Callable[[Tensor], Tensor]
+from xsquared.training.adamw import Adam
 
 #: Decay of SOAP's averages, its authors' choice.
 _SOAP_BETA = 0.95
@@ -30,25 +29,6 @@ _ITERATIONS = 5
 #: Root mean square of AdamW's direction, to which Muon's is brought (Moonlight, arXiv
 #: 2502.16982).
 _ADAM_SIZE = 0.2
-
-
-class Adam:
-    """Adam's direction, with torch's betas and epsilon."""
-
-    def __init__(
-        self, weights: Tensor, betas: tuple[float, float] = (0.9, 0.999)
-    ) -> None:
-        self.betas, self.steps = betas, 0
-        self.mean, self.square = torch.zeros_like(weights), torch.zeros_like(weights)
-
-    def __call__(self, slope: Tensor) -> Tensor:
-        """Average gradients and their squares, and divide the one by the other's root."""
-        first, second = self.betas
-        self.steps += 1
-        self.mean.lerp_(slope, 1 - first)
-        self.square.mul_(second).addcmul_(slope, slope, value=1 - second)
-        scale = (self.square / (1 - second**self.steps)).sqrt_().add_(1e-8)
-        return self.mean / scale / (1 - first**self.steps)
 
 
 class Soap:

@@ -18,6 +18,28 @@ quarter of the steps, each with its own schedule. A seed gives all units the sam
 passages in the same order. Units are compared in nats a byte, paired by seed, with
 Student's t and Holm's correction over the units; a unit is ranked only where its mean
 beats counts of up to six bytes in the passages it has seen.
+
+Protocol ``longest``, fixed on 2026-11-28 before its first row, when all rows above were
+known. *Question*: what a factor is worth beside three gates, and of what it is made up
+beside GELU. *Compared* are the pairs of a gate alone and with a factor, ReLU and GLU,
+SiLU and SwiGLU, GELU and GeGLU, and the triple of GELU: alone, with a second number of
+its own (z GELU(z), for as many parameters a neuron as a GeGLU's, within one in 193),
+with a factor. Its two steps are *curvature* and *direction*. *Rates* of all seven units
+are chosen at the longest length, on pandas with seed 0: of 0.0056, 0.008 and 0.011, a
+grid that grows by a factor of 1.4 until neither end is the best. *Judged* are seeds 1
+to 3 of the longest runs; all else is as above.
+
+*Thresholds.* A step's worth is the mean over seeds of the nats a byte that it saves. Its
+interval is Student's at 95% with the scatter that is left of all seven units once unit
+and seed are taken out (12 degrees of freedom). The three pairs and the two steps are
+five comparisons; p is corrected after Holm. A step *pays* (*costs*) where the corrected
+p is at most 0.05 and the mean is above (below) zero; it is *worth less than a
+hundredth* where its interval lies within 0.01 of zero; otherwise nothing is said of it.
+"A factor pays at this size" needs all three pairs to pay. A unit that is behind counting
+is not compared.
+
+*Predicted*: no pair pays or costs, and the intervals of two or more of the three lie
+within 0.02 of zero; neither step of GELU's triple pays.
 """
 
 from functools import cache
@@ -43,6 +65,20 @@ LANGUAGE_UNITS = (
 #: Seeds judged, by the number of steps.
 LENGTHS = {3600: (1, 2, 3, 4, 5), 1800: (1, 2, 3), 900: (1, 2, 3)}
 RATES = (0.004, 0.0056, 0.008, 0.011)
+#: Units of the protocol ``longest``: those that have no rows by the other one first.
+LONGEST_UNITS = (
+    ("geglu", "gelu"),
+    ("pair", "gelu"),
+    ("mlp", "silu"),
+    ("mlp", "gelu"),
+    ("swiglu", "silu"),
+    ("mlp", "relu"),
+    ("glu", "relu"),
+)
+LONGEST_SEEDS = (1, 2, 3)
+#: Where its grid of rates begins, and by what it grows.
+LONGEST_RATES = (0.0056, 0.008, 0.011)
+_GROWTH = 1.4
 #: Numbers a byte; passages a step and bytes a passage; heads' numbers; blocks; bytes
 #: are ASCII's.
 _WIDTH, _BATCH, _LENGTH, _HEAD, _BLOCKS, _BYTES = 64, 8, 128, 32, 2, 128
@@ -56,6 +92,25 @@ _JUDGED, _ORDER = 1875, 6
 
 
 def language_trials() -> list[Trial]:
+    """List the trials of both protocols, those of ``longest`` last."""
+    longest = [
+        make_trial(
+            "python",
+            unit,
+            neurons(unit, _WIDTH),
+            "adamw",
+            "longest",
+            gate=gate,
+            seed=seed,
+            settings={"d": _WIDTH, "steps": max(LENGTHS)},
+        )
+        for unit, gate in LONGEST_UNITS
+        for seed in LONGEST_SEEDS
+    ]
+    return [*_tuned_trials(), *longest]
+
+
+def _tuned_trials() -> list[Trial]:
     """List every unit with every seed, the first three seeds at all lengths first."""
     runs = [(seed, steps) for steps, seeds in LENGTHS.items() for seed in seeds]
     same: Any = {"solver": "adamw", "protocol": "tuned"}
@@ -225,21 +280,38 @@ def counted(seed: int, steps: int) -> float:
 
 
 @cache
-def rates_tried(unit: str, gate: str) -> dict[float, float]:
-    """Judge each rate on the text for choosing, with seed 0 in the shortest runs."""
-    return {r: nats(trained(unit, gate, r, 0, min(LENGTHS)), "choice") for r in RATES}
+def rates_tried(unit: str, gate: str, protocol: str) -> dict[float, float]:
+    """Judge rates on the text for choosing, with seed 0: nats a byte by rate.
+
+    By ``tuned`` four rates in the shortest runs; by ``longest`` in the longest runs as
+    many as are needed for neither end of the grid to be the best.
+    """
+    steps = max(LENGTHS) if protocol == "longest" else min(LENGTHS)
+
+    def judge(rate: float) -> float:
+        return nats(trained(unit, gate, rate, 0, steps), "choice")
+
+    if protocol == "tuned":
+        return {rate: judge(rate) for rate in RATES}
+    tried = {rate: judge(rate) for rate in LONGEST_RATES}
+    while (best := best_rate(tried)) in (min(tried), max(tried)):
+        factor = _GROWTH if best == max(tried) else 1 / _GROWTH
+        rate = round(best * factor, 4)
+        tried[rate] = judge(rate)
+    return tried
+
+
+def best_rate(tried: dict[float, float]) -> float:
+    """Choose the rate with the fewest nats; one that diverged only where all did."""
+    return min(tried, key=lambda rate: (not isfinite(tried[rate]), tried[rate]))
 
 
 def run_language(trial: Trial) -> dict[str, Any]:
     """Train a model at its unit's best rate; of the blocks are the parameters."""
-    unit, gate, steps, seed = (
-        trial["unit"],
-        trial["gate"],
-        trial["settings"]["steps"],
-        trial["seed"],
-    )
-    tried = rates_tried(unit, gate)
-    rate = min(tried, key=lambda r: (not isfinite(tried[r]), tried[r]))
+    unit, gate, seed = trial["unit"], trial["gate"], trial["seed"]
+    steps = trial["settings"]["steps"]
+    tried = rates_tried(unit, gate, trial["protocol"])
+    rate = best_rate(tried)
     start = thread_time()
     model = trained(unit, gate, rate, seed, steps)
     spent, loss = thread_time() - start, nats(model, "test")
@@ -255,9 +327,10 @@ def run_language(trial: Trial) -> dict[str, Any]:
 
 
 SMALL_MODELS = Study(
-    "Small language models of bytes with seven units, of three lengths of training",
+    "Small language models of bytes with nine units, of three lengths of training",
     {
-        "tuned": "up to 3.7 million bytes of Python at the best of four rates; nats a byte"
+        "tuned": "up to 3.7 million bytes of Python at the best of four rates; nats a byte",
+        "longest": "all of them at a rate chosen in runs as long; nats a byte",
     },
     run_language,
     language_trials,

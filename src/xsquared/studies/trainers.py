@@ -31,10 +31,22 @@ import torch
 from xsquared.data import Dataset, load
 from xsquared.data.dataset import Points, from_arrays, from_generator
 from xsquared.functions import target
-from xsquared.studies import batched
 from xsquared.studies.experiment import make_trial, unit_of
+from xsquared.studies.solved_readout import (
+    RIDGE,
+    averaged_losses,
+    hinge_start,
+    resolved,
+    solved_losses,
+)
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training import LBFGS, Growth, Solver, VariableProjection, fit
+from xsquared.training.adamw import (
+    as_parameters,
+    batch_losses,
+    torch_start,
+    train_stack,
+)
 from xsquared.units import GatedNetwork, build, parameter_count
 
 #: By a target's kind: its profile and the noise of its training and validation values.
@@ -318,21 +330,19 @@ def trained(
     y = y[..., None]
     module = build(module.unit, module.n_in, module.n_hidden).to(x)
     seeds = [seed for _, seed, _ in asked]
-    start = batched.torch_start(module, seeds).to(x)
+    start = torch_start(module, seeds).to(x)
     if way.get("start") == "hinges":
-        start = batched.hinge_start(module, seeds, x)
+        start = hinge_start(module, seeds, x)
     if every:
-        losses = batched.solved_losses(module, x, y, every)
+        losses = solved_losses(module, x, y, every)
     elif keep := way.get("keep"):
-        losses = batched.averaged_losses(
-            module, x, y, way["batch"], keep, seed=seeds[0]
-        )
+        losses = averaged_losses(module, x, y, way["batch"], keep, seed=seeds[0])
     else:
-        losses = batched.batch_losses(module, x, y, way["batch"], seed=seeds[0])
+        losses = batch_losses(module, x, y, way["batch"], seed=seeds[0])
     decay = way.get("decay", 0.01)
-    weights = batched.descend(start, losses, rates, way["steps"], decay).double()
+    weights = train_stack(start, losses, rates, way["steps"], decay).double()
     if every or way.get("keep"):
-        (weights,) = batched.resolved(module, weights, x, y, [batched.RIDGE])
+        (weights,) = resolved(module, weights, x, y, [RIDGE])
     return weights.cpu()
 
 
@@ -353,7 +363,7 @@ def _error(
     module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str
 ) -> float:
     network = build(module.unit, module.n_in, module.n_hidden)
-    network.load_state_dict(batched.named(module, weights))
+    network.load_state_dict(as_parameters(module, weights))
     return data.error(network, getattr(data, part))
 
 
@@ -371,7 +381,7 @@ def _judged(
         torch.tensor(data.train.y)[None],
     )
     tried = (
-        batched.resolved(module, rows, x, y[..., None], _RIDGES)
+        resolved(module, rows, x, y[..., None], _RIDGES)
         if weights.isfinite().all()
         else [rows]
     )

@@ -1,9 +1,10 @@
 """Training: one door, :func:`fit`, and one file for each solver behind it."""
 
-from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.adamw import AdamW
 from xsquared.training.fit import SOLVERS, fit, grow, solver_from
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
+from xsquared.training.lbfgs import LBFGS
 from xsquared.training.newton import Newton
 from xsquared.training.result import STATUSES, Fit, Gates, Solver
 from xsquared.training.variable_projection import VariableProjection

@@ -13,12 +13,13 @@ import torch
 from xsquared.data.dataset import Dataset, sampled
 from xsquared.errors import rmse
 from xsquared.functions import Target
-from xsquared.training.first_order import LBFGS, AdamW
+from xsquared.training.adamw import AdamW
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
+from xsquared.training.lbfgs import LBFGS
 from xsquared.training.newton import Newton
 from xsquared.training.result import Fit, Gates, Solver
-from xsquared.training.variable_projection import ROWS, VariableProjection
+from xsquared.training.variable_projection import BLOCK, VariableProjection
 from xsquared.units import Unit, find_unit
 
 #: Every solver of this package by name.
@@ -126,7 +127,7 @@ def _judged(data: Dataset, made: Fit) -> Fit:
     magnitudes = {
         name: value.detach().abs() for name, value in closest.named_parameters()
     }
-    parts = torch.tensor(x).abs().split(ROWS)
+    parts = torch.tensor(x).abs().split(BLOCK)
     values = torch.cat(
         [torch.func.functional_call(closest, magnitudes, part) for part in parts]
     )

@@ -30,10 +30,10 @@ from xsquared.training.frozen_gates import fit_frozen, weighted_points
 from xsquared.training.greedy import greedy_rows
 from xsquared.training.result import Fit, Gates
 from xsquared.training.variable_projection import (
-    Rows,
+    InnerWeights,
+    inner_weights,
     iterates,
     last,
-    rows_of,
     to_network,
 )
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
@@ -120,7 +120,7 @@ class FreeKnots:
         x, y, start = (
             torch.tensor(data.train.x),
             torch.tensor(data.train.y),
-            rows_of(made.network),
+            inner_weights(made.network),
         )
         end = last(
             iterates(made.network.unit, x, y, start, max_iterations=self.max_iterations)
@@ -169,7 +169,7 @@ class FreeKnots:
             ]
             starts += [_gates(record, optima[0].knots, n, draw) for _ in range(_DRAWN)]
         # Roots that leave the hinges of a spline lower its error.
-        more = [rows_of(one.network) for one in made if several and narrow]
+        more = [inner_weights(one.network) for one in made if several and narrow]
         reached = min(map(_error, made), default=np.inf)
         for group in (starts, more) if rough and more else (starts + more,):
             made += self._descent(target, record, group, reached)
@@ -266,7 +266,7 @@ class FreeKnots:
         return fits
 
     def _descent(
-        self, target: Target, unit: Unit, starts: list[Rows], reached: float
+        self, target: Target, unit: Unit, starts: list[InnerWeights], reached: float
     ) -> list[SplineNetwork]:
         """The network where variable projection leads; none where no start comes near
         soon.
@@ -279,7 +279,7 @@ class FreeKnots:
         fits, made = [last(run(rows, max_iterations=first)) for rows in starts], []
         for near in sorted(fits, key=_error)[: 1 + 5 * rough]:
             if near.rmse <= _NEAR * reached:
-                steps = run(near.rows, max_iterations=self.max_iterations)
+                steps = run(near.inner, max_iterations=self.max_iterations)
                 end = last(
                     takewhile(lambda x: x.iterations < _SOON or x.rmse < reached, steps)  # noqa: B023
                 )
@@ -318,7 +318,7 @@ def _distinct(fits: list[FreeKnotSpline]) -> list[FreeKnotSpline]:
 
 def _gates(
     unit: Unit, knots: np.ndarray, n: int, draw: np.random.Generator, ways: Any = None
-) -> Rows:
+) -> InnerWeights:
     """Gates at n knots inside, roots beside them; where cells are narrowest one, roots
     far away.
     """
@@ -335,7 +335,7 @@ def _gates(
     roots = [
         torch.from_numpy(np.column_stack([alone, constant])) for constant in constants
     ]
-    return Rows(torch.from_numpy(gate), tuple(roots))
+    return InnerWeights(torch.from_numpy(gate), tuple(roots))
 
 
 def _measured(

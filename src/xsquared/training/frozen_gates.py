@@ -13,7 +13,12 @@ import torch
 from xsquared.functions import Target
 from xsquared.geometry import spline_gates
 from xsquared.quadrature import between
-from xsquared.training.variable_projection import ProjectedFit, Rows, iterates, last
+from xsquared.training.variable_projection import (
+    InnerWeights,
+    ProjectedFit,
+    iterates,
+    last,
+)
 from xsquared.units import Unit, find_unit
 
 
@@ -43,7 +48,7 @@ def fit_frozen(
         # supply them.
         rows[:others] = [0.0, 1.0]
         factors.append(torch.from_numpy(rows))
-    start = Rows(torch.from_numpy(gates), tuple(factors))
+    start = InnerWeights(torch.from_numpy(gates), tuple(factors))
     points, values, shares = (
         torch.from_numpy(part) for part in (x[:, None], y, weights)
     )

@@ -21,12 +21,12 @@ from xsquared.functions import Interval, Target
 from xsquared.splines.density import is_rough
 from xsquared.training.least_squares import gram_matrix
 from xsquared.training.variable_projection import (
-    Rows,
+    InnerWeights,
     design,
+    draw_inner_weights,
     hidden,
     iterates,
     last,
-    rows_on_data,
 )
 from xsquared.units import Unit
 
@@ -40,7 +40,7 @@ _CANDIDATES, _POINTS, _STEPS = 200, 400, 4
 
 def candidates(
     unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator
-) -> Rows:
+) -> InnerWeights:
     """Draw n neurons whose gates and factors cut the data x (N, d).
 
     Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in
@@ -50,8 +50,8 @@ def candidates(
     """
     half, along = n // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
     along = along[draw.integers(max(len(used), 1), size=half)]
-    rows = rows_on_data(unit, x, n - half, draw)
-    rows = rows.joined(rows_on_data(unit, x, half, draw, along))
+    rows = draw_inner_weights(unit, x, n - half, draw)
+    rows = rows.joined(draw_inner_weights(unit, x, half, draw, along))
     gate, constant = rows.gate, torch.zeros_like(rows.gate)
     constant[:, -1] = 1.0
     factors = []
@@ -62,15 +62,15 @@ def candidates(
         )
     if unit.gate.degree is None:
         gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
-    return Rows(gate, tuple(factors))
+    return InnerWeights(gate, tuple(factors))
 
 
 def insertions(
     unit: Unit,
     points: Tensor,
     y: Tensor,
-    rows: Rows,
-    pool: Rows,
+    rows: InnerWeights,
+    pool: InnerWeights,
     count: int,
     ridge: float,
 ) -> list[int]:
@@ -110,7 +110,7 @@ def _blocks(columns: Tensor, right: Tensor) -> Tensor:
 
 
 def removal_losses(
-    unit: Unit, points: Tensor, y: Tensor, rows: Rows, ridge: float
+    unit: Unit, points: Tensor, y: Tensor, rows: InnerWeights, ridge: float
 ) -> Tensor:
     """Measure how much the loss rises without each neuron, (n,), the others' weights
     refitted.
@@ -148,7 +148,9 @@ def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
     return u[:, s > _ROUNDING**0.5]
 
 
-def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -> Rows:
+def greedy_rows(
+    target: Target, unit: Unit, n: int, draw: np.random.Generator
+) -> InnerWeights:
     """Insert n neurons for a target of one variable, each the best of many, refined in
     between.
     """
@@ -166,13 +168,13 @@ def greedy_rows(target: Target, unit: Unit, n: int, draw: np.random.Generator) -
         pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
         best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
         rows = rows.joined(pool.taken(best))
-        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=steps)).rows
+        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=steps)).inner
     return rows
 
 
 def _on_interval(
     unit: Unit, domain: Interval, count: int, draw: np.random.Generator
-) -> Rows:
+) -> InnerWeights:
     """Draw neurons with hinges inside, a fifth before the domain, and roots up to a
     length outside.
 
@@ -187,6 +189,6 @@ def _on_interval(
         roots = draw.uniform(2 * a - b, 2 * b - a, count)
         factors.append(torch.from_numpy(np.column_stack([np.ones(count), -roots])))
         factors[-1][::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    return Rows(
+    return InnerWeights(
         torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors)
     )

@@ -19,7 +19,7 @@ from xsquared.data.dataset import Dataset
 from xsquared.training import variable_projection as projection
 from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import ProjectedFit, Rows
+from xsquared.training.variable_projection import InnerWeights, ProjectedFit
 from xsquared.units import Unit
 
 #: Neurons drawn for each group of insertions, of which the best are inserted.
@@ -90,9 +90,9 @@ class Growth:
         least, total, held_out = math.inf, 0, data.split == "held-out"
         for width in widths:
             before, made, failed = fit, list[ProjectedFit](), 0
-            while (have := len(fit.rows.gate)) < width:
+            while (have := len(fit.inner.gate)) < width:
                 count = min(max(round(_SHARE * have), 1), width - have)
-                fit, _ = task.refine(task.insert(fit.rows, count), _ITERATIONS)
+                fit, _ = task.refine(task.insert(fit.inner, count), _ITERATIONS)
                 made.append(fit)
             most = (
                 min(max(self.exchanges // width, 2), self.exchanges)
@@ -104,20 +104,20 @@ class Growth:
                     max(round(_SHARE * width), 1),
                     failed > 2 and failed % 2 == 1,
                 )
-                rows = task.insert(task.prune(fit.rows, count, at_random), count)
+                rows = task.insert(task.prune(fit.inner, count, at_random), count)
                 made.append(task.refine(rows, _ITERATIONS)[0])
                 failed = 0 if made[-1].rmse < (1 - MOVED) * fit.rmse else failed + 1
                 fit = min(fit, made[-1], key=_error)
             if most:
-                made.append(task.grow_and_prune(fit.rows))
+                made.append(task.grow_and_prune(fit.inner))
                 fit = min(fit, made[-1], key=_error)
-            end, converged = task.refine(fit.rows, _MOST_ITERATIONS)
+            end, converged = task.refine(fit.inner, _MOST_ITERATIONS)
             made.append(end)
             total += sum(one.iterations for one in made)
-            fit = min(task.pad(before, end.rows), fit, end, key=_error)
+            fit = min(task.pad(before, end.inner), fit, end, key=_error)
             for ridge in (*_RIDGES, self.ridge) if held_out else ():
                 for one in made:
-                    again = next(task.descend(one.rows, ridge, 0))
+                    again = next(task.descend(one.inner, ridge, 0))
                     error = data.error(
                         projection.to_network(again, unit), data.validation
                     )
@@ -125,7 +125,7 @@ class Growth:
                         least, used = error, again
             chosen = closest = projection.to_network(fit, unit)
             if held_out:
-                chosen = projection.to_network(task.pad(used, fit.rows), unit)
+                chosen = projection.to_network(task.pad(used, fit.inner), unit)
             status = "converged" if converged else "iterations"
             yield Fit(chosen, status, total, fit.rmse, training_minimiser=closest)
 
@@ -151,7 +151,9 @@ class _Task:
         )
         return self.points[drawn], self.y[drawn]
 
-    def descend(self, rows: Rows, ridge: float, limit: int) -> Iterator[ProjectedFit]:
+    def descend(
+        self, rows: InnerWeights, ridge: float, limit: int
+    ) -> Iterator[ProjectedFit]:
         """Fits from some rows on."""
         settings: Any = {
             "train_gates": self.trains,
@@ -162,7 +164,7 @@ class _Task:
             self.unit, self.points[:, :-1], self.y, rows, **settings
         )
 
-    def refine(self, rows: Rows, limit: int) -> tuple[ProjectedFit, bool]:
+    def refine(self, rows: InnerWeights, limit: int) -> tuple[ProjectedFit, bool]:
         """The end of a descent, and whether it converged."""
         due, before = _ITERATIONS, math.inf
         for fit in self.descend(rows, self.ridge, limit):
@@ -174,7 +176,7 @@ class _Task:
 
     def empty(self) -> ProjectedFit:
         """The mean of the values, without neurons."""
-        rows = projection.rows_on_data(
+        rows = projection.draw_inner_weights(
             self.unit, self.data.train.x, 1, self.draw
         ).taken(slice(0))
         error = float(self.y.std(correction=0))
@@ -182,41 +184,43 @@ class _Task:
             rows, self.y.mean(dim=0, keepdim=True), error, 0, "converged"
         )
 
-    def pad(self, fit: ProjectedFit, rows: Rows) -> ProjectedFit:
+    def pad(self, fit: ProjectedFit, rows: InnerWeights) -> ProjectedFit:
         """The same function with as many neurons as the rows, the last of which fill it
         up.
         """
-        have, width = len(fit.rows.gate), len(rows.gate)
+        have, width = len(fit.inner.gate), len(rows.gate)
         weights = fit.linear.new_zeros(
             self.points.shape[1] if self.unit.factors else 1, width
         )
         weights[:, :have] = fit.linear[:-1].reshape(len(weights), have)
         linear = torch.cat([weights.flatten(), fit.linear[-1:]])
         return replace(
-            fit, rows=fit.rows.joined(rows.taken(slice(have, width))), linear=linear
+            fit, inner=fit.inner.joined(rows.taken(slice(have, width))), linear=linear
         )
 
-    def insert(self, rows: Rows, count: int) -> Rows:
+    def insert(self, rows: InnerWeights, count: int) -> InnerWeights:
         """Some rows and as many more as asked for, of candidates drawn among the data."""
         drawn = max(CANDIDATES, count)
         pool = candidates(self.unit, self.data.train.x, drawn, rows.gate, self.draw)
         chosen = insertions(self.unit, *self.sample(), rows, pool, count, self.ridge)
         return rows.joined(pool.taken(torch.tensor(chosen)))
 
-    def grow_and_prune(self, rows: Rows) -> ProjectedFit:
+    def grow_and_prune(self, rows: InnerWeights) -> ProjectedFit:
         """Half as many neurons again, then as many as before: a fit with all its
         iterations.
         """
         n = len(rows.gate)
         fit, _ = self.refine(self.insert(rows, -(-n // 2)), _ITERATIONS)
         total = fit.iterations
-        while (have := len(fit.rows.gate)) > n:
+        while (have := len(fit.inner.gate)) > n:
             count = min(max(round(_SHARE * have), 1), have - n)
-            fit, _ = self.refine(self.prune(fit.rows, count), _ITERATIONS)
+            fit, _ = self.refine(self.prune(fit.inner, count), _ITERATIONS)
             total += fit.iterations
         return replace(fit, iterations=total)
 
-    def prune(self, rows: Rows, count: int, at_random: bool = False) -> Rows:
+    def prune(
+        self, rows: InnerWeights, count: int, at_random: bool = False
+    ) -> InnerWeights:
         """The rows without those that matter least, or without any."""
         order = torch.from_numpy(self.draw.permutation(len(rows.gate)))
         if not at_random:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from xsquared.data.dataset import Dataset
 from xsquared.training.result import Fit, Gates
-from xsquared.training.start import start
+from xsquared.training.start import Layers, layers, mean_square, start
 from xsquared.units import GatedNetwork, Unit, set_parameters
 
 #: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as
@@ -31,7 +31,6 @@ _STALL, _PATIENCE = 1e-7, 3
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache
 #: holds them.
 _ELEMENTS = 400_000
-_Layers = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -69,17 +68,11 @@ class Newton:
         return newton(network, x, y, stages, self.max_iterations)
 
 
-def layers(network: GatedNetwork, train_gates: bool) -> _Layers:
-    """The trained layers in the order of a sweep, each a weight's and a bias's letter."""
-    gates = (("G", "g"),) if train_gates else ()
-    return (("D", "d"), *network.unit.factors, *gates)
-
-
 def newton(
     network: GatedNetwork,
     x: Tensor,
     y: Tensor,
-    stages: Sequence[_Layers],
+    stages: Sequence[Layers],
     max_iterations: int,
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
@@ -172,10 +165,3 @@ def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -
                 set_parameters(network, **pieces(moved))
                 return "fell"
     return "minimal" if -slope / 2 <= _STALL * before else "stuck"
-
-
-def mean_square(network: GatedNetwork, x: Tensor, y: Tensor) -> Tensor:
-    """Compute the loss, the mean square error of a network of one output at x (N, d), y
-    (N,).
-    """
-    return torch.mean((network(x)[:, 0] - y) ** 2)

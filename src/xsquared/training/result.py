@@ -17,7 +17,7 @@ Gates = Literal["trained", "frozen"]
 #: How a run can end, by the word that tables have: what happened, and what to try.
 STATUSES = {
     "converged": "the loss stopped falling, at best at a local optimum; another seed may do better",
-    "iterations": "the loss still fell at the limit of iterations; raise max_iterations",
+    "iterations": "the limit of iterations came first; raise max_iterations",
     "stalled": "no line search found a lower loss; try VariableProjection or another seed",
     "diverged": "the loss is not finite; scale features and values to unit variance",
     "failed": "the linear algebra gave up or memory ran out; use fewer neurons or points",

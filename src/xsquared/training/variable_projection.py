@@ -33,30 +33,28 @@ _LEAST_DAMPING = 1e-3
 #: Iterations of each start before the best goes on.
 _TRIAL = 10
 #: Points whose part of the matrices is made at once: a processor's cache holds it.
-ROWS = 2048
+BLOCK = 2048
 #: Numbers of a matrix that is kept between two uses, not made again.
 _KEPT = 2**24
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Affine functions of the points (x, 1): rows (n, d + 1) of gates and of further
-    factors.
-    """
+class InnerWeights:
+    """The rows (n, d + 1) of gates and of all factors but one: functions of (x, 1)."""
 
     gate: Tensor
     factors: tuple[Tensor, ...] = ()
 
-    def taken(self, neurons: Tensor | slice) -> Rows:
+    def taken(self, neurons: Tensor | slice) -> InnerWeights:
         """The rows of some neurons, by indices or a slice."""
-        return Rows(
+        return InnerWeights(
             self.gate[neurons], tuple(factor[neurons] for factor in self.factors)
         )
 
-    def joined(self, other: Rows) -> Rows:
+    def joined(self, other: InnerWeights) -> InnerWeights:
         """These rows, then other ones."""
         pairs = zip(self.factors, other.factors, strict=True)
-        return Rows(
+        return InnerWeights(
             torch.cat([self.gate, other.gate]), tuple(torch.cat(pair) for pair in pairs)
         )
 
@@ -70,7 +68,7 @@ class ProjectedFit:
     d.
     """
 
-    rows: Rows
+    inner: InnerWeights
     linear: Tensor
     rmse: float
     iterations: int
@@ -121,15 +119,15 @@ class VariableProjection:
             [],
         )
         for _ in range(self.starts if trains else 1):
-            rows = rows_on_data(unit, data.train.x, n_hidden, draw)
+            rows = draw_inner_weights(unit, data.train.x, n_hidden, draw)
             if sharpest is not None and unit.gate.degree is None:
                 lengths = torch.from_numpy(draw.uniform(1, sharpest, (n_hidden, 1)))
-                rows = Rows(rows.gate * lengths, rows.factors)
+                rows = InnerWeights(rows.gate * lengths, rows.factors)
             trials.append(last(run(rows, max_iterations=first)))
         best = min(trials, key=lambda trial: trial.rmse)
         total = sum(trial.iterations for trial in trials)
         if best.status == "iterations" and self.max_iterations > first:
-            best = last(run(best.rows, max_iterations=self.max_iterations - first))
+            best = last(run(best.inner, max_iterations=self.max_iterations - first))
             total += best.iterations
         return Fit(to_network(best, unit), best.status, total, best.rmse)
 
@@ -146,9 +144,9 @@ class _Block(NamedTuple):
 
 @dataclass(frozen=True)
 class _State:
-    """Rows, the linear problem for them, its solution, what is left, and the loss."""
+    """InnerWeights, the linear problem for them, its solution, what is left, and the loss."""
 
-    rows: Rows
+    inner: InnerWeights
     blocks: Callable[[], Iterable[_Block]]
     solution: Solution
     residual: Tensor  # (N,)
@@ -165,7 +163,7 @@ def iterates(
     unit: Unit,
     x: Tensor,
     y: Tensor,
-    start: Rows,
+    start: InnerWeights,
     *,
     weights: Tensor | None = None,
     train_gates: bool = True,
@@ -204,19 +202,19 @@ def iterates(
     for point, iterations, status in descend(state, model.linearise, limit):
         rmse = float(torch.linalg.vector_norm(point.residual))
         yield ProjectedFit(
-            point.rows, point.solution.coefficients, rmse, iterations, status
+            point.inner, point.solution.coefficients, rmse, iterations, status
         )
 
 
 def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     """Build the torch module with a fit's weights; D = 1 where it is a free scale."""
-    gate = fit.rows.gate.numpy()
+    gate = fit.inner.gate.numpy()
     n, size = gate.shape
     linear = fit.linear.numpy()
     network = build(unit, size - 1, n)
     factors = [
         linear[:-1].reshape(-1, n).T,
-        *(factor.numpy() for factor in fit.rows.factors),
+        *(factor.numpy() for factor in fit.inner.factors),
     ]
     outer = np.ones((1, n)) if unit.factors else linear[None, :-1]
     set_parameters(network, G=gate[:, :-1], g=gate[:, -1], D=outer, d=linear[-1:])
@@ -225,20 +223,20 @@ def to_network(fit: ProjectedFit, unit: Unit) -> GatedNetwork:
     return network
 
 
-def rows_of(network: GatedNetwork) -> Rows:
+def inner_weights(network: GatedNetwork) -> InnerWeights:
     """Take the nonlinear parameters of a network: the inverse of :func:`to_network`."""
     values, pairs = network.state_dict(), [("G", "g"), *network.unit.factors[1:]]
     gate, *factors = (torch.column_stack([values[w], values[b]]) for w, b in pairs)
-    return Rows(gate, tuple(factors))
+    return InnerWeights(gate, tuple(factors))
 
 
-def rows_on_data(
+def draw_inner_weights(
     unit: Unit,
     x: np.ndarray,
     n: int,
     random: np.random.Generator,
     along: np.ndarray | None = None,
-) -> Rows:
+) -> InnerWeights:
     """Draw gates whose hinges pass between training points x (N, d), so that none
     starts dead.
 
@@ -255,10 +253,10 @@ def rows_on_data(
         rows = np.column_stack([direction, -np.sum(direction * places, axis=1)])
         return torch.from_numpy(rows)
 
-    return Rows(draw(), tuple(draw() for _ in unit.factors[1:]))
+    return InnerWeights(draw(), tuple(draw() for _ in unit.factors[1:]))
 
 
-def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+def hidden(unit: Unit, points: Tensor, rows: InnerWeights) -> tuple[Tensor, Tensor]:
     """Compute gates (N, n) at homogeneous points, and them times all factors but the
     linear one.
     """
@@ -267,7 +265,7 @@ def hidden(unit: Unit, points: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
 
 
 def design(
-    unit: Unit, rows: Rows, points: Tensor, weighted: Tensor
+    unit: Unit, rows: InnerWeights, points: Tensor, weighted: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Gates (N, n), and the matrix (N, m) behind the linear parameters, at homogeneous
     points.
@@ -306,7 +304,7 @@ class _Model:
     ridge: float
     sharpest: float = math.inf
 
-    def normalised(self, rows: Rows) -> Rows:
+    def normalised(self, rows: InnerWeights) -> InnerWeights:
         """Bring rows to unit length; gates whose length is a parameter to at most the
         sharpest.
         """
@@ -317,16 +315,18 @@ class _Model:
             gate = gate * (
                 self.sharpest / gate[:, :-1].norm(dim=1, keepdim=True)
             ).clamp(max=1.0)
-        return Rows(gate, tuple(normalize(factor) for factor in rows.factors))
+        return InnerWeights(gate, tuple(normalize(factor) for factor in rows.factors))
 
-    def blocks(self, rows: Rows) -> Iterator[_Block]:
+    def blocks(self, rows: InnerWeights) -> Iterator[_Block]:
         """Make the rows of the linear problem, block by block."""
-        parts = (part.split(ROWS) for part in (self.points, self.weighted, self.values))
+        parts = (
+            part.split(BLOCK) for part in (self.points, self.weighted, self.values)
+        )
         for points, weighted, values in zip(*parts, strict=True):
             gates, matrix = design(self.unit, rows, points, weighted)
             yield _Block(matrix, values, gates, points, weighted)
 
-    def project(self, rows: Rows) -> _State:
+    def project(self, rows: InnerWeights) -> _State:
         """Solve for the best linear parameters behind some rows."""
         blocks: Callable[[], Iterable[_Block]] = partial(self.blocks, rows)
         if self.points.numel() * len(rows.gate) <= _KEPT:
@@ -341,25 +341,27 @@ class _Model:
 
     def jacobian(self, state: _State, block: _Block) -> Tensor:
         """Derivatives (k, p) of the values by the rows, the linear parameters held."""
-        outer = state.solution.coefficients[:-1].reshape(-1, len(state.rows.gate))
+        outer = state.solution.coefficients[:-1].reshape(-1, len(state.inner.gate))
         first, second = outer[0], outer[-1]
         if self.unit.factors:
             outer = block.points @ outer
         elif self.unit.paired:  # a s(z) + b z s(z) changes by (a + b z) s'(z) + b s(z)
-            outer = first + second * (block.points @ state.rows.gate.T)
-        values = [block.points @ factor.T for factor in state.rows.factors]
+            outer = first + second * (block.points @ state.inner.gate.T)
+        values = [block.points @ factor.T for factor in state.inner.factors]
         inner = block.gates * outer
         moved = [
             reduce(mul, [*values[:j], *values[j + 1 :]], inner)
             for j in range(len(values))
         ]
         if self.train_gates:
-            moved.insert(0, self.slopes(state.rows, block) * reduce(mul, values, outer))
+            moved.insert(
+                0, self.slopes(state.inner, block) * reduce(mul, values, outer)
+            )
         if self.train_gates and self.unit.paired:
             moved[0] = moved[0] + second * block.gates
         return _products(moved, block.weighted)
 
-    def slopes(self, rows: Rows, block: _Block) -> Tensor:
+    def slopes(self, rows: InnerWeights, block: _Block) -> Tensor:
         """Derivatives (k, n) of the gates by z = G x + g; those of relu are Boolean."""
         gate = self.unit.gate
         if gate.hinged and gate.degree == 1:
@@ -371,7 +373,7 @@ class _Model:
         """Gauss-Newton matrix (p, p) of the reduced problem, and half its gradient."""
         gram, products, gradient = torch.zeros(()), torch.zeros(()), torch.zeros(())
         for block, residual in zip(
-            state.blocks(), state.residual.split(ROWS), strict=True
+            state.blocks(), state.residual.split(BLOCK), strict=True
         ):
             jacobian = self.jacobian(state, block)
             gram = gram + gram_matrix(jacobian)
@@ -381,7 +383,7 @@ class _Model:
 
     def linearise(self, state: _State) -> Callable[[float], _State | None]:
         """Return a function from a damping to the state after a step, or to None."""
-        (gram, gradient), rows = self.normal_equations(state), state.rows
+        (gram, gradient), rows = self.normal_equations(state), state.inner
         squares = torch.diagonal(gram)
         scale = torch.rsqrt(squares + _LEAST_DAMPING * squares.max() + 1e-300)
 
@@ -398,7 +400,7 @@ class _Model:
             gate = rows.gate + turned.pop(0) if self.train_gates else rows.gate
             moved = (row + turn for row, turn in zip(rows.factors, turned, strict=True))
             try:
-                return self.project(self.normalised(Rows(gate, tuple(moved))))
+                return self.project(self.normalised(InnerWeights(gate, tuple(moved))))
             except FloatingPointError:
                 return None
 

@@ -1,53 +1,20 @@
-"""Many networks of one shape trained at once, each on points of its own.
+"""Stacks of networks whose linear weights are solved for, during training or after it.
 
-The weights of K networks are a matrix (K, P), a row a network in the order of its
-module's parameters; ``torch.vmap`` maps the module itself over the rows. Device and
-precision are those of the tensors given. Outputs are one.
+As in :mod:`xsquared.training.adamw` weights are (K, P), points (K, N, d), and values
+(K, N, outputs).
 """
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 
 import torch
-from torch import Tensor, nn
-from torch.func import functional_call
+from torch import Tensor
 
-from xsquared.studies.optimisers import Adam, Optimiser
+from xsquared.training.adamw import as_parameters, shuffled, torch_start
 from xsquared.units import GatedNetwork
 
 #: Ridge of the solve at every step, on features scaled to length one.
 RIDGE = 1e-11
-
-
-def named(module: nn.Module, weights: Tensor) -> dict[str, Tensor]:
-    """View weights (..., P) as the module's parameters by their letters."""
-    shapes = {letter: p.shape for letter, p in module.named_parameters()}
-    parts = weights.split([shape.numel() for shape in shapes.values()], dim=-1)
-    return {
-        k: part.unflatten(-1, shapes[k]) for k, part in zip(shapes, parts, strict=True)
-    }
-
-
-def values(module: nn.Module, weights: Tensor, x: Tensor) -> Tensor:
-    """Compute the forward passes (K, N, outputs) of weights (K, P) at x (K, N, d)."""
-    return torch.vmap(lambda own, at: functional_call(module, own, (at,)))(
-        named(module, weights), x
-    )
-
-
-def torch_start(module: nn.Module, seeds: Sequence[int]) -> Tensor:
-    """Draw weights (K, P) as ``torch.nn.Linear`` does, uniform up to 1 / sqrt(inputs).
-
-    The module's parameters are pairs of a weight (outputs, inputs) and a bias
-    (outputs,).
-    """
-    layers = [p.shape for p in module.parameters()][::2]
-    most = torch.cat([torch.full((m * (n + 1),), n) for m, n in layers]) ** -0.5
-    draws = [
-        torch.rand(len(most), generator=torch.Generator().manual_seed(s)) for s in seeds
-    ]
-    return most * (2 * torch.stack(draws) - 1)
 
 
 def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor:
@@ -58,7 +25,7 @@ def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor
     """
     weights = torch_start(module, seeds).to(x)
     for row, points, seed in zip(weights, x, seeds, strict=True):
-        own, draw = named(module, row), torch.Generator().manual_seed(seed)
+        own, draw = as_parameters(module, row), torch.Generator().manual_seed(seed)
         for weight, bias in (("G", "g"), *module.unit.factors):
             way = torch.randn(own[weight].shape, generator=draw)
             way /= way.norm(dim=1, keepdim=True)
@@ -70,47 +37,10 @@ def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor
     return weights
 
 
-def batch_losses(
-    module: nn.Module, x: Tensor, y: Tensor, batch: int | None = None, seed: int = 0
-) -> Callable[[Tensor], Tensor]:
-    """Make a function from weights (K, P) to the sum of their mean squared errors.
-
-    Each call takes the next ``batch`` points of shuffled epochs of x (K, N, d), y (K,
-    N, outputs), or all points where it is None.
-    """
-    if batch is None:
-        return lambda weights: (
-            (values(module, weights, x) - y).square().mean(dim=(1, 2)).sum()
-        )
-    turn = _shuffled(x, y, batch, seed)
-
-    def loss(weights: Tensor) -> Tensor:
-        points, wanted = next(turn)
-        return (
-            (values(module, weights, points) - wanted).square().mean(dim=(1, 2)).sum()
-        )
-
-    return loss
-
-
-def _shuffled(
-    x: Tensor, y: Tensor, batch: int, seed: int
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Cut epochs of x (K, N, d) and y (K, N, outputs), alike for all, into batches
-    without end.
-    """
-    draw, size = torch.Generator().manual_seed(seed), min(batch, y.shape[1])
-    while True:
-        order = torch.randperm(y.shape[1], generator=draw).to(x.device)
-        xs, ys = x[:, order], y[:, order]
-        for begin in range(0, y.shape[1] - size + 1, size):
-            yield xs[:, begin : begin + size], ys[:, begin : begin + size]
-
-
 def solved_losses(
     module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses` on all points, with the linear weights solved at calls 1,
+    """As :func:`~xsquared.training.adamw.batch_losses` on all points, with the linear weights solved at calls 1,
     1 + every.
 
     Their derivative is zero at the solution, so that the gradient is that of the
@@ -142,13 +72,13 @@ def averaged_losses(
     seed: int = 0,
     factor: bool = True,
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`batch_losses`, with linear weights solved from a Gram matrix averaged
+    """As :func:`~xsquared.training.adamw.batch_losses`, with linear weights solved from a Gram matrix averaged
     over calls.
 
     Each call takes it and the right side ``keep`` times, and adds those of its own
     points.
     """
-    turn = _shuffled(x, y, batch, seed)
+    turn = shuffled(x, y, batch, seed)
     gram, right = x.new_zeros(()), x.new_zeros(())
 
     def loss(weights: Tensor) -> Tensor:
@@ -164,35 +94,6 @@ def averaged_losses(
         return (made @ linear - wanted).square().mean(dim=(1, 2)).sum()
 
     return loss
-
-
-def descend(
-    weights: Tensor,
-    loss: Callable[[Tensor], Tensor],
-    rates: Tensor,
-    steps: int,
-    decay: float = 0.01,
-    optimiser: Optimiser | None = None,
-) -> Tensor:
-    """Train weights (K, P) with learning rates (K,), by AdamW where no optimiser is
-    named.
-
-    Rates rise over the first fiftieth of the steps, and fall to zero along half a
-    cosine. Betas and decay are torch's.
-    """
-    weights, rates = weights.clone().requires_grad_(), rates[:, None]
-    direction = optimiser or Adam(weights.detach())
-    for step in range(1, steps + 1):
-        (slope,) = torch.autograd.grad(loss(weights), weights)
-        share = (
-            min(1.0, 50 * step / steps)
-            * (1 + math.cos(math.pi * (step - 1) / steps))
-            / 2
-        )
-        with torch.no_grad():
-            weights.mul_(1 - decay * share * rates)
-            weights.sub_(share * rates * direction(slope))
-    return weights.detach()
 
 
 def features(
@@ -219,7 +120,7 @@ def features(
             )
         return torch.cat([value, constant], 1)
 
-    return torch.vmap(one)(named(module, weights), x)
+    return torch.vmap(one)(as_parameters(module, weights), x)
 
 
 def resolved(
@@ -250,7 +151,7 @@ def with_linear(
     They are (K, m, outputs), with one output where a factor is among them.
     """
     weights = weights.clone()
-    own = named(module, weights)
+    own = as_parameters(module, weights)
     own["d"].copy_(linear[:, -1])
     if not (module.unit.factors and factor):
         own["D"].copy_(linear[:, :-1].mT)

@@ -1,6 +1,6 @@
 """Steps of training a second: networks stacked, against one by one with torch's AdamW.
 
-Run from the root: ``python benchmarks/batched.py [--count 60] [--steps 300]``. One
+Run from the root: ``python benchmarks/stacks.py [--count 60] [--steps 300]``. One
 thread, float32, batches of 64 of 1,000 points, about 120 parameters; steps are counted
 for each network.
 """
@@ -10,7 +10,7 @@ import time
 
 import torch
 
-from xsquared.studies import batched
+from xsquared.training.adamw import batch_losses, torch_start, train_stack
 from xsquared.units import build, parameter_count
 
 POINTS, BATCH = 1000, 64
@@ -30,12 +30,10 @@ def main() -> None:
             module = build(name, dim, n, activation=gate or None).float()
             x = torch.randn(arguments.count, POINTS, dim)
             y = torch.sin(3 * x).sum(dim=2, keepdim=True)
-            weights = batched.torch_start(module, range(arguments.count))
-            losses = batched.batch_losses(module, x, y, BATCH)
+            weights = torch_start(module, range(arguments.count))
+            losses = batch_losses(module, x, y, BATCH)
             begun = time.process_time()
-            batched.descend(
-                weights, losses, torch.full((len(x),), 0.01), arguments.steps
-            )
+            train_stack(weights, losses, torch.full((len(x),), 0.01), arguments.steps)
             stacked = arguments.count * arguments.steps / (time.process_time() - begun)
             optimizer = torch.optim.AdamW(module.parameters())
             begun = time.process_time()
