@@ -44,7 +44,12 @@ import torch
 
 from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.training.variable_projection import Rows, iterates, last, to_network
+from xsquared.training.variable_projection import (
+    InnerWeights,
+    iterates,
+    last,
+    to_network,
+)
 from xsquared.units import predict
 
 #: Units, as a name and a gate, and their neurons.
@@ -62,7 +67,7 @@ UNITS = {
     ("glu", "relu"): 6,
 }
 #: Seed of the targets with poles: the hash of the commit that fixed the protocol.
-DRAWN = 0x88eac44d
+DRAWN = 0x88EAC44D
 ENTIRE = ("sin(6*x)", "exp(-8*(x - 0.2)**2)", "cos(8*x**2)")
 NOISY = (
     ("1/(1 + 25*x**2)", 1e-4),
@@ -93,14 +98,14 @@ def targets_with_poles(seed: int, count: int = 6) -> list[str]:
     return texts
 
 
-def starting_gates(n: int, seed: int) -> Rows:
+def starting_gates(n: int, seed: int) -> InnerWeights:
     """Draw the first n gates of a start, rows (n, 2) of G and g."""
     draw = np.random.default_rng(seed)
     most = max(UNITS.values())
     hinges = draw.uniform(-1, 1, most)
     sharpness = np.exp(draw.uniform(0, np.log(16), most)) * draw.choice([-1, 1], most)
     gates = np.column_stack([sharpness, -sharpness * hinges])
-    return Rows(torch.from_numpy(gates[:n]))
+    return InnerWeights(torch.from_numpy(gates[:n]))
 
 
 def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
