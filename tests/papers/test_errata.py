@@ -39,55 +39,52 @@ def test_condition_at_hinge() -> None:
     assert sp.expand(sp.diff(neuron.subs(x, (i + 1) * h), u)) == D * h
 
 
-def fitted(
-    figure: str, problem: str, unit: str, first: int = 1, last: int = 10**6
-) -> float:
-    """Slope through the paper's own points, against neurons."""
-    widths, errors = paper_points(figure, problem, unit)
-    kept = (widths >= first) & (widths <= last)
-    return fit_slope(widths[kept], errors[kept]).value
+def fitted(problem: str, unit: str, first: int = 1, last: int = 10**6) -> float:
+    """Fit a slope through the paper's own points, against neurons."""
+    errors = paper_points(problem, unit).loc[first:last]
+    return fit_slope(errors.index, errors).value
 
 
+#: Printed slopes by unit, against neurons and against parameters.
 LINES = {
-    "mlp": ("3", -2.13, -2.18),
-    "glu": ("3", -3.08, -3.13),
-    "gqu": ("5", -3.5, -3.54),
+    "mlp": (-2.13, -2.18),
+    "glu": (-3.08, -3.13),
+    "gqu": (-3.5, -3.54),
 }
 
 
 def test_table_1_mixes_regressors() -> None:
-    for unit, (figure, slope, _) in LINES.items():
-        assert round(fitted(figure, "line", unit), 2) == slope
+    for unit, (slope, _) in LINES.items():
+        assert round(fitted("line", unit), 2) == slope
 
 
 def test_lines_of_figs_3_and_5_have_other_last_digits() -> None:
-    for unit, (figure, _, slope) in LINES.items():
-        widths, errors = paper_points(figure, "line", unit)
-        counts = [parameter_count(unit, 1, int(n)) for n in widths]
+    for unit, (_, slope) in LINES.items():
+        errors = paper_points("line", unit)
+        counts = [parameter_count(unit, 1, int(n)) for n in errors.index]
         assert round(fit_slope(counts, errors).value, 2) == slope
 
 
 def test_figure_3_shows_mean_squares_of_48_widths() -> None:
     for unit, printed in (("mlp", -2.13), ("glu", -3.08)):
-        widths, errors = paper_points("3", "line", unit)
-        assert widths.tolist() == list(range(3, 51))
-        assert fit_slope(widths, errors**2).value == pytest.approx(
-            2 * printed, abs=0.011
-        )
+        errors = paper_points("line", unit)
+        assert errors.index.tolist() == list(range(3, 51))
+        slope_of_squares = fit_slope(errors.index, errors**2).value
+        assert slope_of_squares == pytest.approx(2 * printed, abs=0.011)
 
 
 @pytest.mark.parametrize(
     ("curve", "window", "printed", "over_all"),
     [
-        (("6", "sine", "mlp"), (20,), -0.91, -0.55),
-        (("6", "sine", "glu"), (10,), -1.55, -1.00),
-        (("6", "friedman2", "mlp"), (10,), -0.76, -0.77),
-        (("7", "airfoil", "mlp"), (10, 500), -0.25, -0.78),
-        (("7", "airfoil", "glu"), (10, 100), -0.39, -1.00),
+        (("sine", "mlp"), (20,), -0.91, -0.55),
+        (("sine", "glu"), (10,), -1.55, -1.00),
+        (("friedman2", "mlp"), (10,), -0.76, -0.77),
+        (("airfoil", "mlp"), (10, 500), -0.25, -0.78),
+        (("airfoil", "glu"), (10, 100), -0.39, -1.00),
     ],
 )
 def test_printed_slopes_need_windows(
-    curve: tuple[str, str, str],
+    curve: tuple[str, str],
     window: tuple[int, ...],
     printed: float,
     over_all: float,
@@ -103,13 +100,11 @@ def test_printed_slopes_need_windows(
 def test_two_singular_solves_carry_slopes(
     unit: str, singular: int, first: int, without: float
 ) -> None:
-    widths, errors = paper_points("6", "sine", unit)
+    errors = paper_points("sine", unit)
     deviation = 1 / 2 - np.sin(8) / 16
-    assert errors[widths == singular] > 2 * deviation
-    kept = (widths >= first) & (widths != singular)
-    assert fit_slope(widths[kept], errors[kept]).value == pytest.approx(
-        without, abs=0.005
-    )
+    assert errors[singular] > 2 * deviation
+    kept = errors.loc[first:].drop(singular)
+    assert fit_slope(kept.index, kept).value == pytest.approx(without, abs=0.005)
 
 
 def test_one_element_does_not_determine_the_output() -> None:

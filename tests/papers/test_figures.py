@@ -8,7 +8,13 @@ import pytest
 
 from xsquared.book.papers.figures import paper_points
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.papers.table1 import HIT, figure_of, points_hit, table1_claims
+from xsquared.book.papers.table1 import (
+    HIT,
+    jumps,
+    points_hit,
+    table1_claims,
+    window_slope,
+)
 from xsquared.studies import rows
 from xsquared.studies.published import SWEEPS
 
@@ -54,30 +60,40 @@ def test_the_exponent_over_inputs_is_that_of_the_printed_table(
     measured: dict[str, dict[str, float]],
 ) -> None:
     inputs = [1, 2, 5, 4, 4, 5, 8]
-    glu = [
-        3.08,
-        1.55,
-        1.00,
-        1.12,
-        0.56,
-        0.39,
-        0.09,
-    ]  # farther from 1/dim than the MLP's
+    # Farther from one over the dimension than the MLP's.
+    glu = [3.08, 1.55, 1.00, 1.12, 0.56, 0.39, 0.09]
     exponent, _ = np.polyfit(np.log(inputs), np.log(glu), 1)
     assert measured["gu-slope-over-dimension"]["paper-table"] == pytest.approx(exponent)
 
 
 def test_a_point_is_hit_within_a_thousandth() -> None:
-    widths, errors = paper_points("6", "friedman3", "glu")
-    factors = 1 + HIT * np.where(np.arange(len(widths)) % 2, 0.9, -1.1)
-    made = pd.DataFrame({"n": widths, "test_rmse": errors * factors})
-    made = made.assign(problem="friedman3", unit="glu", seed=0).drop(index=1)
-    hit = points_hit(made, "friedman3", "glu", "test_rmse")
-    assert hit.tolist() == [k % 2 == 1 and k != 1 for k in range(len(widths))]
+    errors = paper_points("friedman3", "glu")
+    factors = 1 + HIT * np.where(np.arange(len(errors)) % 2, 0.9, -1.1)
+    networks = pd.DataFrame({"n": errors.index, "test_rmse": errors * factors})
+    networks = networks.assign(problem="friedman3", unit="glu", seed=0)
+    networks = networks.drop(index=errors.index[1])
+    hit = points_hit(networks, "friedman3", "glu", "test_rmse")
+    assert hit.tolist() == [k % 2 == 1 and k != 1 for k in range(len(errors))]
+
+
+def test_an_error_jumps_beyond_three_times_its_narrower_neighbours() -> None:
+    errors = pd.Series({1: 9.0, 4: 1.0, 7: 3.1, 10: 1.0, 13: 2.9, 16: 8.8})
+    assert jumps(errors).tolist() == [7, 16]
+
+
+def test_a_window_leaves_out_widths_gaps_and_what_it_is_told() -> None:
+    inside = [20, 40, 77, 99]
+    power_law = pd.Series({n: 5 * float(n) ** -2 for n in (*range(1, 20), *inside)})
+    errors = power_law.copy()
+    errors[list(range(1, 20))] = 1.0  # below the window, which is 20 to 99
+    errors[40] = np.nan
+    errors[77] = 100.0
+    assert window_slope("sine", "mlp", errors, without=[77]) == pytest.approx(-2)
+    assert window_slope("sine", "mlp", errors) != pytest.approx(-2, abs=0.1)
+    assert np.isnan(window_slope("sine", "mlp", errors, without=[77, 99]))
 
 
 def test_every_plotted_width_was_run(networks: pd.DataFrame) -> None:
     run = networks[networks["seed"] == 0].groupby(["problem", "unit"])["n"].agg(set)
     for problem, unit in SWEEPS:
-        widths, _ = paper_points(figure_of(problem), problem, unit)
-        assert set(widths) <= run[problem, unit]
+        assert set(paper_points(problem, unit).index) <= run[problem, unit]

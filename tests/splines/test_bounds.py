@@ -1,4 +1,4 @@
-"""Lower bounds and allocations of cells against searches, and against fitted splines."""
+"""Lower bounds against fitted splines and hostile targets."""
 
 import math
 from itertools import pairwise
@@ -8,50 +8,11 @@ import pytest
 
 from xsquared.functions import Target, target
 from xsquared.quadrature import on_cells
-from xsquared.splines.bounds import (
-    bounds_with_breaks,
-    least_errors,
-    lower_bounds,
-    sign_intervals,
-)
+from xsquared.splines.bounds import bounds_with_breaks, least_errors, lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
+from xsquared.splines.density import sign_intervals
 from xsquared.splines.enclosures import enclosed
 from xsquared.splines.optimal_knots import optimal_knots
-
-
-def test_segments_find_zeros_inside_and_at_the_ends() -> None:
-    cut = sign_intervals(target("sin(pi*x)", (0.0, 2.5)), 2)
-    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-9)
-    assert cut.zeros == 2
-    assert cut.zero_at_end == (True, False)
-    assert cut.masses[0] == pytest.approx(cut.masses[1], rel=1e-5)
-    assert cut.masses[2] == pytest.approx(cut.masses[1] / 2, rel=1e-5)
-
-
-def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
-    cut = sign_intervals(target("sin(3*x)", (-0.4, 1.9)), 2)
-    extra = np.full(len(cut.masses), 0.5)
-    halves = np.ones(len(cut.masses))
-    halves[[0, -1]] = 0.5
-    total = 9
-    choices = (
-        np.array([i, j, total - cut.zeros - i - j]) + halves
-        for i in range(total)
-        for j in range(total - cut.zeros - i + 1)
-    )
-    assert cut.zeros == 2
-    best = min(
-        choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0))
-    )
-    found = cut.allocate(2, total, extra)
-    np.testing.assert_array_equal(found, best)
-    near = cut.neighbouring_allocations(2, found, extra, 3)
-    costs = [cut.predicted_squared_error(2, cells, extra) for cells in (found, *near)]
-    assert costs == sorted(costs)
-    assert all(
-        cells.sum() == found.sum() and np.abs(cells - found).sum() == 2
-        for cells in near
-    )
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])

@@ -1,10 +1,10 @@
-"""Knots of the optimal density: where they crowd."""
+"""Knots of the optimal density: where they crowd, and how many lie between zeros."""
 
 import numpy as np
 import pytest
 
 from xsquared.functions import target
-from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.density import equidistributed_knots, sign_intervals
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.units import space
 
@@ -40,4 +40,39 @@ def test_the_density_is_that_of_the_derivative(unit: str, order: int) -> None:
     share = np.cumsum(density) / density.sum()
     np.testing.assert_allclose(
         knots, np.interp(np.arange(41) / 40, share, x), atol=2e-3
+    )
+
+
+def test_segments_find_zeros_inside_and_at_the_ends() -> None:
+    cut = sign_intervals(target("sin(pi*x)", (0.0, 2.5)), 2)
+    np.testing.assert_allclose(cut.edges, [0, 1, 2, 2.5], atol=1e-9)
+    assert cut.zeros == 2
+    assert cut.zero_at_end == (True, False)
+    assert cut.masses[0] == pytest.approx(cut.masses[1], rel=1e-5)
+    assert cut.masses[2] == pytest.approx(cut.masses[1] / 2, rel=1e-5)
+
+
+def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
+    cut = sign_intervals(target("sin(3*x)", (-0.4, 1.9)), 2)
+    extra = np.full(len(cut.masses), 0.5)
+    halves = np.ones(len(cut.masses))
+    halves[[0, -1]] = 0.5
+    total = 9
+    choices = (
+        np.array([i, j, total - cut.zeros - i - j]) + halves
+        for i in range(total)
+        for j in range(total - cut.zeros - i + 1)
+    )
+    assert cut.zeros == 2
+    best = min(
+        choices, key=lambda m: float(np.sum(cut.masses**5 * (m + extra) ** -4.0))
+    )
+    found = cut.allocate(2, total, extra)
+    np.testing.assert_array_equal(found, best)
+    near = cut.neighbouring_allocations(2, found, extra, 3)
+    costs = [cut.predicted_squared_error(2, cells, extra) for cells in (found, *near)]
+    assert costs == sorted(costs)
+    assert all(
+        cells.sum() == found.sum() and np.abs(cells - found).sum() == 2
+        for cells in near
     )

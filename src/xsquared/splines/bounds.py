@@ -1,131 +1,23 @@
-"""What no spline can do better: lower bounds of the error of n pieces with free breaks.
+"""Certified lower bounds of the error of n polynomials that need not meet.
 
-Between the zeros of f^(k), optimal cells have equal shares of the integral of
-abs(f^(k))^s with s = 1/(k + 1/2) (Barrow and Smith, Quart. Appl. Math. 36, 1978).
-:func:`lower_bounds` certifies what no pieces reach; rounding is bounded beforehand and
-taken off.
+They hold wherever the pieces break. The target is enclosed by ball arithmetic, for
+which python-flint is needed; rounding is bounded beforehand and taken off.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from itertools import permutations
 
 import numpy as np
 
 from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
+from xsquared.splines.density import sign_intervals
 from xsquared.splines.enclosures import enclosed
 
-#: Points of the midpoint rule that finds zeros of f^(k) and masses between them.
-_FINE = 200_000
 #: Legendre polynomials beyond the first one that the pieces lack, in a lower bound's
 #: projection.
 _MORE_DEGREES = 3
 #: Of float64, and what sums of nonnegative numbers and their roots can lose to it.
 _ROUNDOFF, _SLACK = 2.0**-53, 1e-12
-
-
-@dataclass(frozen=True)
-class SignIntervals:
-    """An interval cut at the zeros of f^(k), measured in what optimal cells have equal
-    shares of.
-
-    Between edges (s + 1,) lie masses (s,); ``knots`` maps shares of the whole mass to
-    places.
-    """
-
-    edges: np.ndarray
-    masses: np.ndarray
-    zero_at_end: tuple[bool, bool]
-    knots: Callable[[np.ndarray], np.ndarray]
-
-    @property
-    def zeros(self) -> int:
-        """How many zeros lie inside the interval."""
-        return len(self.masses) - 1
-
-    def mesh(self, n_cells: int) -> np.ndarray:
-        """Return (n_cells + 1,) places with equal masses between them, both ends among
-        them.
-        """
-        places = self.knots(np.linspace(0, 1, n_cells + 1))
-        places[[0, -1]] = self.edges[[0, -1]]
-        return places
-
-    def predicted_squared_error(
-        self, order: int, cells: np.ndarray, extra: np.ndarray
-    ) -> float:
-        """Sum mass^(2k+1) (cells + extra)^(-2k): the law's squared error but for a
-        constant.
-        """
-        return float(
-            np.sum(self.masses ** (2 * order + 1) * (cells + extra) ** (-2.0 * order))
-        )
-
-    def allocate(
-        self, order: int, n_cells: int, extra: np.ndarray
-    ) -> np.ndarray | None:
-        """Choose the cells (s,) that make :meth:`predicted_squared_error` least; None
-        for too few.
-
-        A cell with a zero in its middle counts half for either side; each interval has
-        ``extra`` ones. The sum is convex, so giving one cell after another where it
-        helps most is optimal.
-        """
-        if n_cells < self.zeros:
-            return None
-        cells, power = extra + 1.0, -2 * order
-        cells[[0, -1]] = extra[[0, -1]] + (0.5 if self.zeros else 0.0)
-        for _ in range(n_cells - self.zeros):
-            with np.errstate(divide="ignore"):
-                gain = self.masses ** (1 - power) * (
-                    cells**power - (cells + 1) ** power
-                )
-            cells[np.argmax(gain)] += 1
-        return cells - extra
-
-    def neighbouring_allocations(
-        self, order: int, cells: np.ndarray, extra: np.ndarray, most: int
-    ) -> list[np.ndarray]:
-        """Return the allocations, at most so many, that move one cell at the least
-        cost.
-        """
-        unit = np.eye(len(cells))
-        moved = [
-            cells - unit[i] + unit[j] for i, j in permutations(range(len(cells)), 2)
-        ]
-        kept = [other for other in moved if other.min() > 0]
-        kept.sort(key=lambda other: self.predicted_squared_error(order, other, extra))
-        return kept[:most]
-
-
-@lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
-def sign_intervals(target: Target, order: int) -> SignIntervals:
-    """Cut a target's interval at the zeros of its derivative of that order; zero is an
-    error.
-    """
-    a, b = interval_of(target)
-    edges = np.linspace(a, b, _FINE + 1)
-    derivative = target.derivative(order)
-    values = derivative((edges[1:] + edges[:-1]) / 2)
-    if not values.any():
-        raise ValueError(
-            f"expected a derivative of order {order}, {target.name} has none"
-        )
-    mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
-    mass *= (b - a) / _FINE
-    seen = np.flatnonzero(values)
-    cut = np.array([0, *seen[1:][np.diff(np.sign(values[seen])) != 0], _FINE])
-    left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-    ends = (bool(left), bool(right))
-    return SignIntervals(
-        edges[cut],
-        np.diff(mass[cut]),
-        ends,
-        lambda part: np.interp(part * mass[-1], mass, edges),
-    )
 
 
 def least_errors(

@@ -10,11 +10,17 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from flint import arb, arb_series, ctx
 from numpy.polynomial import legendre
 
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
+
+try:
+    from flint import arb, arb_series, ctx
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        "certified bounds need python-flint: pip install 'xsquared[proofs]'"
+    ) from error
 
 #: The most pieces a cell and halvings, and the distance, over the target, that
 #: suffices.

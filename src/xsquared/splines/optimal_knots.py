@@ -18,8 +18,7 @@ from numpy.polynomial import legendre
 
 from xsquared.functions import Target
 from xsquared.quadrature import gauss_legendre
-from xsquared.splines.bounds import sign_intervals
-from xsquared.splines.density import errors_by_values
+from xsquared.splines.density import errors_by_values, sign_intervals
 from xsquared.splines.spaces import assemble_banded, solve_banded, unknowns_of
 
 #: Chebyshev nodes on which f^(k) is interpolated: in a cell at least, in all cells

@@ -83,7 +83,8 @@ def rows(
 
     Raises:
         ValueError: no such study, or its committed rows are damaged.
-        RuntimeError: a row is missing, and a chapter runs that was given no parameter.
+        RuntimeError: a row is missing, and a chapter runs that was given no parameter,
+            or something must be installed to compute it.
     """
     committed = (
         pd.read_csv(_table(name), dtype={"key": str}) if _origin(name) else _NO_ROWS
@@ -99,8 +100,11 @@ def rows(
         )
     frame = committed
     if missing:
+        study = find_study(name)
+        if line := study.missing():
+            raise RuntimeError(f"{name}: {line}")
         with local_client(jobs) if jobs > 1 else nullcontext() as client:
-            frame = sweep(missing, find_study(name).run, _path(name, ".sqlite"), client)
+            frame = sweep(missing, study.run, _path(name, ".sqlite"), client)
     if missing and len(committed):
         frame = pd.concat([committed, frame.reindex(columns=committed.columns)])
     place = {key: k for k, key in enumerate(wanted)}

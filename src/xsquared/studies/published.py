@@ -305,7 +305,7 @@ def window(problem: str, unit: str) -> list[int]:
 
 
 def few_widths(problem: str, unit: str) -> list[int]:
-    """Choose :data:`FEW` widths of a window, evenly by logarithms, its ends included."""
+    """Choose :data:`FEW` widths of a window, evenly by logarithms, ends included."""
     widths = np.array(window(problem, unit))
     even = np.geomspace(widths[0], widths[-1], FEW)
     distances = np.abs(np.log(widths / even[:, None]))  # (FEW, widths)

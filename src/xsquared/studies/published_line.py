@@ -22,7 +22,7 @@ from xsquared.studies.published import FACTORS, Layers, measured_rmse, solve_in_
 from xsquared.studies.speedrun import line_points, spline_start
 from xsquared.studies.sweep import Study, Trial
 
-#: Newton steps of the gates and then of all weights by protocol, the code's own numbers.
+#: Newton steps of the gates and then of all weights by protocol, the code's numbers.
 STEPS: Mapping[str, tuple[int, int]] = {
     "splines": (0, 0),
     "gates": (3, 0),
@@ -61,9 +61,10 @@ def newton(
     layers: Sequence[nn.Module],
     steps: int,
 ) -> int:
-    """Take Newton steps of some layers, each along a line search for Wolfe's conditions.
+    """Take Newton steps of some layers, each along a line search.
 
-    Far from a minimum the Hessian is indefinite, and Newton's step may lead uphill; the
+    The search is torch's for Wolfe's strong conditions, as in the author's code. Far
+    from a minimum the Hessian is indefinite, and Newton's step may lead uphill; the
     steepest descent then stands in.
 
     Args:

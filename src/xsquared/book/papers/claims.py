@@ -39,17 +39,15 @@ class Verdict:
     @property
     def word(self) -> str:
         """The verdict, which the main way alone decides."""
-        return self.claim.found(self.measured.get(self.claim.way, False))
+        return self.claim.word_for(self.measured.get(self.claim.way, False))
 
     @property
     def unexpected(self) -> str:
         """Why the verdict is not the one on record; empty where it is."""
         expected = self.claim.verdict
-        return (
-            ""
-            if self.word == expected
-            else f"the ledger records {expected!r}, not {self.word!r}"
-        )
+        if self.word == expected:
+            return ""
+        return f"the ledger records {expected!r}, not {self.word!r}"
 
     def text(self, way: str = "") -> str:
         """Write what was measured by a way, the main one where none is named."""
@@ -59,23 +57,23 @@ class Verdict:
         if isinstance(value, bool):
             return "yes" if value else "no"
         if self.claim.value == 0 and self.claim.met_by(value):
-            return with_powers(
-                f"0 to {self.claim.tolerance:g}"
-            )  # rounding differs by machine
-        # "#" keeps zeros that were measured: an order of 2.00 is more than an order of
-        # 2.
+            # What is left of zero is rounding, whose digits differ by machine.
+            return with_powers(f"0 to {self.claim.tolerance:g}")
+        # "#" keeps zeros that were measured: an order of 2.00 says more than 2.
         return with_powers(f"{value:#.{self.claim.digits}g}".removesuffix("."))
 
     def as_record(self) -> dict[str, Any]:
-        """The verdict as plain data, for the pages."""
+        """Give the verdict as plain data, from which the pages are made.
+
+        ``found`` is what each way measured, as text, and ``met`` whether it agrees.
+        """
+        met = {way: self.claim.met_by(value) for way, value in self.measured.items()}
         return {
             "claim": self.claim.id,
             "verdict": self.word,
             "measured": self.text(),
-            "found": {name: self.text(name) for name in self.measured},
-            "met": {
-                name: self.claim.met_by(value) for name, value in self.measured.items()
-            },
+            "found": {way: self.text(way) for way in self.measured},
+            "met": met,
             "unexpected": self.unexpected,
         }
 
@@ -96,42 +94,51 @@ def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict 
         ClaimError: a way that the ledger does not name for the claim, or a number that
             is NaN.
     """
-    given = measured if isinstance(measured, Mapping) else {claim.way: measured}
-    named = (claim.way, *claim.variations, *claim.points)
-    if beyond := [name for name in given if name not in named]:
-        raise ClaimError(f"{claim.id}: expected only {', '.join(named)}, got {beyond}")
-    known = {name: value for name in named if (value := given.get(name)) is not None}
-    if wrong := [name for name, value in known.items() if math.isnan(value)]:
-        raise ClaimError(f"{claim.id}: measured as NaN by {', '.join(wrong)}")
+    by_way = measured if isinstance(measured, Mapping) else {claim.way: measured}
+    ways = (claim.way, *claim.variations, *claim.points)
+    unnamed = [way for way in by_way if way not in ways]
+    if unnamed:
+        raise ClaimError(f"{claim.id}: expected only {', '.join(ways)}, got {unnamed}")
+
+    known: dict[str, float | bool] = {}
+    for way in ways:
+        value = by_way.get(way)
+        if value is None:
+            continue
+        if math.isnan(value):
+            raise ClaimError(f"{claim.id}: measured as NaN by {way}")
+        known[way] = value if isinstance(value, bool) else float(value)
+
     if claim.way not in known and claim.verdict != "undecidable":
         return None
-    plain = {k: v if isinstance(v, bool) else float(v) for k, v in known.items()}
-    return Verdict(claim, plain)
+    return Verdict(claim, known)
 
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of a chapter's claims, shown as one table; None where parameters left
-    one out.
+    """What became of a chapter's claims, shown as one table.
+
+    Attributes:
+        verdicts: by the claim's id; None where parameters left a claim out.
     """
 
     verdicts: Mapping[str, Verdict | None]
 
     def table(self) -> Table:
-        """Tabulate the claims in words, their verdicts, what was measured and required."""
+        """Tabulate claims in words, verdicts, what was measured and required."""
         rows = []
         for key, verdict in self.verdicts.items():
             claim = ledger()[key]
-            row = {
-                "Claim": claim.statement,
-                "Verdict": "not measured with these parameters",
-            }
-            if verdict:
-                warning = (
-                    f" (unexpected: {verdict.unexpected})" if verdict.unexpected else ""
-                )
-                row |= {"Verdict": verdict.word + warning, "Measured": verdict.text()}
-            rows.append(row | {"Required": claim.required or "–"})
+            row = {"Claim": claim.statement}
+            if verdict is None:
+                row["Verdict"] = "not measured with these parameters"
+            else:
+                row["Verdict"] = verdict.word
+                if verdict.unexpected:
+                    row["Verdict"] += f" (unexpected: {verdict.unexpected})"
+                row["Measured"] = verdict.text()
+            row["Required"] = claim.required or "–"
+            rows.append(row)
         chapter = ledger()[next(iter(self.verdicts))].chapter.partition("_")[0]
         frame = pd.DataFrame(rows).set_index("Claim")
         return Table(frame, "The claims settled here.", f"tab-claims-{chapter}")
@@ -154,14 +161,11 @@ def settle(
         ClaimError: an id that is not in the ledger, or as in :func:`judge`.
     """
     if isinstance(measured, pd.DataFrame):
-        measured = {
-            key: {name: row[name] for name in row.index[row.notna()]}
-            for key, row in measured.astype(object).iterrows()
-        }
-    if unknown := sorted(set(measured) - set(ledger())):
-        raise ClaimError(
-            f"not in the ledger (papers/claims.toml): {', '.join(unknown)}"
-        )
-    return Settled(
-        {key: judge(ledger()[key], given) for key, given in measured.items()}
-    )
+        rows = measured.astype(object).iterrows()  # object: True stays a bool
+        measured = {key: row.dropna().to_dict() for key, row in rows}
+    unknown = sorted(set(measured) - set(ledger()))
+    if unknown:
+        message = f"not in the ledger (papers/claims.toml): {', '.join(unknown)}"
+        raise ClaimError(message)
+    verdicts = {key: judge(ledger()[key], by_way) for key, by_way in measured.items()}
+    return Settled(verdicts)

@@ -43,5 +43,5 @@ class Erratum:
 @cache
 def errata() -> tuple[Erratum, ...]:
     """Every slip, in the papers' order."""
-    text = (files("xsquared.book.papers") / "errata.toml").read_text(encoding="utf-8")
+    text = (files(__package__) / "errata.toml").read_text(encoding="utf-8")
     return tuple(Erratum(**row) for row in tomllib.loads(text)["erratum"])

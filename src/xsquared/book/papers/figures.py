@@ -13,7 +13,6 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
 import pandas as pd
 
 #: Look of the paper's points beside those of a unit.
@@ -22,29 +21,29 @@ PAPER_LOOK = {"color": "0.55", "linewidth": 1, "markersize": 3, "zorder": 1}
 
 @cache
 def _table() -> pd.DataFrame:
-    with (files("xsquared.book.papers") / "paper_figures.csv").open(
-        encoding="utf-8"
-    ) as stream:
-        return pd.read_csv(stream, dtype={"figure": str})
+    """Read all points: figure, problem, unit, width and error."""
+    path = files(__package__) / "paper_figures.csv"
+    with path.open(encoding="utf-8") as stream:
+        return pd.read_csv(stream)
 
 
-def paper_points(figure: str, problem: str, unit: str) -> tuple[np.ndarray, np.ndarray]:
-    """One curve of one of the paper's figures.
+def paper_points(problem: str, unit: str) -> pd.Series:
+    """Read one curve of the paper's Figs. 3 to 7.
 
     Args:
-        figure: ``"3"`` to ``"7"``.
         problem: ``"line"`` for the target in one dimension, else as in
             :data:`xsquared.data.problems.PROBLEMS`.
         unit: ``"mlp"``, ``"glu"``, ``"gqu"``, or ``"linear_spline"`` and
             ``"quadratic_spline"``.
 
     Returns:
-        (m,) distinct numbers of neurons, or of a spline's knots, ascending, and (m,)
-        root mean square errors; where the paper plots a width twice, their mean, as its
-        own fits take it.
+        Root mean square errors by number of neurons, or of a spline's knots, ascending.
+
+    Raises:
+        ValueError: the paper plots no such curve.
     """
     table = _table()
-    for column, name in (("figure", figure), ("problem", problem), ("unit", unit)):
-        table = table[table[column] == name]
-    means = table.groupby("n_hidden")["rmse"].mean()
-    return means.index.to_numpy(), means.to_numpy()
+    curve = table[(table["problem"] == problem) & (table["unit"] == unit)]
+    if curve.empty:
+        raise ValueError(f"the paper plots no errors of {unit!r} on {problem!r}")
+    return pd.Series(curve["rmse"].to_numpy(), index=curve["n_hidden"].to_numpy())

@@ -22,7 +22,8 @@ PAPERS = {
 }
 #: What can become of a claim, and what each word means.
 VERDICTS = {
-    "proved": "follows from a derivation or theorem of this book; finite windows illustrate it",
+    "proved": "follows from a derivation or theorem of this book; finite windows "
+    "illustrate it",
     "reproduced": "the main way of testing agrees, within the tolerance",
     "in kind only": "sign, order or ranking are as claimed, the number is not",
     "wrong": "the main way of testing, or the paper's own numbers, contradict it",
@@ -32,9 +33,7 @@ VERDICTS = {
 
 
 class ClaimError(ValueError):
-    """A claim that is unknown, or a measurement that disagrees with what the ledger
-    records.
-    """
+    """A claim or a way of testing that the ledger does not name, or a measured NaN."""
 
 
 @dataclass(frozen=True)
@@ -93,17 +92,20 @@ class Claim:
         )
 
     def met_by(self, measured: float | bool) -> bool:
-        """Tell whether a measurement agrees with the claim."""
+        """Tell whether a measurement is within tolerance or bounds, or is true."""
         if self.tolerance is not None and self.value is not None:
             return abs(measured - self.value) <= self.tolerance
-        return (
-            _within(measured, self.at_least, self.at_most)
-            if self.required
-            else bool(measured)
-        )
+        if self.at_least is not None or self.at_most is not None:
+            return _within(measured, self.at_least, self.at_most)
+        return bool(measured)
 
-    def found(self, measured: float | bool) -> str:
-        """Find the verdict's word for what the main way measured."""
+    def word_for(self, measured: float | bool) -> str:
+        """Choose the verdict's word for what the main way measured.
+
+        A measurement alone cannot tell a proof from an agreement, nor a slip in print
+        from a wrong statement: there, and where nothing is decidable, the word on
+        record says which it is.
+        """
         if self.verdict == "undecidable":
             return self.verdict
         if self.met_by(measured):
@@ -115,25 +117,26 @@ class Claim:
 
 
 def _within(measured: float, low: float | None, high: float | None) -> bool:
+    """Compare with two bounds, each included; None is no bound."""
     return (low is None or measured >= low) and (high is None or measured <= high)
 
 
 @cache
 def _read() -> dict[str, Any]:
-    return tomllib.loads(
-        (files(__package__) / "claims.toml").read_text(encoding="utf-8")
-    )
+    """Read the claims, and the ways of testing."""
+    text = (files(__package__) / "claims.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
 
 
 @cache
 def ledger() -> dict[str, Claim]:
     """Read every claim by its id, in the order of the chapters that settle them."""
-    lists = ("variations", "points")
-    rows = (
-        row | {name: tuple(row.get(name, ())) for name in lists}
-        for row in _read()["claim"]
-    )
-    return {row["id"]: Claim(**row) for row in rows}
+    claims = {}
+    for row in _read()["claim"]:
+        variations = tuple(row.get("variations", ()))
+        points = tuple(row.get("points", ()))
+        claims[row["id"]] = Claim(**row | {"variations": variations, "points": points})
+    return claims
 
 
 def ways() -> dict[str, str]:

@@ -7,13 +7,14 @@ from xsquared.functions import target
 from xsquared.splines.bounds import lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.studies.certified_splines import (
+from xsquared.splines.optimal_knots import optimal_knots
+from xsquared.splines.potentials import (
     _SPACES,
     _best,
     _costs,
     _Pairs,
     _shortest,
-    certified,
+    meeting_lower_bound,
 )
 from xsquared.units import space
 
@@ -26,7 +27,9 @@ F = target("sin(4*x)")
 def test_the_bound_is_close_to_the_best_spline_and_above_that_of_pieces(
     order: int, unit: str, close: float, gain: float
 ) -> None:
-    found, bound = certified(F, order, 4, boxes=30)
+    start = optimal_knots(F, order, 4, _SPACES[order][0]).knots
+    spline = fit_free_knots(F, space(unit), start)
+    found, bound = spline.rmse, meeting_lower_bound(F, order, spline)
     assert bound < found < close * bound
     assert bound > gain * lower_bounds(F, order, 4)[-1]
     draw = np.random.default_rng(0)
