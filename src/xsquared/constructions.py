@@ -19,39 +19,32 @@ _JUMP = 1e-9
 
 
 def interpolating_mlp(target: Target, n_cells: int) -> GatedNetwork:
-    """Interpolate the target linearly at n_cells + 1 equidistant points, with n_cells
-    neurons.
+    """Interpolate the target linearly at equidistant points, with n_cells neurons.
 
-    The paper's Eq. (6) with its slip mended: neuron i adds a second difference for i >
-    0.
+    The paper's Eq. (6) with its slip mended: neuron i adds a second difference for
+    i > 0.
     """
     t, h = _cells(target, n_cells)
     values = target(t)
-    return network_from_pieces(
-        "mlp", t, np.stack([values[:-1], np.diff(values) / h], axis=1)
-    )
+    pieces = np.stack([values[:-1], np.diff(values) / h], axis=1)
+    return network_from_pieces("mlp", t, pieces)
 
 
 def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """Take the curvature at each cell's left end: the paper's GLU construction (Eqs.
-    10-12).
-    """
+    """Take the curvature at each cell's left end, as the paper does (Eqs. 10-12)."""
     return _quadratic_glu(target, n_cells, 0.0)
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """Take each cell's curvature at its midpoint instead, which is eight times more
-    accurate.
-    """
+    """Take each cell's curvature at its midpoint, which is eight times more accurate."""
     return _quadratic_glu(target, n_cells, 0.5)
 
 
 def _quadratic_glu(target: Target, n_cells: int, theta: float) -> GatedNetwork:
-    """Build the GLU that interpolates at both ends and has the target's curvature at
-    theta h.
-    """
+    """Interpolate at cells' ends, with the target's curvature at theta h in a cell."""
     t, h = _cells(target, n_cells)
-    values, c = target(t), target.derivative(2)(t[:-1] + theta * h) / 2
+    values = target(t)
+    c = target.derivative(2)(t[:-1] + theta * h) / 2
     b = np.diff(values) / h - c * h
     return network_from_pieces("glu", t, np.stack([values[:-1], b, c], axis=1))
 
@@ -63,7 +56,8 @@ def hermite_gqu(target: Target, n_cells: int) -> GatedNetwork:
     relu(s) * s * (a s + b); the first cell's linear term takes the neuron more.
     """
     t, h = _cells(target, n_cells)
-    f, m = target(t), target.derivative(1)(t)
+    f = target(t)
+    m = target.derivative(1)(t)
     secant = np.diff(f) / h
     c2 = (3 * secant - 2 * m[:-1] - m[1:]) / h
     c3 = (m[:-1] + m[1:] - 2 * secant) / h**2
@@ -77,93 +71,124 @@ def network_from_pieces(
     directions: np.ndarray | None = None,
     factors: np.ndarray | None = None,
 ) -> GatedNetwork:
-    """Write a given spline as a network, for a unit with a ReLU gate and p affine
-    factors.
+    """Write a given spline as a network of a ReLU unit with p affine factors.
 
-    A gate at each knot inside adds what the piece beyond it has more than the one
-    before continued: in s = x - t, D s for p = 0 and s^p (a s + b) for p > 0, with D =
-    1. Gates open on the whole interval carry the polynomial behind all gates, to which
-    gates that open to the left add. Its powers of s below p take p - 1 neurons more,
-    unless it is given as one product.
+    In s = x - t a gate at the knot t adds what the piece beyond it has more than the
+    one before continued: D s for p = 0, and s^p (a s + b) for p > 0, with D = 1. What
+    is left once all of these are taken off is one polynomial on the whole interval.
+    Gates that are open everywhere carry it: one its two highest powers, p - 1 more its
+    powers of s below p, unless it is given as one product.
 
     Args:
-        pieces: (n, p + 2) coefficients in powers of x - t_k on the cells of knots (n +
-            1,), the constant first, with p - 1 continuous derivatives; a ValueError
-            where they do not meet.
-        directions: (n - 1,) of the gates at the knots inside, 1 to the right (None:
-            all) or -1.
-        factors: (p + 1, 2) rows (slope, value at the left end), a gate open on the
-            whole interval first, with the polynomial behind all gates but for its
-            constant as product; or (0, 2).
+        unit: a name, or a record with a ReLU gate.
+        knots: ends of the n cells, (n + 1,).
+        pieces: (n, p + 2) coefficients in powers of x - t_k on the cells, the constant
+            first, with p - 1 continuous derivatives.
+        directions: (n - 1,) of the gates at the knots inside: 1 opens to the right
+            (None: all), -1 to the left.
+        factors: (p + 1, 2) rows (slope, value at the left end), the gate first, whose
+            product is the polynomial on the whole interval but for its constant; or
+            (0, 2) where it is a constant.
+
+    Raises:
+        ValueError: the pieces do not meet at the knots.
     """
     record = find_unit(unit)
     p = len(record.factors)
-    t, c = np.asarray(knots, dtype=float), np.asarray(pieces, dtype=float)
-    changes = jumps_at_knots(t, c)
-    # Rounding of a piece continued is as large as its terms, not as what they sum to.
-    terms = np.vstack([taylor_shift(np.abs(c), np.diff(t)), np.abs(c)]).max(axis=0)
-    if not (np.abs(changes[:, : max(p, 1)]) <= _JUMP * terms[: max(p, 1)]).all():
-        raise ValueError(
-            f"the pieces do not meet at the knots as a {record.name} needs"
-        )
-    opened = (
-        np.ones(len(c) - 1)
-        if directions is None
-        else np.asarray(directions, dtype=float)
-    )
-    whole = ungated_signs(opened) @ taylor_shift(c, t[0] - t[:-1])
-    lower = range(1, p) if factors is None else range(0)
+    t = np.asarray(knots, dtype=float)
+    c = np.asarray(pieces, dtype=float)
+    changes = jumps_at_knots(t, c)  # (n - 1, p + 2)
+    _check_that_pieces_meet(record, t, c, changes)
+    opened = np.ones(len(c) - 1)
+    if directions is not None:
+        opened = np.asarray(directions, dtype=float)
+    # In powers of x - t_0, (p + 2,).
+    polynomial = ungated_signs(opened) @ taylor_shift(c, t[0] - t[:-1])
+    constant = polynomial[0]
     if factors is None:
-        factors = np.array(
-            [[1.0, 0.0]] * max(p, 1) + [whole[: p - 1 : -1]][: min(p, 1)]
-        )
+        everywhere = _neurons_open_everywhere(p, polynomial)
     elif len(factors):
-        whole[0] -= factors[:, 1].prod()
-    # Rows (slope, value at its place) of gate and factors; neurons behind the gates
-    # stand at t[0].
-    m = len(lower) + min(len(factors), 1)
-    places = np.concatenate([np.full(m, t[0]), t[1:-1]])
-    rows = np.zeros((p + 1, len(places), 2))
-    rows[..., 0] = 1.0
-    for power in lower:
-        rows[power:, power - 1] = [0.0, 1.0]
-        rows[-1, power - 1, 1] = whole[power]
-    if m:
-        rows[:, m - 1] = factors
-    rows[0, m:, 0] = opened
-    weights = np.ones(len(places))
-    if p:
-        rows[-1, m:] = changes[:, :-3:-1]
+        everywhere = [factors]
+        constant -= factors[:, 1].prod()
     else:
-        weights = np.append(whole[1:2][:m], changes[:, 1])
-    network = build(record, 1, len(places))
-    for (weight, bias), row in zip((("G", "g"), *record.factors), rows, strict=True):
-        set_parameters(
-            network, **{weight: row[:, :1], bias: row[:, 1] - row[:, 0] * places}
-        )
-    set_parameters(network, D=weights[None], d=whole[:1])
+        everywhere = []
+    neurons = list(everywhere)  # rows (slope, value at its place), (p + 1, 2) each
+    for direction, change in zip(opened, changes, strict=True):
+        rows = np.tile([1.0, 0.0], (p + 1, 1))
+        rows[0, 0] = direction
+        if p:
+            rows[-1] = change[[p + 1, p]]
+        neurons.append(rows)
+    places = np.concatenate([np.full(len(everywhere), t[0]), t[1:-1]])
+    weights = np.ones(len(neurons))
+    if p == 0:
+        weights = np.append(polynomial[[1] * len(everywhere)], changes[:, 1])
+    network = build(record, 1, len(neurons))
+    slopes, values = np.array(neurons).reshape(-1, p + 1, 2).T  # each (p + 1, neurons)
+    biases = values - slopes * places
+    for k, (weight, bias) in enumerate((("G", "g"), *record.factors)):
+        set_parameters(network, **{weight: slopes[k][:, None], bias: biases[k]})
+    set_parameters(network, D=weights[None], d=[constant])
     return network
 
 
-def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
-    """Add networks of one input and one unit, each along its row a of directions
-    (networks, d).
-
-    Hinges at t become hyperplanes a'x = t: ridge functions keep the order of one
-    dimension.
-    """
-    unit, along = networks[0].unit, np.asarray(directions)
-    parts = [{k: v.detach().numpy() for k, v in n.named_parameters()} for n in networks]
-    made = build(unit, along.shape[1], sum(network.n_hidden for network in networks))
-    values = {"D": np.hstack([part["D"] for part in parts])}
-    values["d"] = np.sum([part["d"] for part in parts], axis=0)
-    for weight, bias in (("G", "g"), *unit.factors):
-        values[weight] = np.vstack(
-            [part[weight] * a for part, a in zip(parts, along, strict=True)]
+def _check_that_pieces_meet(
+    record: Unit, t: np.ndarray, c: np.ndarray, changes: np.ndarray
+) -> None:
+    """Raise a ValueError where a value or a derivative below p jumps at a knot."""
+    continuous = max(len(record.factors), 1)
+    # Rounding of a piece continued is as large as its terms, not as what they sum to.
+    continued = taylor_shift(np.abs(c), np.diff(t))
+    terms = np.vstack([continued, np.abs(c)]).max(axis=0)
+    jumps = np.abs(changes[:, :continuous])
+    if not (jumps <= _JUMP * terms[:continuous]).all():
+        raise ValueError(
+            f"the pieces do not meet at the knots as a {record.name} needs"
         )
-        values[bias] = np.concatenate([part[bias] for part in parts])
-    set_parameters(made, **values)
-    return made
+
+
+def _neurons_open_everywhere(p: int, polynomial: np.ndarray) -> list[np.ndarray]:
+    """Write a polynomial without its constant, (p + 2,), as neurons of s = x - t_0.
+
+    Each is rows (slope, value at t_0), (p + 1, 2). The powers 1 to p - 1 are s^k times
+    constants, the two highest ones s^p (a s + b); for p = 0 it is s alone.
+    """
+    neurons = []
+    for power in range(1, p):
+        rows = np.tile([1.0, 0.0], (p + 1, 1))
+        rows[power:] = [0.0, 1.0]
+        rows[-1, 1] = polynomial[power]
+        neurons.append(rows)
+    highest = np.tile([1.0, 0.0], (p + 1, 1))
+    if p:
+        highest[-1] = polynomial[[p + 1, p]]
+    return [*neurons, highest]
+
+
+def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> GatedNetwork:
+    """Add networks of one input and one unit along directions (networks, d).
+
+    Each takes a'x for its row a of ``directions``: hinges at t become hyperplanes
+    a'x = t, and ridge functions keep the order of one dimension.
+    """
+    unit = networks[0].unit
+    along = np.asarray(directions)
+    parameters = [
+        {name: value.detach().numpy() for name, value in network.named_parameters()}
+        for network in networks
+    ]
+    values = {
+        "D": np.hstack([of["D"] for of in parameters]),
+        "d": np.sum([of["d"] for of in parameters], axis=0),
+    }
+    for weight, bias in (("G", "g"), *unit.factors):
+        rows = [of[weight] * a for of, a in zip(parameters, along, strict=True)]
+        values[weight] = np.vstack(rows)
+        values[bias] = np.concatenate([of[bias] for of in parameters])
+    neurons = sum(network.n_hidden for network in networks)
+    network_of_all = build(unit, along.shape[1], neurons)
+    set_parameters(network_of_all, **values)
+    return network_of_all
 
 
 def _cells(target: Target, n_cells: int) -> tuple[np.ndarray, float]:
@@ -209,10 +234,9 @@ CONSTRUCTIONS = {
 
 
 def predicted_rmse(name: str, target: Target, n_cells: int) -> float:
-    """Predict the RMSE: constant * h^k * root mean square of f^(k), for a
-    construction's name.
-    """
+    """Predict a construction's RMSE: constant * h^k * root mean square of f^(k)."""
     construction = CONSTRUCTIONS[name]
+    k = construction.order
     t, h = _cells(target, n_cells)
-    mean_square_root = target.l2_norm(construction.order) / math.sqrt(t[-1] - t[0])
-    return construction.constant * h**construction.order * mean_square_root
+    root_mean_square = target.l2_norm(k) / math.sqrt(t[-1] - t[0])
+    return construction.constant * h**k * root_mean_square

@@ -10,44 +10,49 @@ from xsquared.geometry import knots
 from xsquared.quadrature import LEAST_NODES, NODES, on_cells, pieces
 from xsquared.units import GatedNetwork, predict
 
-#: Ends of a piece's parts, as shares of it; they shrink towards its ends, where kinks
+#: Edges of a piece's parts, as shares of it; parts shrink towards the ends, where kinks
 #: lie.
 _SHARES = np.array([0, 1, 2, 4, 8, 16, 24, 28, 30, 31]) / 32
-#: Shares, of the error and of the largest value, by which a finer rule's error may
-#: differ.
-_RESOLVED, _ROUNDING = 0.2, 1e-12
+#: Share of an error by which a coarser rule's may differ before it is called inexact.
+_RESOLVED = 0.2
+#: The same as a share of the largest value: smaller differences are rounding.
+_ROUNDING = 1e-12
 
 
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
-    """Compute the RMSE of the forward pass in the limit of infinitely many points (Eq.
-    4).
+    """Compute the RMSE of the forward pass over the domain (Eq. 4, infinite N).
 
     Gauss-Legendre quadrature on the pieces between knots does not see what is narrower
     than its nodes. A RuntimeWarning says where a coarser rule tells another error.
     """
     a, b = interval_of(target)
     ends = pieces((a, b), knots(network))
-    parts = np.append(ends[:-1, None] + np.diff(ends)[:, None] * _SHARES, b)
-    halved = np.sort(np.concatenate([parts, parts[:-1] + np.diff(parts) / 2]))
+    widths = np.diff(ends)[:, None]
+    coarse_edges = np.append(ends[:-1, None] + widths * _SHARES, b)
+    midpoints = coarse_edges[:-1] + np.diff(coarse_edges) / 2
+    fine_edges = np.sort(np.concatenate([coarse_edges, midpoints]))
     nodes = max(NODES, LEAST_NODES // len(ends))
 
-    def error(edges: np.ndarray) -> tuple[float, float]:
-        points, weights = (part.ravel() for part in on_cells(edges, nodes))
+    def error_and_largest(edges: np.ndarray) -> tuple[float, float]:
+        points, weights = (array.ravel() for array in on_cells(edges, nodes))
         values = target(points)
         square = float(weights @ (predict(network, points) - values) ** 2)
         return math.sqrt(square / (b - a)), float(np.abs(values).max())
 
-    (coarse, largest), (fine, _) = error(parts), error(halved)
+    coarse, largest = error_and_largest(coarse_edges)
+    fine, _ = error_and_largest(fine_edges)
     if abs(coarse - fine) > _RESOLVED * fine + _ROUNDING * largest:
-        text = f"the error may be inexact, as {target.name} is not resolved: {coarse:g}, {fine:g}"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        warnings.warn(
+            f"the error may be inexact, as {target.name} is not resolved: "
+            f"{coarse:g}, {fine:g}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return fine
 
 
 def sampled_rmse(network: GatedNetwork, target: Target) -> float:
-    """Compute the RMSE on 10,000 equidistant points, ends included: the paper's
-    protocol.
-    """
+    """Compute the RMSE on the paper's 10,000 equidistant points, ends included."""
     points = np.linspace(*interval_of(target), 10_000)
     return rmse(network, points, target(points))
 
@@ -58,11 +63,11 @@ def rmse(
     y: np.ndarray,
     within: Interval = (-math.inf, math.inf),
 ) -> float:
-    """Compute the RMSE at points, of values confined to a range; infinite where not a
-    number.
+    """Compute the RMSE at points, (N,) or (N, n_in), against values y (N,).
+
+    Predictions are confined to a range; an error that is no number is infinite.
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(
-            np.sqrt(np.mean((np.clip(predict(network, x), *within) - y) ** 2))
-        )
+        predicted = np.clip(predict(network, x), *within)
+        error = float(np.sqrt(np.mean((predicted - y) ** 2)))
     return error if np.isfinite(error) else math.inf

@@ -1,6 +1,4 @@
-"""Target functions: a sympy expression each, from which values, derivatives and norms
-follow.
-"""
+"""Target functions: a sympy expression each; values and derivatives follow."""
 
 import ast
 import math
@@ -17,39 +15,46 @@ from scipy.integrate import quad
 VARIABLES = sp.symbols("x y z", real=True)
 #: Functions of one argument that text may call.
 FUNCTIONS = {
-    name: getattr(sp, name)
-    for name in (
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "exp",
-        "log",
-    )
-} | {"sqrt": sp.sqrt, "erf": sp.erf, "abs": sp.Abs}
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "tan": sp.tan,
+    "asin": sp.asin,
+    "acos": sp.acos,
+    "atan": sp.atan,
+    "sinh": sp.sinh,
+    "cosh": sp.cosh,
+    "tanh": sp.tanh,
+    "exp": sp.exp,
+    "log": sp.log,
+    "sqrt": sp.sqrt,
+    "erf": sp.erf,
+    "abs": sp.Abs,
+}
 
 _NAMES = {str(variable): variable for variable in VARIABLES} | {"pi": sp.pi, "e": sp.E}
 _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
-    **{ast.UAdd: operator.pos, ast.USub: operator.neg, ast.Pow: operator.pow},
-    **{ast.Add: operator.add, ast.Sub: operator.sub},
-    **{ast.Mult: operator.mul, ast.Div: operator.truediv},
+    ast.UAdd: operator.pos,
+    ast.USub: operator.neg,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
 }
+#: Integers from which Python's own are no numbers to numpy.
+_LARGE = 2**64
 
 Interval = tuple[float, float]
 ArrayFunction = Callable[..., np.ndarray]
 
 
 def parse(text: str) -> sp.Expr:
-    """Read an expression such as ``"1/(1 + 9*x**2)"`` from its syntax tree; decimals
-    are exact.
+    """Read an expression such as ``"1/(1 + 9*x**2)"``; decimals are exact.
 
-    Nothing in it runs; a ValueError for all but arithmetic of numbers, x, y, z, pi, e,
-    FUNCTIONS.
+    It is built from the text's syntax tree, so nothing in it runs.
+
+    Raises:
+        ValueError: it is not arithmetic of numbers, x, y, z, pi, e and FUNCTIONS.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -58,18 +63,18 @@ def parse(text: str) -> sp.Expr:
                 return sp.Rational(ast.get_source_segment(text, node))
             case ast.Name(id=name) if name in _NAMES:
                 return _NAMES[name]
-            case ast.Call(func=ast.Name(id=name), args=[part], keywords=[]) if (
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if (
                 name in FUNCTIONS
             ):
-                return FUNCTIONS[name](build(part))
+                return FUNCTIONS[name](build(argument))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(left), build(right))
         known = ", ".join([*_NAMES, *FUNCTIONS])
-        found = ast.get_source_segment(text, node)
+        segment = ast.get_source_segment(text, node)
         raise ValueError(
-            f"{found!r} in {text!r}: expected arithmetic (+ - * / **) of {known}"
+            f"{segment!r} in {text!r}: expected arithmetic (+ - * / **) of {known}"
         )
 
     text = text.strip()
@@ -81,9 +86,7 @@ def parse(text: str) -> sp.Expr:
 
 @dataclass(frozen=True)
 class Target:
-    """A sympy expression of :data:`VARIABLES` on a box of intervals; see
-    :func:`target`.
-    """
+    """A sympy expression of VARIABLES on a box of intervals; see :func:`target`."""
 
     expression: sp.Expr
     domain: tuple[Interval, ...]
@@ -95,29 +98,30 @@ class Target:
         return len(self.domain)
 
     def derivative(self, *orders: int) -> ArrayFunction:
-        """Return a partial derivative, of one order per variable, as a function of
-        float64 arrays.
+        """Return a partial derivative as a function of float64 arrays.
 
-        It raises a ValueError where it is not finite or not real, and at once for one
-        of ``abs``.
+        ``orders`` are one a variable.
+
+        Raises:
+            ValueError: at once for one of ``abs``; when called, where it is not finite
+                or not real.
         """
         return _compile(self, orders or (0,) * self.dim)
 
     def __call__(self, *points: np.ndarray) -> np.ndarray:
-        """Evaluate at points: one array per variable; the result has their broadcast
-        shape.
-        """
+        """Evaluate at points, an array a variable; values have their broadcast shape."""
         return self.derivative()(*points)
 
     def l2_norm(self, order: int = 0) -> float:
-        """Compute the L2 norm over the domain of the derivative of that order (one
-        variable).
-        """
-        f, (a, b) = self.derivative(order), interval_of(self)
-        square, _ = quad(
-            lambda x: float(f(x)) ** 2, a, b, limit=500, epsabs=0.0, epsrel=1e-11
-        )
-        return math.sqrt(square)
+        """Compute a derivative's L2 norm over the domain of one variable."""
+        f = self.derivative(order)
+        a, b = interval_of(self)
+
+        def square(x: float) -> float:
+            return float(f(x)) ** 2
+
+        integral, _ = quad(square, a, b, limit=500, epsabs=0.0, epsrel=1e-11)
+        return math.sqrt(integral)
 
 
 def target(
@@ -125,29 +129,36 @@ def target(
     domain: Interval | Sequence[Interval] = (-1.0, 1.0),
     name: str | None = None,
 ) -> Target:
-    """Make a target of text as :func:`parse` reads it, or of sympy, in x, y, z; named
-    by its text.
+    """Make a target of text as :func:`parse` reads it, or of sympy, in x, y, z.
 
-    The domain is one interval ``(a, b)`` for every variable, or one per variable.
+    Args:
+        expression: text or sympy; the last letter of x, y, z in it counts variables.
+        domain: one interval ``(a, b)`` for every variable, or one per variable.
+        name: for messages and tables; None takes the text.
+
+    Raises:
+        ValueError: another letter, or an interval that is not one.
     """
-    made = (
-        parse(expression)
-        if isinstance(expression, str)
-        else sp.sympify(expression, strict=True)
-    )
-    if unknown := {str(symbol) for symbol in made.free_symbols} - {"x", "y", "z"}:
+    if isinstance(expression, str):
+        parsed = parse(expression)
+    else:
+        parsed = sp.sympify(expression, strict=True)
+    letters = {symbol: str(symbol) for symbol in parsed.free_symbols}
+    unknown = set(letters.values()) - {"x", "y", "z"}
+    if unknown:
         raise ValueError(
-            f"expected an expression in x, y, z, got {min(unknown)} in {made}"
+            f"expected an expression in x, y, z, got {min(unknown)} in {parsed}"
         )
-    made = made.xreplace({symbol: _NAMES[str(symbol)] for symbol in made.free_symbols})
+    # A symbol of that name without assumptions is another one to sympy.
+    parsed = parsed.xreplace({symbol: _NAMES[letters[symbol]] for symbol in letters})
     count = max(
-        (VARIABLES.index(symbol) + 1 for symbol in made.free_symbols), default=1
+        (VARIABLES.index(symbol) + 1 for symbol in parsed.free_symbols), default=1
     )
     box = np.broadcast_to(np.asarray(domain, dtype=np.float64), (count, 2)).tolist()
     for a, b in box:
         if not (a < b and math.isfinite(b - a)):
             raise ValueError(f"expected an interval with finite a < b, got ({a}, {b})")
-    return Target(made, tuple((a, b) for a, b in box), name or str(made))
+    return Target(parsed, tuple((a, b) for a, b in box), name or str(parsed))
 
 
 def interval_of(target: Target) -> Interval:
@@ -157,51 +168,58 @@ def interval_of(target: Target) -> Interval:
 
 
 @cache
-def _compile(made: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    expression = made.expression
-    for variable, order in zip(VARIABLES, orders, strict=False):
-        if order and any(
-            variable in part.free_symbols for part in expression.atoms(sp.Abs)
-        ):
-            raise ValueError(
-                f"{made.name} has no derivative of order {order}: abs may have a kink"
-            )
-        expression = sp.diff(expression, variable, order)
-    if expression.has(sp.zoo):  # 1/0, which lambdify does not know
-        expression = sp.nan
-    # Python's own large integers are no numbers to numpy.
-    large = {
-        n: sp.Float(n, 20) for n in expression.atoms(sp.Integer) if abs(n) >= 2**64
-    }
-    expression = expression.xreplace(large)
+def _compile(target: Target, orders: tuple[int, ...]) -> ArrayFunction:
+    """Compile a derivative to numpy, with checks that its values are real and finite."""
     raw = sp.lambdify(
-        VARIABLES[: made.dim], expression, modules=["scipy", "numpy"], cse=True
+        VARIABLES[: target.dim],
+        _differentiate(target, orders),
+        modules=["scipy", "numpy"],
+        cse=True,
     )
+    what = f"derivative of order {orders}" if any(orders) else "value"
 
     def evaluate(*points: np.ndarray) -> np.ndarray:
         arrays = [np.asarray(p, dtype=np.float64) for p in points]
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
         with np.errstate(all="ignore"):
             value = np.array(raw(*arrays))
-        if (shape := np.broadcast_shapes(*(p.shape for p in arrays))) != value.shape:
-            value = np.array(
-                np.broadcast_to(value, shape)
-            )  # a constant comes as a scalar
-        kind, good = "finite", np.isfinite(value)
+        if value.shape != shape:  # a constant comes as a scalar
+            value = np.array(np.broadcast_to(value, shape))
+        kind = "finite"
+        good = np.isfinite(value)
         if np.iscomplexobj(value):
-            kind, good = "real", good & (value.imag == 0)
+            kind = "real"
+            good = good & (value.imag == 0)
         if not good.all():
             first = tuple(np.argwhere(~good)[0])
-            places = (np.broadcast_to(p, shape)[first] for p in arrays)
             at = ", ".join(
-                f"{s}={p:g}" for s, p in zip(VARIABLES, places, strict=False)
+                f"{variable}={np.broadcast_to(array, shape)[first]:g}"
+                for variable, array in zip(VARIABLES, arrays, strict=False)
             )
-            what = f"derivative of order {orders}" if any(orders) else "value"
             raise ValueError(
-                f"the {what} of {made.name} is not {kind} at {at}: {value[first]}"
+                f"the {what} of {target.name} is not {kind} at {at}: {value[first]}"
             )
         return value.real.astype(np.float64, copy=False)
 
     return evaluate
+
+
+def _differentiate(target: Target, orders: tuple[int, ...]) -> sp.Expr:
+    """Differentiate a target's expression, and make it one that numpy can evaluate."""
+    expression = target.expression
+    for variable, order in zip(VARIABLES, orders, strict=False):
+        if not order:
+            continue
+        if any(variable in kinked.free_symbols for kinked in expression.atoms(sp.Abs)):
+            raise ValueError(
+                f"{target.name} has no derivative of order {order}: abs may have a kink"
+            )
+        expression = sp.diff(expression, variable, order)
+    if expression.has(sp.zoo):  # 1/0, which lambdify does not know
+        return sp.nan
+    integers = expression.atoms(sp.Integer)
+    large = {n: sp.Float(n, 20) for n in integers if abs(n) >= _LARGE}
+    return expression.xreplace(large)
 
 
 #: The gated-units paper's target in one dimension (section 4.1), on [-1, 1].

@@ -17,29 +17,30 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
     """Compute what each neuron adds at points (N,) or (N, n_in): (N, n_hidden, n_out)."""
     with torch.no_grad():
-        numbers = network.hidden(as_points(x))[:, :, None] * network.D.T[None]
-    return numbers.unflatten(1, (-1, network.n_hidden)).sum(dim=1).numpy()
+        hidden = network.hidden(as_points(x))  # (N, numbers a neuron times neurons)
+        products = hidden[:, :, None] * network.D.T[None]
+    of_neurons = products.unflatten(1, (-1, network.n_hidden))
+    return of_neurons.sum(dim=1).numpy()
 
 
 def knots(network: GatedNetwork) -> np.ndarray:
-    """Find where the gates of a network of one input open or close: -g/G, ascending,
-    where G != 0.
+    """Find where a network's gates of one input open or close: -g/G, ascending.
 
-    A gate without a hinge is a ValueError.
+    Gates with G = 0 have no knot; a gate without a hinge is a ValueError.
     """
     if not network.gate.hinged:
         raise ValueError(
             f"only hinged gates have knots, this one is {network.gate.name}"
         )
-    slope, bias = network.G.detach().numpy()[:, 0], network.g.detach().numpy()
-    return np.sort(-bias[slope != 0] / slope[slope != 0])
+    slope = network.G.detach().numpy()[:, 0]
+    bias = network.g.detach().numpy()
+    bends = slope != 0
+    return np.sort(-bias[bends] / slope[bends])
 
 
 @dataclass(frozen=True)
 class Hinge:
-    """The straight piece of one neuron's hinge that lies in a box: the neuron's index,
-    two ends.
-    """
+    """The straight piece of a neuron's hinge that lies in a box: its index, two ends."""
 
     neuron: int
     start: tuple[float, float]
@@ -47,46 +48,51 @@ class Hinge:
 
 
 def hinge_segments(network: GatedNetwork, box: Box) -> list[Hinge]:
-    """Clip the lines G x + g = 0 of a network on the plane exactly to a box (appendix
-    B).
+    """Clip the lines G x + g = 0 of a network on the plane to a box (appendix B).
 
-    One segment per neuron whose line passes through the box, in the neurons' order.
+    Exactly, after Liang and Barsky: a line is the points p + t a with a along it; the
+    box's two vertical sides leave an interval of t, and so do its horizontal ones.
+
+    Returns:
+        One segment per neuron whose line passes through the box, in the neurons' order.
     """
-    normals, offsets = network.G.detach().numpy(), network.g.detach().numpy()
-    # Liang-Barsky: points + t along; each pair of parallel sides leaves an interval of
-    # t.
+    normals = network.G.detach().numpy()
+    offsets = network.g.detach().numpy()
     along = np.stack([-normals[:, 1], normals[:, 0]], axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         points = -offsets[:, None] * normals / (normals**2).sum(axis=1, keepdims=True)
-        times = np.sort((np.array(box) - points[..., None]) / along[..., None], axis=2)
-    ends = np.stack(
-        [times[..., 0].max(axis=1), times[..., 1].min(axis=1)], axis=1
-    )  # (n, 2)
-    segments = points[:, None] + ends[..., None] * along[:, None]  # (n, 2 ends, 2)
-    inside = np.flatnonzero(ends[:, 0] < ends[:, 1])
-    return [Hinge(int(k), *map(tuple, segments[k].tolist())) for k in inside]
+        at_sides = (np.array(box) - points[..., None]) / along[..., None]
+    intervals = np.sort(at_sides, axis=2)  # (n, coordinate, low and high)
+    enters = intervals[..., 0].max(axis=1)
+    leaves = intervals[..., 1].min(axis=1)
+    times = np.stack([enters, leaves], axis=1)
+    segments = points[:, None] + times[..., None] * along[:, None]  # (n, 2 ends, 2)
+    hinges = []
+    for neuron in np.flatnonzero(enters < leaves):
+        start, end = map(tuple, segments[neuron].tolist())
+        hinges.append(Hinge(int(neuron), start, end))
+    return hinges
 
 
 def count_cells(network: GatedNetwork, box: Box) -> int:
-    """Count the cells into which the hinge lines cut a box: 1 + lines + crossings
-    inside it.
+    """Count the cells into which the hinge lines cut a box: 1 + lines + crossings.
 
     Counted for lines in general position: no three through one point, none coinciding.
     """
     neurons = [hinge.neuron for hinge in hinge_segments(network, box)]
-    lines = np.column_stack([network.G.detach().numpy(), network.g.detach().numpy()])[
-        neurons
-    ]
-    pairs = [
-        np.cross(*pair) for pair in itertools.combinations(lines, 2)
-    ]  # homogeneous
-    places = np.array([place[:2] / place[2] for place in pairs if place[2]]).reshape(
-        -1, 2
+    equations = np.column_stack(
+        [network.G.detach().numpy(), network.g.detach().numpy()]
     )
     low, high = np.transpose(box)
-    return (
-        1 + len(lines) + int(np.sum(np.all((low < places) & (places < high), axis=1)))
-    )
+    crossings = 0
+    for first, second in itertools.combinations(equations[neurons], 2):
+        # The cross product of two lines' coefficients is their crossing in homogeneous
+        # coordinates; parallel lines cross at infinity.
+        x, y, w = np.cross(first, second)
+        if w:
+            crossing = np.array([x, y]) / w
+            crossings += bool(np.all((low < crossing) & (crossing < high)))
+    return 1 + len(neurons) + crossings
 
 
 def spline_gates(
@@ -98,5 +104,6 @@ def spline_gates(
     in turn, so that every point has an open gate once n > 2. Return G (n, 1) of entries
     +1 and -1, and g (n,).
     """
-    signs = np.resize([1.0, -1.0 if orientation == "alternating" else 1.0], n)
+    second = -1.0 if orientation == "alternating" else 1.0
+    signs = np.resize([1.0, second], n)
     return signs[:, None], -signs * np.linspace(*domain, n)

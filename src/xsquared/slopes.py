@@ -1,5 +1,4 @@
-"""Slopes of error against size on log-log axes, with intervals: over sizes and over
-seeds.
+"""Slopes of error against size on log-log axes, with intervals over sizes or seeds.
 
 The interval of a regression covers scatter about a line, not the bias of widths too
 small for the asymptotic regime. Over seeds an interval is one for the mean of the
@@ -38,32 +37,28 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
 
     With two sizes the interval is the slope itself, as two points have no scatter.
     """
-    x, y = np.log(np.asarray(sizes, np.float64)), np.log(np.asarray(errors, np.float64))
-    used, u, v = (
-        len(x),
-        x - x.mean(),
-        y - y.mean(),
-    )  # without means sizes close together cancel
+    x = np.log(np.asarray(sizes, np.float64))
+    y = np.log(np.asarray(errors, np.float64))
+    used = len(x)
+    u = x - x.mean()  # with means sizes close together would cancel
+    v = y - y.mean()
     value = float(u @ v / (u @ u))
-    square = float(np.sum((v - value * u) ** 2) / (u @ u))
-    half = (
-        float(stdtrit(used - 2, 0.975)) * math.sqrt(square / (used - 2))
-        if used > 2
-        else 0.0
-    )
-    at_one = float(np.exp(y.mean() - value * x.mean()))
-    return Slope(value, value - half, value + half, at_one, used)
+    half = 0.0
+    if used > 2:
+        scatter = float(np.sum((v - value * u) ** 2) / (u @ u))
+        half = float(stdtrit(used - 2, 0.975)) * math.sqrt(scatter / (used - 2))
+    at_size_one = float(np.exp(y.mean() - value * x.mean()))
+    return Slope(value, value - half, value + half, at_size_one, used)
 
 
 def fit_slope_over_seeds(sizes: ArrayLike, errors: np.ndarray) -> Slope:
-    """Average the slopes of single seeds, rows of errors (seeds, m), with Student's 95%
-    interval.
+    """Average the slopes of single seeds, rows of errors (seeds, m).
 
-    The mean slope is that of the errors' geometric mean.
+    The interval is Student's at 95%; the mean slope is that of the errors' geometric
+    mean.
     """
     slopes = np.array([fit_slope(sizes, row).value for row in errors])
-    half = float(
-        stdtrit(len(slopes) - 1, 0.975) * slopes.std(ddof=1) / math.sqrt(len(slopes))
-    )
+    quantile = stdtrit(len(slopes) - 1, 0.975)
+    half = float(quantile * slopes.std(ddof=1) / math.sqrt(len(slopes)))
     centre = fit_slope(sizes, np.exp(np.log(errors).mean(axis=0)))
     return replace(centre, low=centre.value - half, high=centre.value + half)

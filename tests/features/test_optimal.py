@@ -133,17 +133,14 @@ def test_features_needed_is_the_number_at_which_the_error_is_reached() -> None:
     assert features_needed(4096, 0.1) > 10**12
 
 
-@pytest.mark.parametrize(
-    ("d", "m", "scale"),
-    [(2, 1, 1.0), (2, 12, 1.0), (3, 9, 0.5), (6, 28, 1.0), (6, 80, 0.4)],
-)
-def test_the_map_has_the_least_error(d: int, m: int, scale: float) -> None:
+@pytest.mark.parametrize(("d", "m"), [(2, 1), (2, 12), (3, 9), (6, 28), (6, 80)])
+def test_the_map_has_the_least_error(d: int, m: int) -> None:
     rng = np.random.default_rng(m)
-    w, x = scale * rng.normal(size=(40_000, d)), rng.normal(size=(40_000, d))
-    best = OptimalMap(d, m, scale)
+    w, x = rng.normal(size=(2, 40_000, d))
+    best = OptimalMap(d, m)
     errors = np.sum(best.phi(w) * best.psi(x), axis=1) - gelu(np.sum(w * x, axis=1))
     deviation = np.std(errors**2) / math.sqrt(len(errors))
-    assert abs(np.mean(errors**2) - best_mse(d, m, scale)) < 4 * deviation
+    assert abs(np.mean(errors**2) - best_mse(d, m)) < 4 * deviation
 
 
 @pytest.mark.parametrize(("d", "degree"), [(2, 6), (3, 4), (5, 2)])

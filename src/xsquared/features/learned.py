@@ -1,14 +1,18 @@
-"""The two-network map of the GELU-linearization paper's section 3, many seeds at a
-time.
+"""The two-network map of the GELU-linearization paper (section 3), for many seeds.
 
 Phi acts on rows of W, Psi on x: MLPs with one hidden layer of ReLU, whose dot product
 is fitted to GELU(W x) by Adam, W and x standard normal. All S seeds are trained in one
 set of batched tensors; data, initial weights and batch order are a seed's own.
+
+Random numbers come from streams whose keys begin with what is drawn: 0 weights, 1
+training pairs, 2 the order of batches, 3 (by callers) test pairs, 4 and 5 the points at
+which last layers are fitted to the optimal map.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 
 import numpy as np
 import torch
@@ -20,10 +24,11 @@ from xsquared.features.optimal import OptimalMap
 
 @dataclass(frozen=True)
 class Protocol:
-    """What is trained, with the paper's listing as default, in d dimensions with m
-    features.
+    """What is trained, with the paper's listing as default.
 
     Attributes:
+        d: dimensions of a row of W and of x.
+        m: features, outputs of both networks.
         n_pairs: training pairs, at least a batch; None draws a fresh batch for every
             step.
         decay: the rate falls to zero along half a cosine, instead of staying as it is.
@@ -62,62 +67,67 @@ class TwoNetworks:
     psi_layers: tuple[Tensor, ...]
 
     def predict(self, W: Tensor, x: Tensor) -> Tensor:
-        """Multiply Phi(W) and Psi(x), for W (S, n, rows, d) and x (S, n, d): (S, n,
-        rows).
+        """Multiply Phi(W) and Psi(x): (S, n, rows, d), (S, n, d) -> (S, n, rows).
 
-        The last layer of Phi is applied to Psi(x), one vector a pair, not to every row.
+        With Phi(w) = A'h(w) + a the product is h(w)'(A Psi(x)) + a'Psi(x): the last
+        layer is applied to Psi(x), one vector a pair, not to every row.
         """
-        one, bias_one, two, bias_two = self.psi_layers
-        psi = torch.baddbmm(bias_two, torch.relu(torch.baddbmm(bias_one, x, one)), two)
-        one, bias_one, two, bias_two = self.phi_layers
-        hidden = torch.relu(torch.baddbmm(bias_one, W.flatten(1, 2), one))
-        lifted = torch.bmm(psi, two.transpose(1, 2))
-        product = (hidden.unflatten(1, W.shape[1:3]) * lifted[:, :, None]).sum(dim=3)
-        return product + torch.bmm(psi, bias_two.transpose(1, 2))
+        first, first_bias, last, last_bias = self.psi_layers
+        psi_hidden = torch.relu(torch.baddbmm(first_bias, x, first))
+        psi = torch.baddbmm(last_bias, psi_hidden, last)  # (S, n, m)
+        first, first_bias, last, last_bias = self.phi_layers
+        rows = W.flatten(1, 2)
+        phi_hidden = torch.relu(torch.baddbmm(first_bias, rows, first))
+        lifted = torch.bmm(psi, last.transpose(1, 2))[:, :, None]  # (S, n, 1, hidden)
+        product = (phi_hidden.unflatten(1, W.shape[1:3]) * lifted).sum(dim=3)
+        return product + torch.bmm(psi, last_bias.transpose(1, 2))
 
 
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Draw untrained networks: entries uniform within 1/sqrt(fan in), as in
-    ``torch.nn.Linear``.
-    """
+    """Draw untrained networks as ``torch.nn.Linear`` does: uniform within 1/sqrt(fan in)."""
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
-    shapes = [
+    shapes = [  # fan in and shape of a network's layers
         (d, (d, hidden)),
         (d, (1, hidden)),
         (hidden, (hidden, m)),
         (hidden, (1, m)),
     ]
     streams = [np.random.default_rng([0, seed]) for seed in seeds]
-    stacked = []
-    for fan_in, shape in 2 * shapes:
-        drawn = np.stack(
-            [rng.uniform(-1, 1, shape) / math.sqrt(fan_in) for rng in streams]
-        )
-        stacked.append(torch.from_numpy(drawn).to(protocol.dtype))
-    return TwoNetworks(tuple(stacked[:4]), tuple(stacked[4:]))
+    layers = []
+    for fan_in, shape in [*shapes, *shapes]:
+        entries = [rng.uniform(-1, 1, shape) / math.sqrt(fan_in) for rng in streams]
+        layers.append(torch.from_numpy(np.stack(entries)).to(protocol.dtype))
+    return TwoNetworks(tuple(layers[:4]), tuple(layers[4:]))
 
 
 def optimal_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Fit the last layers to the optimal map's features by least squares, first layers
-    as drawn.
+    """Draw first layers and fit last ones to the optimal map's features.
+
+    By least squares at 4,096 standard normal points.
     """
-    drawn, best = initial_networks(protocol, seeds), OptimalMap(protocol.d, protocol.m)
-    fitted = []
-    for key, layers, features in (
-        (4, drawn.phi_layers, best.phi),
-        (5, drawn.psi_layers, best.psi),
-    ):
-        solutions = []
-        for one, two, seed in zip(layers[0], layers[1], seeds, strict=True):
-            v = np.random.default_rng([key, seed]).standard_normal((4096, protocol.d))
-            hidden = torch.relu(
-                torch.from_numpy(v) @ one.double() + two.double()
-            ).numpy()
-            design = np.column_stack([hidden, np.ones(len(v))])
-            solutions.append(np.linalg.lstsq(design, features(v), rcond=1e-8)[0])
-        last = torch.from_numpy(np.stack(solutions)).to(protocol.dtype)
-        fitted.append((*layers[:2], last[:, :-1].clone(), last[:, -1:].clone()))
-    return TwoNetworks(*fitted)
+    drawn = initial_networks(protocol, seeds)
+    best = OptimalMap(protocol.d, protocol.m)
+    phi = _with_fitted_last(drawn.phi_layers, best.phi, [[4, seed] for seed in seeds])
+    psi = _with_fitted_last(drawn.psi_layers, best.psi, [[5, seed] for seed in seeds])
+    return TwoNetworks(phi, psi)
+
+
+def _with_fitted_last(
+    layers: Sequence[Tensor],
+    features: Callable[[np.ndarray], np.ndarray],
+    keys: Sequence[Sequence[int]],
+) -> tuple[Tensor, ...]:
+    """Fit a network's last layer to features (n, d) -> (n, m), a seed at a time."""
+    first, first_bias, last, _ = layers
+    solutions = []
+    for weight, bias, key in zip(first, first_bias, keys, strict=True):
+        points = np.random.default_rng(key).standard_normal((4096, len(weight)))
+        values = torch.from_numpy(points) @ weight.double() + bias.double()
+        design = np.column_stack([torch.relu(values).numpy(), np.ones(len(points))])
+        solution, *_ = np.linalg.lstsq(design, features(points), rcond=1e-8)
+        solutions.append(solution)
+    fitted = torch.from_numpy(np.stack(solutions)).to(last.dtype)  # (S, hidden + 1, m)
+    return first, first_bias, fitted[:, :-1].clone(), fitted[:, -1:].clone()
 
 
 def draw_pairs(
@@ -127,17 +137,21 @@ def draw_pairs(
 
     Return standard normal W (S, n, d, d) and x (S, n, d), and GELU(W x) (S, n, d).
     """
-    numbers = np.stack(
-        [np.random.default_rng(key).standard_normal((n, d + 1, d)) for key in keys]
-    )
-    W, x = torch.from_numpy(numbers[:, :, :d]), torch.from_numpy(numbers[:, :, d])
+    streams = [np.random.default_rng(key) for key in keys]
+    numbers = np.stack([rng.standard_normal((n, d + 1, d)) for rng in streams])
+    W = torch.from_numpy(numbers[:, :, :d])
+    x = torch.from_numpy(numbers[:, :, d])
     return W, x, gelu((W @ x[..., None])[..., 0])
 
 
 @dataclass(frozen=True)
 class Training:
-    """What training left: batch losses (steps, S), what was measured by step, the
-    networks.
+    """The result of training.
+
+    Attributes:
+        losses: of batches, (steps, S).
+        measured: what ``measure`` returned, by step.
+        networks: as trained.
     """
 
     losses: np.ndarray
@@ -146,16 +160,15 @@ class Training:
 
 
 def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Return predictions less y on the same W (1, n, d, d), x and y (1, n, d): (S, n,
-    d).
+    """Return predictions less y, (S, n, d), on the same pairs for all seeds.
+
+    W is (1, n, d, d), x and y are (1, n, d).
     """
     like = networks.psi_layers[0]
-    W, x = (
-        W.to(like).expand(len(like), -1, -1, -1),
-        x.to(like).expand(len(like), -1, -1),
-    )
+    W_of_each = W.to(like).expand(len(like), -1, -1, -1)
+    x_of_each = x.to(like).expand(len(like), -1, -1)
     with torch.no_grad():
-        return networks.predict(W, x).to(y) - y
+        return networks.predict(W_of_each, x_of_each).to(y) - y
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
@@ -171,21 +184,25 @@ def train(
     at_steps: Sequence[int],
     start: TwoNetworks | None = None,
 ) -> Training:
-    """Train all seeds together for so many Adam steps, on from ``start`` (changed)
-    where given.
+    """Train all seeds together by ``steps`` steps of Adam.
 
-    ``measure`` is called without gradients after the steps that ``at_steps`` lists,
-    from 1.
+    Args:
+        protocol: sizes, data and rates.
+        seeds: of data, initial weights and the order of batches.
+        steps: of Adam.
+        measure: called with the networks, without gradients, after ``at_steps``.
+        at_steps: counted from 1.
+        start: networks to train on, which change; None draws them.
     """
     networks = initial_networks(protocol, seeds) if start is None else start
     parameters = [
         p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)
     ]
     optimiser = torch.optim.Adam(parameters, lr=protocol.rate, fused=True)
-    losses, measured = np.empty((steps, len(seeds))), {}
-    for step, (W, x, y) in zip(
-        range(1, steps + 1), _batches(protocol, seeds), strict=False
-    ):
+    losses = np.empty((steps, len(seeds)))
+    measured = {}
+    batches = islice(_batches(protocol, seeds), steps)
+    for step, (W, x, y) in enumerate(batches, 1):
         if protocol.decay:
             share = (1 + math.cos(math.pi * (step - 1) / steps)) / 2
             optimiser.param_groups[0]["lr"] = protocol.rate * share
@@ -205,19 +222,25 @@ def train(
 def _batches(
     protocol: Protocol, seeds: Sequence[int]
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Generate batches without end, all seeds stacked."""
-    size, step = protocol.n_pairs, 0
-    while size is None:
-        W, x, y = draw_pairs(
-            protocol.d, protocol.batch, [[1, seed, step] for seed in seeds]
-        )
-        yield W.to(protocol.dtype), x.to(protocol.dtype), y.to(protocol.dtype)
-        step += 1
-    drawn = draw_pairs(protocol.d, size, [[1, seed] for seed in seeds])
-    W, x, y = (part.to(protocol.dtype) for part in drawn)
-    rank = torch.arange(len(seeds))[:, None]
-    orders = [np.random.default_rng([2, seed]) for seed in seeds]
+    """Generate batches W, x, y without end, all seeds stacked."""
+    pairs = protocol.n_pairs
+    if pairs is None:
+        for step in count():
+            keys = [[1, seed, step] for seed in seeds]
+            yield _cast(draw_pairs(protocol.d, protocol.batch, keys), protocol.dtype)
+        return
+    drawn = draw_pairs(protocol.d, pairs, [[1, seed] for seed in seeds])
+    W, x, y = _cast(drawn, protocol.dtype)
+    seed_index = torch.arange(len(seeds))[:, None]
+    streams = [np.random.default_rng([2, seed]) for seed in seeds]
     while True:
-        order = torch.from_numpy(np.stack([rng.permutation(size) for rng in orders]))
-        for chosen in order.split(protocol.batch, dim=1):
-            yield W[rank, chosen], x[rank, chosen], y[rank, chosen]
+        orders = np.stack([rng.permutation(pairs) for rng in streams])
+        for chosen in torch.from_numpy(orders).split(protocol.batch, dim=1):
+            yield W[seed_index, chosen], x[seed_index, chosen], y[seed_index, chosen]
+
+
+def _cast(
+    tensors: tuple[Tensor, Tensor, Tensor], dtype: torch.dtype
+) -> tuple[Tensor, Tensor, Tensor]:
+    W, x, y = tensors
+    return W.to(dtype), x.to(dtype), y.to(dtype)

@@ -25,10 +25,13 @@ from xsquared.features.tensor import TensorMap
 
 @dataclass(frozen=True)
 class RandomMaclaurin:
-    """Hold one draw of the feature maps, made by :func:`draw_random_maclaurin`.
+    """Hold one draw of D features, made by :func:`draw_random_maclaurin`.
 
-    Feature j of D has an order k, a scale a_k / p_k and uses 2 k + 2 of its signs (D,
-    most, d).
+    Attributes:
+        orders: k of each feature, (D,).
+        scales: a_k / p_k of each feature, (D,).
+        signs: vectors omega, (D, most, d), of which a feature uses the first 2 k + 2.
+        exact: the features of z/2 and of the orders that are not drawn.
     """
 
     orders: np.ndarray
@@ -47,46 +50,56 @@ class RandomMaclaurin:
 
     def draws(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Estimate GELU by each random feature alone, (D,), for one w and one x (d,)."""
-        kept = self.exact.product(w[None], x).item()
-        return kept + self.scales * self._products(w) * self._products(x)
+        exact = self.exact.product(w[None], x).item()
+        return exact + self.scales * self._products(w) * self._products(x)
 
     def _products(self, v: np.ndarray) -> np.ndarray:
         """Multiply each feature's projections: (..., d) -> (..., D)."""
-        out = np.ones((*v.shape[:-1], len(self.orders)))
+        products = np.ones((*v.shape[:-1], len(self.orders)))
         for i in range(self.signs.shape[1]):
             used = 2 * self.orders + 2 > i
-            out[..., used] *= v @ self.signs[used, i].T
-        return out
+            products[..., used] *= v @ self.signs[used, i].T
+        return products
 
 
 def draw_random_maclaurin(
     d: int, n_features: int, moment: ArrayLike, seed: int, exact: int = 0
 ) -> RandomMaclaurin:
-    """Draw D = ``n_features`` random features, and ``exact`` even orders kept exactly
-    beside z/2.
+    """Draw D = ``n_features`` random features by the law that is best for a moment.
 
-    The law of orders is best for a ``moment`` V of :func:`sign_moment`, on average over
-    many (n,).
+    Args:
+        d: dimensions of w and x.
+        n_features: D.
+        moment: V of :func:`sign_moment`, or those of many pairs, (n,).
+        seed: of the orders and signs.
+        exact: how many even orders are kept exactly, beside z/2.
     """
-    rng, k = np.random.default_rng(seed), _orders(float(np.max(moment)), exact)
-    spread = _log_root_mean(moment, k)
-    logs = _log_taylor(k) + spread
-    drawn = rng.choice(len(k), n_features, p=np.exp(logs - logsumexp(logs)))
-    orders, scales = k[drawn], (-1.0) ** k * np.exp(logsumexp(logs) - spread)
-    signs = (
-        2
-        * rng.integers(0, 2, (n_features, 2 * int(orders.max()) + 2, d), dtype=np.int8)
-        - 1
+    rng = np.random.default_rng(seed)
+    k = _orders(float(np.max(moment)), exact)
+    # All in logarithms: p_k = |a_k| v_k / c, so a_k / p_k = sign(a_k) c / v_k.
+    log_v = _log_root_mean(moment, k)
+    log_law = _log_taylor(k) + log_v
+    log_c = logsumexp(log_law)
+    scale_of_order = (-1.0) ** k * np.exp(log_c - log_v)
+    drawn = rng.choice(len(k), n_features, p=np.exp(log_law - log_c))
+    orders = k[drawn]
+    most = 2 * int(orders.max()) + 2
+    signs = 2 * rng.integers(0, 2, (n_features, most, d), dtype=np.int8) - 1
+    return RandomMaclaurin(
+        orders,
+        scale_of_order[drawn] / math.sqrt(2 * math.pi),
+        signs,
+        TensorMap("symmetric", d, series_coefficients(exact)),
     )
-    kept = TensorMap("symmetric", d, series_coefficients(exact))
-    return RandomMaclaurin(orders, scales[drawn] / math.sqrt(2 * math.pi), signs, kept)
 
 
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
-    """Return V, the mean of (omega . w)^2 (omega . x)^2 over signs omega."""
-    return max(
-        0.0, float((w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2))
-    )
+    """Return V, the mean of (omega . w)^2 (omega . x)^2 over signs omega.
+
+    It is |w|^2 |x|^2 + 2 (w . x)^2 - 2 sum_i w_i^2 x_i^2.
+    """
+    moment = (w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)
+    return max(0.0, float(moment))
 
 
 def draw_variance(
@@ -94,22 +107,28 @@ def draw_variance(
 ) -> float:
     """Return the variance of one draw; that of the mean of D draws is this over D.
 
-    It is the sum of abs(a_k) v_k times that of abs(a_k) V^(2k+2) / v_k, over k >= exact
-    and with V that of w and x, less the square of what the exact part leaves over.
+    With p_k = |a_k| v_k / c the mean square is c times the sum over k >= exact of
+    |a_k| V^(2k+2) / v_k, V that of w and x. Subtracted is the square of what the exact
+    part leaves over.
     """
-    own, most = sign_moment(w, x), float(np.max(moment))
-    k = _orders(max(most, own**2 / most), exact)
-    taylor, spread = _log_taylor(k), _log_root_mean(moment, k)
-    ours = taylor + (2 * k + 2) * math.log(own) - spread
-    square = math.exp(logsumexp(taylor + spread) + logsumexp(ours)) / (2 * math.pi)
+    pair_moment = sign_moment(w, x)
+    most = float(np.max(moment))
+    k = _orders(max(most, pair_moment**2 / most), exact)
+    log_a = _log_taylor(k)
+    log_v = _log_root_mean(moment, k)
+    log_terms = log_a + (2 * k + 2) * math.log(pair_moment) - log_v
+    log_c = logsumexp(log_a + log_v)
+    square = math.exp(log_c + logsumexp(log_terms)) / (2 * math.pi)
     return square - float(gelu(w @ x) - taylor_gelu(w @ x, exact)) ** 2
 
 
 def _orders(moment: float, exact: int) -> np.ndarray:
-    """Return the orders k from ``exact`` on of which abs(a_k) V^(k+1) is above
-    rounding.
+    """Return the orders from ``exact`` on whose abs(a_k) V^(k+1) is above rounding.
+
+    It is largest near k = V/2, as V^k / (2^k k!) is, whose deviation is sqrt(V/2).
     """
-    return exact + np.arange(int(moment / 2 + 20 * math.sqrt(moment / 2) + 60))
+    peak = moment / 2
+    return exact + np.arange(int(peak + 20 * math.sqrt(peak) + 60))
 
 
 def _log_taylor(k: np.ndarray) -> np.ndarray:
@@ -119,7 +138,6 @@ def _log_taylor(k: np.ndarray) -> np.ndarray:
 
 def _log_root_mean(moment: ArrayLike, k: np.ndarray) -> np.ndarray:
     """Return the logarithms of v_k, the root of the mean of V^(2k+2), for each k."""
-    logs = np.log(np.atleast_1d(moment))
-    return (
-        logsumexp(np.multiply.outer(2 * k + 2, logs), axis=1) - math.log(len(logs))
-    ) / 2
+    log_moments = np.log(np.atleast_1d(moment))
+    log_powers = np.multiply.outer(2 * k + 2, log_moments)  # (orders, n)
+    return (logsumexp(log_powers, axis=1) - math.log(len(log_moments))) / 2

@@ -1,5 +1,4 @@
-"""GELU, its tanh form, and GELU's power series with a proved bound on what it leaves
-over.
+"""GELU, its tanh form, and its power series with a proved bound on the remainder.
 
 The series (Eq. 2 of the GELU-linearization paper) has the term z/2 and N even terms
 (-1)^n z^(2n+2) / (sqrt(2 pi) 2^n n! (2n+1)), n = 0, 1, ..., N - 1. It converges
@@ -23,9 +22,7 @@ def gelu(z: ArrayLike) -> np.ndarray:
 
 
 def gelu_even(z: ArrayLike) -> np.ndarray:
-    """Return the even part of GELU, GELU(z) - z/2 = z erf(z/sqrt 2)/2: all that is not
-    linear.
-    """
+    """Return the even part of GELU, GELU(z) - z/2 = z erf(z/sqrt 2)/2."""
     return np.asarray(z) * erf(np.asarray(z) / math.sqrt(2)) / 2
 
 
@@ -36,16 +33,13 @@ def gelu_tanh(z: ArrayLike) -> np.ndarray:
 
 
 def series_coefficients(n_terms: int) -> np.ndarray:
-    """Return the coefficients of N even terms by power of z, from the constant up: (2 N
-    + 1,).
-    """
+    """Return the coefficients of N even terms by power of z: (2 N + 1,), at least 2."""
     n = np.arange(n_terms)
-    found = np.zeros(max(2, 2 * n_terms + 1))
-    found[1] = 0.5
-    found[2::2] = (-1.0) ** n / (
-        math.sqrt(2 * math.pi) * 2.0**n * factorial(n) * (2 * n + 1)
-    )
-    return found
+    denominators = math.sqrt(2 * math.pi) * 2.0**n * factorial(n) * (2 * n + 1)
+    coefficients = np.zeros(max(2, 2 * n_terms + 1))
+    coefficients[1] = 0.5
+    coefficients[2::2] = (-1.0) ** n / denominators
+    return coefficients
 
 
 def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
@@ -54,8 +48,6 @@ def taylor_gelu(z: ArrayLike, n_terms: int) -> np.ndarray:
 
 
 def remainder_bound(z: ArrayLike, n_terms: int) -> np.ndarray:
-    """Bound what N terms leave by the first term left out, of any z
-    (``xs-gelu-remainder``).
-    """
+    """Bound what N terms leave by the next term's size (``xs-gelu-remainder``)."""
     first_left_out = abs(series_coefficients(n_terms + 1)[-1])
     return first_left_out * np.abs(np.asarray(z, dtype=float)) ** (2 * n_terms + 2)

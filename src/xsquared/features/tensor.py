@@ -1,5 +1,4 @@
-"""A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, batched in
-torch.
+"""A polynomial of w . x as a product Phi(w) Psi(x) of tensor features, in torch.
 
 The paper lifts w and x to Kronecker powers (section 2.2): d^p features. The symmetric
 form keeps each product of elements once and puts its multiplicity into Phi: C(d+p-1, p)
@@ -28,10 +27,9 @@ def feature_dimension(kind: Kind, d: int, powers: Iterable[int]) -> int:
 
 @dataclass(frozen=True)
 class TensorMap:
-    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p, coefficients by
-    power.
+    """Feature maps whose product is the polynomial sum_p c_p (w . x)^p.
 
-    A power whose coefficient is zero gets no features.
+    ``coefficients`` are by power; a power whose coefficient is zero gets no features.
     """
 
     kind: Kind
@@ -52,8 +50,10 @@ class TensorMap:
         """Lift weight rows, with coefficients and multiplicities: (..., d) -> (..., m)."""
         blocks = []
         for p, block in self._blocks(w).items():
-            times = multiplicities(self.d, p) if self.kind == "symmetric" else 1.0
-            blocks.append(block * float(self.coefficients[p]) * times)
+            weighted = block * float(self.coefficients[p])
+            if self.kind == "symmetric":
+                weighted = weighted * multiplicities(self.d, p)
+            blocks.append(weighted)
         return torch.cat(blocks, dim=-1)
 
     def psi(self, x: Tensor | ArrayLike) -> Tensor:
@@ -62,13 +62,17 @@ class TensorMap:
 
     def product(self, W: Tensor | ArrayLike, x: Tensor | ArrayLike) -> Tensor:
         """Multiply Phi(W) and Psi(x) for W (rows, d) and x (..., d): (..., rows)."""
-        pieces = zip(
-            self.phi(W).split(_PIECE, -1), self.psi(x).split(_PIECE, -1), strict=True
-        )
-        return torch.stack([psi @ phi.T for phi, psi in pieces]).sum(dim=0)
+        phi = self.phi(W).split(_PIECE, -1)
+        psi = self.psi(x).split(_PIECE, -1)
+        sums = [right @ left.T for left, right in zip(phi, psi, strict=True)]
+        return torch.stack(sums).sum(dim=0)
 
     def _blocks(self, vectors: Tensor | ArrayLike) -> dict[int, Tensor]:
-        """Multiply elements, by power."""
+        """Multiply elements of vectors (..., d), by power: (..., features of the power).
+
+        The symmetric features of a power are sorted by their largest index i, so those
+        of power p that have no index above i are the first C(i+p, p).
+        """
         v = torch.as_tensor(vectors, dtype=torch.float64)
         block = torch.ones((*v.shape[:-1], 1), dtype=torch.float64)
         blocks = {0: block}
@@ -76,35 +80,35 @@ class TensorMap:
             if self.kind == "kronecker":
                 block = (block[..., :, None] * v[..., None, :]).flatten(-2)
             else:
-                # The largest index i times the first products, which have no index
-                # above it.
-                parts = enumerate(math.comb(i + p - 1, p - 1) for i in range(self.d))
-                block = torch.cat(
-                    [block[..., :n] * v[..., i : i + 1] for i, n in parts], -1
-                )
+                products = []
+                for i in range(self.d):
+                    up_to_i = block[..., : math.comb(i + p - 1, p - 1)]
+                    products.append(up_to_i * v[..., i : i + 1])
+                block = torch.cat(products, -1)
             blocks[p] = block
         return {p: blocks[p] for p in self.powers}
 
 
 def multiplicities(d: int, p: int) -> Tensor:
-    """Count how often each symmetric feature stands in the Kronecker power p: (C(d+p-1,
-    p),).
+    """Count how often each symmetric feature stands in the Kronecker power p.
 
-    A factor v_i more, with the exponent k_i then, multiplies the multinomial
-    coefficient by q/k_i.
+    Multinomial coefficients p!/(k_1! ... k_d!), (C(d+p-1, p),), in the order of
+    :class:`TensorMap`. From power q - 1 to q a factor v_i more, whose exponent then is
+    k_i, multiplies the coefficient by q/k_i.
     """
-    found, last = (
-        np.ones(1),
-        np.zeros(1),
-    )  # the coefficients, the exponent of the largest index
+    coefficients = np.ones(1)
+    last_exponent = np.zeros(1)  # of the largest index in each product
     for q in range(1, p + 1):
-        values, exponents, smaller = [], [], 0
+        new_coefficients = []
+        new_exponents = []
+        below_i = 0  # products of power q - 1 that have no index i or above
         for i in range(d):
-            size = math.comb(i + q - 1, q - 1)
-            k = np.ones(size)
-            k[smaller:] += last[smaller:size]  # the products that hold v_i already
-            values.append(found[:size] * q / k)
-            exponents.append(k)
-            smaller = size
-        found, last = np.concatenate(values), np.concatenate(exponents)
-    return torch.from_numpy(found)
+            up_to_i = math.comb(i + q - 1, q - 1)
+            k = np.ones(up_to_i)
+            k[below_i:] += last_exponent[below_i:up_to_i]  # these hold v_i already
+            new_coefficients.append(coefficients[:up_to_i] * q / k)
+            new_exponents.append(k)
+            below_i = up_to_i
+        coefficients = np.concatenate(new_coefficients)
+        last_exponent = np.concatenate(new_exponents)
+    return torch.from_numpy(coefficients)
