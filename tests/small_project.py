@@ -13,6 +13,12 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 
 """
 
+CONFIG = """title: small
+only_build_toc_files: true
+execute: {execute_notebooks: "off"}
+sphinx: {extra_extensions: [xsquared.book.sphinx_ext]}
+"""
+
 
 def notebook_text(*cells: str, parameters: str = "n = 2") -> str:
     """A MyST notebook: a title, a parameters cell, then one code cell per string."""
@@ -27,9 +33,11 @@ def notebook_text(*cells: str, parameters: str = "n = 2") -> str:
 
 @pytest.fixture
 def small_project(tmp_path: Path) -> Project:
-    """A checkout with one good chapter and a README."""
-    (tmp_path / "_config.yml").write_text("title: small\n")
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    """A checkout with one good chapter, of which Jupyter Book makes a site."""
+    (tmp_path / "_config.yml").write_text(CONFIG)
+    toc = "format: jb-book\nroot: index\nchapters: [file: book/chapters/01_good]\n"
+    (tmp_path / "_toc.yml").write_text(toc)
+    (tmp_path / "index.md").write_text("# A book\n")
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "book" / "chapters").mkdir(parents=True)
     (tmp_path / "notebooks" / "01_good.md").write_text(

@@ -21,23 +21,6 @@ def test_errors_are_one_line(
     assert "Invalid value for '--jobs'" in capsys.readouterr().err
 
 
-def test_a_book_with_a_parameter_runs_what_declares_it_and_says_what_changed(
-    small_project: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(small_project.root)
-    committed = small_project.chapters / "01_good.ipynb"
-    committed.write_text(
-        '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
-    )
-    assert main(["book", "-p", "n", "5"]) == 0
-    said = capsys.readouterr().out
-    assert "01_good.ipynb" in said
-    assert "parameter n" in said
-    assert main(["compare"]) == 0
-
-
 @pytest.mark.parametrize(
     ("text", "value"), [("5", 5), ("[1, 2]", [1, 2]), ("sin(x)", "sin(x)")]
 )

@@ -7,7 +7,6 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.compare import compare
 from xsquared.book.execute import execute, tidy, told_by
 from xsquared.book.pictures import SVG
 from xsquared.book.project import BookError, Project, find_project
@@ -61,10 +60,6 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(
     assert run == small_project.runs / "01_good.ipynb"
     assert "squared 25" in outputs(run)
     assert "squared 4" in outputs(small_project.chapters / "01_good.ipynb")
-    (changed,) = compare(small_project)
-    assert changed.content["rows"] == [["01_good", "parameter n", "2", "5"]]
-    with pytest.raises(BookError, match="no run of 02_bad"):
-        compare(small_project, ["02_bad"])
 
 
 def test_an_unknown_chapter_or_parameter_is_refused(small_project: Project) -> None:

@@ -55,33 +55,27 @@ def book(
 ) -> None:
     """Execute the chapters and build the site into _build/html.
 
-    With -p the chapters that declare the parameter are executed and left in
-    _build/runs; the committed chapters are not touched.
+    With --only the pages of these chapters alone are built. With -p the chapters that
+    declare the parameter are executed and left in _build/runs, with a page each that
+    marks what is not as in the committed chapters, which are not touched.
     """
-    from xsquared.book.compare import compare
     from xsquared.book.execute import execute
     from xsquared.book.project import find_project
-    from xsquared.book.render import render
+    from xsquared.book.render import render, render_pages
+    from xsquared.book.runs import mark_run
 
-    start, project = time.perf_counter(), find_project(Path.cwd())
+    start = time.perf_counter()
+    project = find_project(Path.cwd())
     values = {name: typed_value(value) for name, value in parameters}
-    made = execute(project, only, values, jobs)
+    names = [path.stem for path in execute(project, only, values, jobs)]
     if values:
-        print(*made, *compare(project, [run.stem for run in made]), sep="\n")
+        for name in names:
+            print(f"{name}. {mark_run(project, name)[1]}")
+    if only or values:
+        pages = render_pages(project, names, runs=bool(values))
     else:
-        html = render(project)
-        print(f"{html / 'index.html'} ({time.perf_counter() - start:.0f} s)")
-
-
-@commands.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
-def compare(names: Sequence[str]) -> None:
-    """Say what runs with other parameters changed of the committed chapters."""
-    from xsquared.book.compare import compare
-    from xsquared.book.project import find_project
-
-    made = compare(find_project(Path.cwd()), names)
-    print(*made if made else ["no difference"], sep="\n")
+        pages = [render(project) / "index.html"]
+    print(*pages, f"({time.perf_counter() - start:.0f} s)", sep="\n")
 
 
 @commands.command()

@@ -7,6 +7,7 @@ myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -44,12 +45,17 @@ class PageTables:
                 myst.nested_render_text(text, data.line or 0, inline=True)
             return node
 
-        def row(cells: list[str]) -> nodes.row:
+        def row(cells: list[str], committed: list[str]) -> nodes.row:
             made = nodes.row()
-            for cell, number in zip(cells, table["numeric"], strict=True):
+            for cell, mark, number in zip(
+                cells, committed, table["numeric"], strict=True
+            ):
                 entry = nodes.entry(classes=["number"] if number else [])
                 made += entry
                 entry += parsed(nodes.paragraph(), cell)
+                if mark:
+                    entry["classes"].append("xs-changed")
+                    entry += parsed(nodes.paragraph(), f"({mark})")
             return made
 
         node = nodes.table(classes=["xs-table"], names=[table["name"]])
@@ -61,8 +67,10 @@ class PageTables:
             group += nodes.colspec(
                 colwidth=1, **({"stub": 1} if place < table["stubs"] else {})
             )
-        group += nodes.thead("", row(table["columns"]))
-        group += nodes.tbody("", *map(row, table["rows"]))
+        plain = [""] * len(table["columns"])
+        marks = table.get("committed", [plain] * len(table["rows"]))
+        group += nodes.thead("", row(table["columns"], plain))
+        group += nodes.tbody("", *map(row, table["rows"], marks))
         return [node]
 
 
@@ -86,15 +94,21 @@ def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
     return found
 
 
-def table_cell(project: Project, asked: str) -> str:
-    """Look up a cell of an executed chapter's table: ``"tab-slopes:mlp,slope"``, as
-    shown.
+def table_cell(project: Project, asked: str, runs: Sequence[str] = ()) -> str:
+    """Look up a cell of a chapter's table as shown: ``"tab-slopes:mlp,slope"``.
+
+    Args:
+        project: the checkout.
+        asked: the table's name, a colon, row headers and column.
+        runs: chapters whose runs with other parameters are asked first.
 
     Raises:
         BookError: no such cell, or several.
     """
     name, _, place = " ".join(asked.split()).partition(":")
-    for chapter in sorted(project.chapters.glob("*.ipynb")):
+    chapters = [project.runs / f"{run}.ipynb" for run in runs]
+    chapters += sorted(project.chapters.glob("*.ipynb"))
+    for chapter in chapters:
         if table := _cells(chapter, chapter.stat().st_mtime_ns).get(name):
             if place in table:
                 return table[place]

@@ -1,38 +1,43 @@
-"""Check the executed chapters, and build the site with Jupyter Book, every warning an
-error.
-"""
+"""Check the executed chapters; build the site, or pages of it, with Jupyter Book."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from shutil import copytree, ignore_patterns
 
 import nbformat
+from jupyter_book.sphinx import build_sphinx
 
 from xsquared.book.project import BookError, Project, read_source, said
 
 
-def check_chapters(project: Project) -> None:
+def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
     """Refuse chapters that are missing, out of date, not executed, or hold a traceback.
 
     Sphinx renders a notebook with a traceback, or with no outputs at all, without a
     word.
+
+    Args:
+        project: the checkout.
+        names: of chapters; all where empty.
 
     Raises:
         BookError: naming each, and what to do.
     """
     problems = []
     for source in project.sources():
+        if names and source.stem not in names:
+            continue
         path = project.chapters / f"{source.stem}.ipynb"
+        remedy = f"run `xsquared book --only {source.stem}`"
         if not path.is_file():
-            problems.append(
-                f"{path.name} is missing: run `xsquared book --only {source.stem}`"
-            )
+            problems.append(f"{path.name} is missing: {remedy}")
             continue
         notebook = nbformat.read(path, as_version=4)
         if said(notebook) != said(read_source(source)):
-            remedy = f"run `xsquared book --only {source.stem}`"
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
         outputs = [
             output for cell in notebook.cells for output in cell.get("outputs", [])
@@ -45,9 +50,8 @@ def check_chapters(project: Project) -> None:
         raise BookError("\n".join(problems))
 
 
-def render(project: Project, *options: str) -> Path:
-    """Build the site from the pages and the executed chapters; options are Jupyter
-    Book's.
+def render(project: Project) -> Path:
+    """Build the site from the pages and the executed chapters, warnings being errors.
 
     Returns:
         The folder ``_build/html``.
@@ -56,14 +60,10 @@ def render(project: Project, *options: str) -> Path:
         BookError: chapters are not as they should be, or Sphinx warns.
     """
     check_chapters(project)
-    command = [
-        str(Path(sys.executable).with_name("jupyter-book")),
-        "build",
-        str(project.root),
-    ]
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build"]
     # --all: else a second build of a broken book exits 0, and text glued elsewhere
     # stays stale.
-    command += ["--all", "-W", "-n", "--keep-going", "-q", *options]
+    command += [str(project.root), "--all", "-W", "-n", "--keep-going", "-q"]
     run = subprocess.run(
         command, cwd=project.root, capture_output=True, text=True, check=False
     )
@@ -72,3 +72,60 @@ def render(project: Project, *options: str) -> Path:
             f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}"
         )
     return project.html
+
+
+def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Path]:
+    """Build the pages of chapters alone, beside a site that is built already.
+
+    Runs with other parameters are shown in a copy of the site, ``_build/runs``, so that
+    their links lead somewhere and the book stays as it is. Where there is no site, all
+    of it is built first.
+
+    Args:
+        project: the checkout.
+        names: of chapters.
+        runs: show their runs, with what is not as committed marked.
+
+    Returns:
+        The pages.
+
+    Raises:
+        BookError: committed chapters are not as they should be, or Sphinx fails; it
+            warns, and not of runs: they may lack a row that the text cites.
+    """
+    check_chapters(project, names)
+    if not (project.html / "index.html").is_file():
+        render(project)  # the other pages, to which links lead
+    site = project.html
+    doctrees = project.html.with_name(".doctrees")
+    if runs:
+        ran = [f"{path.stem}.html" for path in project.runs.glob("*.ipynb")]
+        site = copytree(
+            project.html,
+            project.runs,
+            ignore=ignore_patterns(*ran),
+            dirs_exist_ok=True,
+        )
+        doctrees = copytree(doctrees, site / ".doctrees", dirs_exist_ok=True)
+    # As the command `jupyter-book build` sets them: pages read before stay valid.
+    settings = {
+        "external_toc_path": str(project.root / "_toc.yml"),
+        "latex_individualpages": False,
+        "nitpicky": True,
+        "xsquared_runs": [*names] if runs else [],
+    }
+    failure = build_sphinx(
+        project.root,
+        site,
+        path_config=project.root / "_config.yml",
+        noconfig=True,
+        confoverrides=settings,
+        doctreedir=doctrees,
+        filenames=[str(project.chapters / f"{name}.ipynb") for name in names],
+        quiet=True,
+        warningiserror=not runs,
+        keep_going=True,
+    )
+    if failure:
+        raise BookError(f"the pages of {', '.join(names)} do not build: {failure}")
+    return [site / "book" / "chapters" / f"{name}.html" for name in names]

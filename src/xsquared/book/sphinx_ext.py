@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
@@ -21,6 +22,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from xsquared.book import figure, verdicts
 from xsquared.book.page_tables import table_cell
 from xsquared.book.project import BookError, Project
+from xsquared.book.runs import mark_run
 
 if TYPE_CHECKING:
     from docutils.parsers.rst.states import system_message
@@ -42,8 +44,9 @@ class CellRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
         """Make the cell's text a link to its table."""
+        project, runs = Project(Path(self.env.srcdir)), self.config.xsquared_runs
         try:
-            text = table_cell(Project(Path(self.env.srcdir)), self.text)
+            text = table_cell(project, self.text, runs)
         except BookError as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
             return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [
@@ -107,11 +110,26 @@ def link_repository(app: Sphinx, config: Config) -> None:
             }
 
 
+def show_runs(app: Sphinx, config: Config) -> None:
+    """Read runs in their chapters' places, with what is not as committed marked."""
+    pages = {f"book/chapters/{name}": name for name in config.xsquared_runs}
+
+    def read_run(app: Sphinx, page: str, text: list[str]) -> None:
+        if page in pages:
+            run, _ = mark_run(Project(Path(app.srcdir)), pages[page])
+            text[0] = nbformat.writes(run)
+
+    app.connect("env-get-outdated", lambda *_: [*pages])
+    app.connect("source-read", read_run)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     app.add_role("cell", CellRole())
     for name in DIRECTIVES:
         app.add_directive(name, MarkdownDirective)
+    app.add_config_value("xsquared_runs", [], "")
+    app.connect("config-inited", show_runs)
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
