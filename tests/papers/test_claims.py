@@ -40,34 +40,20 @@ NUMBER = Claim(
 
 
 @pytest.mark.parametrize("claim", ledger().values(), ids=lambda claim: claim.id)
-def test_a_record_is_complete(claim: Claim) -> None:
-    prefix = {"gated-units": "gu", "gelu-linearization": "gl", "ours": "xs"}[
-        claim.paper
-    ]
-    assert re.fullmatch(rf"{prefix}-[a-z0-9-]+", claim.id)
+def test_a_record_can_be_judged(claim: Claim) -> None:
     assert claim.chapter in CHAPTERS
     assert claim.verdict in VERDICTS
-    assert all(
-        text.endswith(".") for text in (claim.statement, claim.sentence, claim.measures)
-    )
-    assert re.search(r"\(2026-11-2\d\)\.$", claim.why)
     named = (claim.way, *claim.variations, *claim.points)
     assert len(set(named)) == len(named)
-    assert len(claim.points) <= 1
     assert set(named) <= set(ways())
     in_kind = (claim.kind_at_least, claim.kind_at_most) != (None, None)
     assert in_kind == (claim.verdict == "in kind only")
     assert (claim.value is None) == (claim.tolerance is None)
 
 
-def test_the_ledger_as_a_whole() -> None:
-    claims = [*ledger().values()]
-    used = {way for one in claims for way in (one.way, *one.variations, *one.points)}
-    assert used == set(ways())
-    assert len({claim.statement for claim in claims}) == len(claims) < 100
-    assert [claim.chapter for claim in claims] == sorted(
-        claim.chapter for claim in claims
-    )
+def test_the_pages_group_claims_by_chapter() -> None:
+    chapters = [claim.chapter for claim in ledger().values()]
+    assert chapters == sorted(chapters)
 
 
 @pytest.mark.parametrize(
