@@ -1,5 +1,4 @@
-"""Units and gates: one record each, open to a reader's own, and the torch module behind
-them.
+"""Units and gates, a record each and open to a reader's own, and their torch module.
 
 Every unit is a gate times any number of affine factors, then a linear readout,
 
@@ -7,7 +6,7 @@ Every unit is a gate times any number of affine factors, then a linear readout,
 
 in the letters of the gated-units paper (Eqs. 1 and 15). A *paired* neuron hands on a
 second number as well, z = G x + g times the first: ReLU beside its square, SiLU beside
-z SiLU(z). One's own are registered::
+z SiLU(z). A reader's own records are registered::
 
     register(Gate("relu4", lambda z: torch.relu(z) ** 4, degree=4))
     register(Unit("quartic", factors=(("U", "u"),), activation="relu4"))
@@ -24,8 +23,7 @@ from torch import Tensor, nn
 
 from xsquared.splines.spaces import Space
 
-#: Points of one forward pass in :func:`predict`: more would fall out of the processor's
-#: cache.
+#: Points of one forward pass of `predict`: more would fall out of a processor's cache.
 _ROWS = 1024
 
 
@@ -49,11 +47,14 @@ class Gate:
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of neuron: the name of its gate, letters (weight, bias) of the factors
-    that follow.
+    """A kind of neuron.
 
-    ``paired``: it hands on z times its number as well, so that the readout has two
-    weights for it.
+    Attributes:
+        name: of the unit.
+        factors: letters (weight, bias) of the affine factors that follow the gate.
+        activation: name of the gate.
+        paired: it hands on z times its number as well, so that the readout has two
+            weights for it.
     """
 
     name: str
@@ -73,9 +74,7 @@ class Unit:
 
     @property
     def degree(self) -> int:
-        """Degree of the pieces of the spline that a network is; a ValueError for a
-        smooth gate.
-        """
+        """Degree of a network's pieces; a ValueError for a gate without a hinge."""
         if self.gate.degree is None or not self.gate.hinged:
             raise ValueError(
                 f"a {self.name} with the gate {self.activation} is no spline"
@@ -84,16 +83,14 @@ class Unit:
 
     @property
     def continuity(self) -> int:
-        """Continuous derivatives at the knots of the splines that the unit contains in
-        full.
-        """
-        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t, as a
-        # pair does.
+        """Continuous derivatives, at knots, of the splines that it contains in full."""
+        # A ReLU gate times p >= 1 factors adds (x - t)^p (a x + b) at a knot t; so does
+        # a pair, with p = 1.
         return self.degree - (2 if self.factors or self.paired else 1)
 
     @property
     def order(self) -> int:
-        """Order of convergence k of its splines: an error of h^k for cells of width h."""
+        """Order k of its splines: an error of h^k for cells of width h."""
         return self.degree + 1
 
 
@@ -112,13 +109,15 @@ class GatedNetwork(nn.Module):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.unit, self.gate = unit, unit.gate
-        self.n_in, self.n_hidden, self.n_out = n_in, n_hidden, n_out
+        self.unit = unit
+        self.gate = unit.gate
+        self.n_in = n_in
+        self.n_hidden = n_hidden
+        self.n_out = n_out
 
         def normal(*shape: int) -> nn.Parameter:
-            return nn.Parameter(
-                torch.randn(*shape, dtype=torch.float64, generator=generator)
-            )
+            drawn = torch.randn(*shape, dtype=torch.float64, generator=generator)
+            return nn.Parameter(drawn)
 
         for weight, bias in (("G", "g"), *unit.factors):
             self.register_parameter(weight, normal(n_hidden, n_in))
@@ -138,8 +137,11 @@ class GatedNetwork(nn.Module):
         z = x @ self.G.T + self.g
         value = self.gate.value(z)
         for weight, bias in self.unit.factors:
-            value = value * (x @ getattr(self, weight).T + getattr(self, bias))
-        return torch.cat([value, z * value], dim=1) if self.unit.paired else value
+            factor = x @ getattr(self, weight).T + getattr(self, bias)
+            value = value * factor
+        if self.unit.paired:
+            return torch.cat([value, z * value], dim=1)
+        return value
 
     def forward(self, x: Tensor) -> Tensor:
         """Compute the network's values: (N, n_in) -> (N, n_out)."""
@@ -155,15 +157,15 @@ PAPER_UNITS = ("mlp", "glu", "gqu")
 
 def register(*records: Unit | Gate) -> None:
     """Make units and gates known by their names, in place of earlier ones."""
-    GATES.update(
-        {record.name: record for record in records if isinstance(record, Gate)}
-    )
-    UNITS.update(
-        {record.name: record for record in records if isinstance(record, Unit)}
-    )
+    for record in records:
+        if isinstance(record, Gate):
+            GATES[record.name] = record
+        else:
+            UNITS[record.name] = record
 
 
-_LINEAR, _QUADRATIC = ("U", "u"), ("Q", "q")
+_FIRST_FACTOR = ("U", "u")
+_SECOND_FACTOR = ("Q", "q")
 register(
     Gate("relu", torch.relu, degree=1),
     Gate("relu2", lambda z: torch.relu(z) ** 2, degree=2),
@@ -174,12 +176,13 @@ register(
     Gate("sigmoid", torch.sigmoid),
     Gate("tanh", torch.tanh),
     Unit("mlp"),
-    Unit("glu", (_LINEAR,)),
-    Unit("gqu", (_LINEAR, _QUADRATIC)),
-    *(Unit(f"{gate}_mlp", activation=gate) for gate in ("relu2", "relu3")),
-    Unit("bilinear", (_LINEAR,), "identity"),
-    Unit("geglu", (_LINEAR,), "gelu"),
-    Unit("swiglu", (_LINEAR,), "silu"),
+    Unit("glu", (_FIRST_FACTOR,)),
+    Unit("gqu", (_FIRST_FACTOR, _SECOND_FACTOR)),
+    Unit("relu2_mlp", activation="relu2"),
+    Unit("relu3_mlp", activation="relu3"),
+    Unit("bilinear", (_FIRST_FACTOR,), "identity"),
+    Unit("geglu", (_FIRST_FACTOR,), "gelu"),
+    Unit("swiglu", (_FIRST_FACTOR,), "silu"),
     Unit("pair", paired=True),
 )
 
@@ -197,11 +200,9 @@ def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
         if unit not in UNITS:
             raise ValueError(f"unknown unit {unit!r}; known are {', '.join(UNITS)}")
         unit = UNITS[unit]
-    return (
-        unit
-        if activation is None
-        else replace(unit, activation=find_gate(activation).name)
-    )
+    if activation is None:
+        return unit
+    return replace(unit, activation=find_gate(activation).name)
 
 
 def space(unit: str | Unit) -> Space:
@@ -222,28 +223,28 @@ def build(
     activation: str | None = None,
     generator: torch.Generator | None = None,
 ) -> GatedNetwork:
-    """Make a network with standard normal parameters, the same ones where no generator."""
+    """Make a network with standard normal parameters, the same without a generator."""
     record = find_unit(unit, activation)
     return GatedNetwork(record, n_in, n_hidden, n_out, generator or torch.Generator())
 
 
 def parameter_count(unit: str | Unit, n_in: int, n_hidden: int, n_out: int = 1) -> int:
-    """Count parameters (section 3): (n_in + n_out + 1) n + n_out, and (n_in + 1) n by
-    factor.
+    """Count a network's parameters (section 3).
 
-    A second number adds n_out n.
+    A neuron has n_in + 1 for its gate, as many for each factor, and n_out for each
+    number that it hands on; n_out constants follow.
     """
     record = find_unit(unit)
-    rows = (1 + len(record.factors)) * (n_in + 1)
-    return (rows + record.numbers * n_out) * n_hidden + n_out
+    affine = (1 + len(record.factors)) * (n_in + 1)
+    readout = record.numbers * n_out
+    return (affine + readout) * n_hidden + n_out
 
 
 def predict(network: GatedNetwork, x: ArrayLike) -> np.ndarray:
-    """Compute the forward pass (N,) of a network of one output at x, (N,) or (N, n_in)."""
+    """Compute the forward pass (N,) of a network of one output at (N,) or (N, n_in)."""
     with torch.no_grad():
-        return torch.cat([network(part) for part in as_points(x).split(_ROWS)])[
-            :, 0
-        ].numpy()
+        values = [network(points) for points in as_points(x).split(_ROWS)]
+    return torch.cat(values)[:, 0].numpy()
 
 
 def as_points(x: ArrayLike) -> Tensor:
@@ -254,8 +255,7 @@ def as_points(x: ArrayLike) -> Tensor:
 
 def set_parameters(network: GatedNetwork, /, **values: ArrayLike) -> None:
     """Write weights into a network, in place, each by its letter and of its shape."""
-    given = {
-        name: torch.tensor(np.asarray(v, np.float64).copy())
-        for name, v in values.items()
-    }
-    network.load_state_dict({**network.state_dict(), **given})
+    state = network.state_dict()
+    for name, value in values.items():
+        state[name] = torch.tensor(np.asarray(value, np.float64).copy())
+    network.load_state_dict(state)

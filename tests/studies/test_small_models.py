@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from xsquared.studies import rows, small_models
+from xsquared.studies import byte_text, rows, small_models
 from xsquared.studies.committed import TOLERANCE
 from xsquared.studies.small_models import (
     LANGUAGE_UNITS,
@@ -30,14 +30,19 @@ UNITS = sorted({*LANGUAGE_UNITS, *LONGEST_UNITS})
 def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that repeats a line of four letters, and short runs."""
     line = np.random.default_rng(0).integers(4, size=20).astype(np.uint8)
-    monkeypatch.setattr(small_models, "text", lambda _: np.tile(line, 10_000))
+    monkeypatch.setattr(byte_text, "text", lambda _: np.tile(line, 10_000))
     monkeypatch.setattr(small_models, "LENGTHS", {60: (1, 2), 20: (1,)})
-    monkeypatch.setattr(small_models, "_JUDGED", 64)
+    monkeypatch.setattr(byte_text, "_JUDGED", 64)
     monkeypatch.setattr(small_models, "RATES", (0.004, 0.008))
     monkeypatch.setattr(small_models, "LONGEST_RATES", (0.002, 0.008, 0.03))
-    for name in ("passages", "judged", "counted", "rates_tried"):  # caches of their own
-        plain = getattr(small_models, name).__wrapped__
-        monkeypatch.setattr(small_models, name, cache(plain))
+    caches = {
+        byte_text: ("passages", "judged", "counted"),
+        small_models: ("rates_tried",),
+    }
+    for module, names in caches.items():
+        for name in names:
+            plain = getattr(module, name).__wrapped__
+            monkeypatch.setattr(module, name, cache(plain))
 
 
 def count(unit: str, gate: str) -> int:
@@ -79,20 +84,20 @@ def test_training_learns_the_text_and_longer_more() -> None:
 
 @pytest.mark.usefixtures("_hummed")
 def test_counting_finds_a_line_that_repeats_and_no_passage_is_seen_twice() -> None:
-    assert small_models.counted(1, 60) < 0.05
-    seen = small_models.passages(1, 60)
+    assert byte_text.counted(1, 60) < 0.05
+    seen = byte_text.passages(1, 60)
     assert seen.shape == (60, 8, 129)
-    assert (seen[:20] == small_models.passages(1, 20)).all()
+    assert (seen[:20] == byte_text.passages(1, 20)).all()
 
 
 def test_counts_are_witten_and_bells(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small_models, "_ORDER", 1)
+    monkeypatch.setattr(byte_text, "_ORDER", 1)
     monkeypatch.setattr(
-        small_models, "passages", lambda *_: np.zeros((1, 1, 129), np.int64)
+        byte_text, "passages", lambda *_: np.zeros((1, 1, 129), np.int64)
     )
-    monkeypatch.setattr(small_models, "judged", lambda _: np.zeros((3, 129), np.int64))
+    monkeypatch.setattr(byte_text, "judged", lambda _: np.zeros((3, 129), np.int64))
     # One kind of byte in 129: (129 + 1/128)/(129 + 1).
-    assert small_models.counted.__wrapped__(0, 1) == pytest.approx(
+    assert byte_text.counted.__wrapped__(0, 1) == pytest.approx(
         -math.log((129 + 1 / 128) / 130)
     )
 

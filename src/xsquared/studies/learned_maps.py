@@ -1,5 +1,4 @@
-"""Learned maps of GELU(W x), wide enough for their features, against the best of their
-rank.
+"""Learned maps of GELU(W x), wide for their features, against the best of their rank.
 
 A trial trains the two networks of the GELU-linearization paper's section 3 for ten
 seeds at once, by Adam in float32 on a fresh batch of 64 pairs a step, its rate falling
@@ -8,7 +7,7 @@ least the paper's 64, so that the features and not the networks bound the rank. 
 protocol ``listing`` is the paper's own.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,18 @@ from xsquared.features.optimal import OptimalMap, best_mse
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
 
-DIMENSIONS, FEATURES = (2, 4, 8, 16), (8, 16, 32, 64, 128, 256)
+DIMENSIONS = (2, 4, 8, 16)
+FEATURES = (8, 16, 32, 64, 128, 256)
+#: Seeds of a trial, trained together.
+_SEEDS = range(10)
+#: Steps of Adam by protocol; the listing's are settings.
+_STEPS = {"short": 200, "drawn": 20_000, "optimal": 20_000}
+#: Pairs on which networks are judged.
+_TEST_PAIRS = 4096
+#: Of these so many are judged at a time, to save memory.
+_AT_ONCE = 256
+#: The key of the stream of random numbers that draws them.
+_TEST_KEY = [3]
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
 PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
@@ -30,110 +40,112 @@ PROTOCOLS = {
 
 
 def map_trials(protocol: str, sizes: Iterable[tuple[int, int]]) -> list[Trial]:
-    """List trials of a protocol for pairs of dimension and number of features."""
-    same: Any = {
-        "solver": "two_networks",
-        "protocol": protocol,
-        "domain": ((-100, 100),),
-    }
-    return [
-        make_trial(_GELU, "mlp", max(64, m), settings={"d": d, "m": m}, **same)
-        for d, m in sizes
-    ]
+    """List trials of a protocol for pairs (d, m) of dimension and number of features."""
+    return [_network_trial(protocol, max(64, m), {"d": d, "m": m}) for d, m in sizes]
 
 
 def listing_trial(d: int, pairs: int | None, steps: int, hidden: int = 64) -> Trial:
-    """Describe the paper's listing, with 16 features; without ``pairs`` every batch is
-    fresh.
-    """
+    """Describe the paper's listing, of 16 features; without pairs batches are fresh."""
     settings = {"d": d, "m": 16, "pairs": pairs, "steps": steps}
-    same: Any = {"domain": ((-100, 100),), "settings": settings}
-    return make_trial(_GELU, "mlp", hidden, "two_networks", "listing", **same)
+    return _network_trial("listing", hidden, settings)
+
+
+def _network_trial(protocol: str, hidden: int, settings: Mapping[str, Any]) -> Trial:
+    return make_trial(
+        _GELU,
+        "mlp",
+        hidden,
+        "two_networks",
+        protocol,
+        domain=((-100, 100),),
+        settings=settings,
+    )
 
 
 def all_trials() -> list[Trial]:
-    """List a quick trial, the law, its corners, those from optimal last layers, the
-    listing's.
-    """
+    """List all trials: a quick one, the law's, from optimal layers, the listing's."""
     law = [(d, m) for m in FEATURES for d in DIMENSIONS]
+    # Where the linear and the quadratic features are complete.
     corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
-    fitted = [(d, m) for d, m in law if m in (16, 64)]
-    drawn = map_trials("drawn", law + corners)
-    listed = [
-        listing_trial(2, pairs, steps) for pairs, steps in ((1024, 480), (10_240, 4800))
+    from_optimal = [(d, m) for d, m in law if m in (16, 64)]
+    listing = [
+        listing_trial(2, 1024, 480),
+        listing_trial(2, 10_240, 4800),
+        listing_trial(2, None, 480),
     ]
-    listed.append(listing_trial(2, None, 480))
     for pairs in (None, 1024):
-        listed += [listing_trial(16, pairs, 125 * k) for k in (1, 2, 4, 8, 12, 16, 32)]
-        listed.append(listing_trial(16, pairs, 2000, hidden=32))
+        epochs = (1, 2, 4, 8, 12, 16, 32)
+        listing += [listing_trial(16, pairs, 125 * count) for count in epochs]
+        listing.append(listing_trial(16, pairs, 2000, hidden=32))
     return [
         *map_trials("short", [(2, 8)]),
-        *drawn,
-        *map_trials("optimal", fitted),
-        *listed,
+        *map_trials("drawn", law + corners),
+        *map_trials("optimal", from_optimal),
+        *listing,
     ]
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
-    """Train one pair of networks for ten seeds; ``test_rmse`` is the root of their
-    median ``mse``.
+    """Train one pair of networks for ten seeds.
 
-    ``train_rmse`` is the root of the median loss of the last hundred steps; of the
-    listing every seed's own.
+    ``test_rmse`` is the root of the seeds' median ``mse``, ``train_rmse`` the root of
+    the median loss of the last hundred steps; of the listing every seed's own.
     """
-    settings, seeds, listing = (
-        trial["settings"],
-        range(10),
-        trial["protocol"] == "listing",
+    settings = trial["settings"]
+    d, m = settings["d"], settings["m"]
+    listing = trial["protocol"] == "listing"
+    steps = settings["steps"] if listing else _STEPS[trial["protocol"]]
+    protocol = learned.Protocol(
+        d,
+        m,
+        settings.get("pairs"),
+        hidden=trial["n"],
+        decay=not listing,
+        single=not listing,
     )
-    d, m, pairs = settings["d"], settings["m"], settings.get("pairs")
-    wide = learned.Protocol(
-        d, m, pairs, hidden=trial["n"], decay=not listing, single=not listing
-    )
-    begin = (
-        learned.optimal_networks
-        if trial["protocol"] == "optimal"
-        else learned.initial_networks
-    )
-    steps = settings.get("steps", 200 if trial["protocol"] == "short" else 20_000)
-    run = learned.train(
-        wide, seeds, steps, known_errors(d, m), [steps], begin(wide, seeds)
-    )
-    errors, losses = run.measured[steps], run.losses[-100:].mean(axis=0)
+    if trial["protocol"] == "optimal":
+        start = learned.optimal_networks(protocol, _SEEDS)
+    else:
+        start = learned.initial_networks(protocol, _SEEDS)
+    measure = measure_against_optimal(d, m)
+    run = learned.train(protocol, _SEEDS, steps, measure, [steps], start)
+    errors = run.measured[steps]
+    losses = run.losses[-100:].mean(axis=0)
+    layers = (*run.networks.phi_layers, *run.networks.psi_layers)
     return {
-        "parameters": sum(
-            p[0].numel() for p in run.networks.phi_layers + run.networks.psi_layers
-        ),
+        "parameters": sum(stacked[0].numel() for stacked in layers),
         "train_rmse": np.sqrt(losses if listing else np.median(losses)),
         "test_rmse": float(np.sqrt(max(0.0, np.median(errors)))),
         "d": d,
         "m": m,
-        "seed": list(seeds),
+        "seed": list(_SEEDS),
         "mse": errors,
         "best_mse": float(best_mse(d, m)),
     }
 
 
-def known_errors(d: int, m: int) -> Callable[[learned.TwoNetworks], np.ndarray]:
-    """Make a function that measures networks of m features: mean squared errors, by
-    seed.
+def measure_against_optimal(
+    d: int, m: int
+) -> Callable[[learned.TwoNetworks], np.ndarray]:
+    """Make a function that measures networks of m features: mean squared errors (S,).
 
-    Each is that on 4,096 pairs, less the optimal map's there, plus the exact error of
-    that map.
+    Each is that on 4,096 pairs, less the optimal map's on the same pairs, plus the
+    exact error of that map: a control variate, as both err at the same pairs.
     """
-    W, x, y = learned.draw_pairs(d, 4096, [[3]])
-    optimal, least = OptimalMap(d, m), float(best_mse(d, m))
-    rows = optimal.phi(W[0].numpy())
-    known = np.einsum("nim,nm->ni", rows, optimal.psi(x[0].numpy())) - y[0].numpy()
+    W, x, y = learned.draw_pairs(d, _TEST_PAIRS, [_TEST_KEY])
+    optimal = OptimalMap(d, m)
+    exact = float(best_mse(d, m))
+    phi = optimal.phi(W[0].numpy())  # (pairs, rows, m)
+    psi = optimal.psi(x[0].numpy())  # (pairs, m)
+    optimal_errors = np.einsum("nim,nm->ni", phi, psi) - y[0].numpy()
 
-    def measured(networks: learned.TwoNetworks) -> np.ndarray:
-        parts = zip(*(v.split(256, dim=1) for v in (W, x, y)), strict=True)
-        errors = torch.cat(
-            [learned.pair_errors(networks, *part) for part in parts], dim=1
-        )
-        return least + (errors.numpy() ** 2 - known**2).mean(axis=(1, 2))
+    def measure(networks: learned.TwoNetworks) -> np.ndarray:
+        chunks = zip(*(v.split(_AT_ONCE, dim=1) for v in (W, x, y)), strict=True)
+        errors = [learned.pair_errors(networks, *chunk) for chunk in chunks]
+        squares = torch.cat(errors, dim=1).numpy() ** 2  # (S, pairs, rows)
+        return exact + (squares - optimal_errors**2).mean(axis=(1, 2))
 
-    return measured
+    return measure
 
 
 LEARNED_MAPS = Study(
