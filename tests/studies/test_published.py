@@ -1,6 +1,6 @@
-"""The speedrun against the digits of its picture, and its steps against torch's
-derivatives.
-"""
+"""The author's runs: digits of his picture, and steps against torch's derivatives."""
+
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -10,14 +10,24 @@ from torch.nn.utils import parameters_to_vector
 
 from xsquared.book.papers.figures import paper_points
 from xsquared.functions import PAPER_TARGET
+from xsquared.studies import published_line
 from xsquared.studies.published import (
+    FEW,
     SWEEPS,
+    Driver,
     Layers,
+    few_widths,
     least_squares,
     points_of,
     solve_in_turn,
+    window,
 )
-from xsquared.studies.published_line import hessian, jacobian
+from xsquared.studies.published_line import (
+    hessian,
+    jacobian,
+    newton,
+    run_published_line,
+)
 from xsquared.studies.speedrun import PRINTED, line_points, speedrun, spline_start
 
 
@@ -107,3 +117,116 @@ def test_the_assembled_hessian_is_torchs(unit: str) -> None:
     with torch.no_grad():
         torch.testing.assert_close(hessian(network, x, y, layers), loss(start))
         torch.testing.assert_close(jacobian(network, x, layers), jacrev(outputs)(start))
+
+
+@pytest.mark.parametrize("driver", ["normal", "gelsd", "gelsy"])
+def test_two_equal_columns_share_the_step_of_one(driver: Driver) -> None:
+    rng = np.random.default_rng(4)
+    sound, right = rng.normal(size=(40, 5)), rng.normal(size=40)
+    doubled = np.column_stack([sound, sound[:, 0]])
+    step, condition = least_squares(doubled, right, driver)
+    of_one = np.linalg.lstsq(sound, right)[0]
+    assert condition > 1e12
+    np.testing.assert_allclose(step[[0, 5]], of_one[0] / 2, rtol=1e-6)
+    np.testing.assert_allclose(step[1:5], of_one[1:], rtol=1e-6)
+
+
+def test_the_worst_condition_is_that_of_any_layer() -> None:
+    x = torch.linspace(-1, 1, 9, dtype=torch.float64)[:, None]
+    network = Layers(1, "glu", 1)
+    with torch.no_grad():
+        for layer in (network.gate, *network.factors):
+            layer.weight.zero_()
+            layer.bias.fill_(1.0)
+    # The neuron is one, as the readout's bias is; the factor's columns are x and one.
+    assert solve_in_turn(network, x, x[:, 0], "gelsd") == np.inf
+
+
+def test_the_waves_have_other_points_by_seed_and_one_grid() -> None:
+    x, y = points_of("sine", 1)["train"]
+    assert not torch.equal(x, points_of("sine", 0)["train"][0])
+    assert x.shape == (2000, 2)
+    torch.testing.assert_close(y, torch.sin(4 * x[:, 0]) * torch.sin(4 * x[:, 1]))
+    grid, values = points_of("sine", 1)["test"]
+    sides = [np.unique(grid[:, axis].numpy()) for axis in (0, 1)]
+    np.testing.assert_allclose(sides, 2 * [np.arange(-43, 44, 2) / 43])
+    assert len(grid) == 44**2
+    torch.testing.assert_close(
+        values, torch.sin(4 * grid[:, 0]) * torch.sin(4 * grid[:, 1])
+    )
+
+
+def test_few_widths_are_the_nearest_to_equal_ratios() -> None:
+    wide = window("friedman1", "mlp")
+    few = few_widths("friedman1", "mlp")
+    assert (few[0], few[-1], len(few)) == (wide[0], wide[-1], FEW)
+    ratio = (wide[-1] / wide[0]) ** (1 / (FEW - 1))
+    for k, n in enumerate(few):
+        even = wide[0] * ratio**k
+        off = max(n / even, even / n)
+        assert all(off <= max(m / even, even / m) + 1e-12 for m in wide)
+
+
+def loss_of(network: Layers, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (network(x) - y).square().mean()
+
+
+def all_layers(network: Layers) -> list[torch.nn.Module]:
+    return [network.gate, *network.factors, network.readout]
+
+
+def test_where_newtons_step_leads_uphill_the_loss_still_falls() -> None:
+    x = torch.linspace(-1, 1, 9, dtype=torch.float64)[:, None]
+    y = torch.sin(3 * x[:, 0])
+    torch.manual_seed(5)  # of a start with an indefinite Hessian
+    network = Layers(1, "glu", 2)
+    before = loss_of(network, x, y).item()
+    layers = all_layers(network)
+    parameters = [p for layer in layers for p in layer.parameters()]
+    gradient = parameters_to_vector(
+        torch.autograd.grad(loss_of(network, x, y), parameters)
+    )
+    with torch.no_grad():
+        step = torch.linalg.solve(hessian(network, x, y, layers), -gradient)
+    assert gradient @ step > 0
+    newton(network, x, y, layers, 1)
+    assert loss_of(network, x, y).item() < before / 2
+
+
+def test_newton_steps_end_at_a_minimum_and_leave_a_gate_that_is_off() -> None:
+    x, y = (part[:200] for part in line_points(PAPER_TARGET, 0)[0])
+    network = Layers(1, "mlp", 4)
+    with torch.no_grad():
+        network.gate.weight.fill_(1.0)
+        network.gate.bias.copy_(torch.tensor([0.8, 0.1, -0.5, -2.0]))  # on beyond x = 2
+        network.readout.weight.copy_(torch.tensor([[0.5, -1.0, 1.0, 1.0]]))
+    assert newton(network, x, y, [network.gate], 10) == 10
+    loss = loss_of(network, x, y)
+    gradients = torch.autograd.grad(loss, [*network.gate.parameters()])
+    assert max(gradient.abs().max() for gradient in gradients) < 1e-12
+    assert network.gate.weight[3] == 1.0
+    assert network.gate.bias[3] == -2.0
+    assert not (network.gate.weight[:3] == 1.0).any()
+
+
+def test_a_singular_hessian_ends_the_steps_and_moves_nothing() -> None:
+    # Where the gate is on, weight and bias do the same, and half the points are off: the
+    # Hessian is a matrix of ones, which no rounding makes regular.
+    x = torch.tensor(4 * [[1.0]] + 4 * [[-5.0]], dtype=torch.float64)
+    network = Layers(1, "mlp", 1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter.fill_(1.0)
+    assert newton(network, x, torch.zeros(8), [network.gate], 3) == 0
+    assert all(torch.equal(p, torch.ones_like(p)) for p in network.parameters())
+
+
+def test_after_gates_that_stall_no_other_weights_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    newton_of_gates = Mock(return_value=2)  # of three steps
+    monkeypatch.setattr(published_line, "newton", newton_of_gates)
+    trial = published_line.published_line_trials("all", [4])[0]
+    values = run_published_line(trial)
+    newton_of_gates.assert_called_once()
+    assert (values["iterations"], values["status"]) == (2, "stalled")
