@@ -8,7 +8,6 @@ predicts.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple, Self
 
@@ -20,6 +19,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, validation
 
+from xsquared.data.dataset import MARGIN
 from xsquared.training.variable_projection import (
     draw_inner_weights,
     iterates,
@@ -27,44 +27,59 @@ from xsquared.training.variable_projection import (
 )
 from xsquared.units import Unit, find_unit, predict
 
-#: Share of the training values' range by which a prediction may leave it, and
-#: deviations from its mean to which a network sees a feature: gated units grow like
+#: Deviations from its mean to which a network sees a feature: gated units grow like
 #: squares beyond the points seen.
-_MARGIN, _FARTHEST = 0.1, 5.0
-#: Penalties where none is given, in turn, the steps they share, and a smooth gate's
-#: greatest slope.
-_RIDGES, _STEPS, _SHARPEST = [1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8], 70, 8.0
-#: A larger model has to lower the mean of the squares that are left of rows held out by
-#: so many standard errors; networks that leave more than this multiple of the least are
-#: not averaged.
-_SURE, _WORSE = 1.5, 1.5
-#: Of more columns than these, those on which y or its square depends at this level are
-#: tried too.
-_MANY, _LEVEL = 20, 0.01
+_FARTHEST = 5.0
+#: Numbers of neurons that are tried where none is given, as far as rows are enough.
+_WIDTHS = (1, 2, 4, 8, 16, 32)
+#: Penalties that are tried where none is given, in turn.
+_RIDGES = (1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8)
+#: Steps of a network's training, which the penalties share.
+_STEPS = 70
+#: A smooth gate's greatest slope.
+_SHARPEST = 8.0
+#: A later model of a path counts where it lowers the error below this share.
+_LOWER = 0.998
+#: A larger model has to lower the mean square by so many of its standard errors.
+_SURE = 1.5
+#: Networks whose mean square is larger than so many times the least are left out.
+_WORSE = 1.5
+#: Of more columns than these, those on which y depends are tried too.
+_MANY = 20
+#: The level of the test by which y or its square depends on a column.
+_LEVEL = 0.01
 
-Rows = tuple[
-    np.ndarray, np.ndarray, np.ndarray
-]  # features (m, d), values (m,), weights (m,)
+
+class _Table(NamedTuple):
+    """Standardised features x (m, d), values y (m,) and weights w (m,) of rows."""
+
+    x: np.ndarray
+    y: np.ndarray
+    w: np.ndarray
+
+
+class _Stage(NamedTuple):
+    """How far a path of models goes: the place of a penalty, and the step with it."""
+
+    penalty: int
+    step: int
 
 
 class _Recipe(NamedTuple):
-    """Neurons, columns that they see, and the place in the penalties and the step to
-    stop at.
-    """
+    """Neurons, columns that they see, the stage to stop at, squares (m,) held out."""
 
     n: int
     columns: np.ndarray
-    stop: tuple[int, int] = (0, _STEPS)
-    left: np.ndarray = np.array(np.nan)  # squares (m,) on the rows held out
+    stop: _Stage = _Stage(0, _STEPS)
+    squares: np.ndarray = np.array(np.nan)
 
     def values(self, model: Any, x: np.ndarray) -> np.ndarray:
         """Compute a model's values (m,) at standardised features (m, d)."""
         return predict(model, self.seen(x)) if self.n else model.predict(x)
 
-    def squares(
-        self, model: Any, x: np.ndarray, y: np.ndarray, w: np.ndarray
-    ) -> np.ndarray:
+    def squared_errors(self, model: Any, table: _Table) -> np.ndarray:
         """Compute squared errors (m,) of rows, times weights of mean 1."""
+        x, y, w = table
         return w / w.mean() * (self.values(model, x) - y) ** 2
 
     def seen(self, x: np.ndarray) -> np.ndarray:
@@ -73,8 +88,7 @@ class _Recipe(NamedTuple):
 
 
 class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    """Regress one output on a table by a layer of gated units, or by a line where that
-    is enough.
+    """Regress one output on a table by gated units, or by a line where that is enough.
 
     A fifth of the rows chooses the neurons (none is ridge regression), the penalty and
     when training stops. Some networks are then trained so on all rows, and averaged.
@@ -90,7 +104,6 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         n_networks: starts, of which those that ended in no worse a minimum are
             averaged.
         random_state: of the fifth and of the starts.
-        verbose: whether each candidate prints a line.
 
     Attributes:
         n_hidden_, ridge_: what was chosen.
@@ -110,55 +123,40 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         ridge: float | Literal["auto"] = "auto",
         n_networks: int = 4,
         random_state: Any = 0,
-        verbose: bool = False,
     ) -> None:
-        self.unit, self.n_hidden, self.ridge = unit, n_hidden, ridge
-        self.n_networks, self.random_state, self.verbose = (
-            n_networks,
-            random_state,
-            verbose,
-        )
+        self.unit = unit
+        self.n_hidden = n_hidden
+        self.ridge = ridge
+        self.n_networks = n_networks
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose and train on features X (m, d), values y (m,) and weights (m,) of the
-        rows.
-        """
-        asked = {"dtype": np.float64, "y_numeric": True, "ensure_min_samples": 2}
-        X, y = validation.validate_data(self, X, y, **asked)
+        """Choose and train on features X (m, d), values y (m,) and weights (m,)."""
+        X, y = validation.validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
+        )
         w = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
-        X, y, w = X[w > 0], y[w > 0], w[w > 0] / w.sum()
-        (self.mean_, self.scale_), (self.y_mean_, self.y_scale_) = (
-            _moments(X, w),
-            _moments(y, w),
-        )
-        rows = (X - self.mean_) / self.scale_, (y - self.y_mean_) / self.y_scale_, w
-        margin = _MARGIN * np.ptp(y)
-        self.low_, self.high_ = y.min() - margin, y.max() + margin
-        draw = np.random.default_rng(
-            check_random_state(self.random_state).randint(2**31)
-        )
-        self._ridges = _RIDGES if self.ridge == "auto" else [self.ridge]
+        counted = w > 0
+        X, y, w = X[counted], y[counted], w[counted] / w.sum()
+        self.mean_, self.scale_ = _moments(X, w)
+        self.y_mean_, self.y_scale_ = _moments(y, w)
+        x = (X - self.mean_) / self.scale_
+        table = _Table(x, (y - self.y_mean_) / self.y_scale_, w)
+        room = MARGIN * np.ptp(y)
+        self.low_, self.high_ = y.min() - room, y.max() + room
+
+        seed = check_random_state(self.random_state).randint(2**31)
+        draw = np.random.default_rng(seed)
+        self._ridges = _RIDGES if self.ridge == "auto" else (self.ridge,)
         if "auto" in (self.n_hidden, self.ridge):
-            recipe = self._choose(rows, draw)
+            recipe = self._choose(table, draw)
         else:
             recipe = _Recipe(int(self.n_hidden), np.arange(X.shape[1]))
-        self._recipe, (self.n_hidden_, self.columns_, (place, _), squares) = (
-            recipe,
-            recipe,
-        )
-        self.validation_error_, self.ridge_ = (
-            float(np.sqrt(squares.mean())),
-            self._ridges[place],
-        )
-        trained = []
-        for _ in range(self.n_networks if recipe.n else 1):
-            path = self._path(recipe, rows, draw)
-            *_, (_, model) = takewhile(lambda reached: reached[0] <= recipe.stop, path)
-            trained.append((recipe.squares(model, *rows).mean(), model))
-        least = min(squares for squares, _ in trained)
-        self.models_ = [
-            model for squares, model in trained if squares <= _WORSE * least
-        ]
+        self._recipe = recipe
+        self.n_hidden_, self.columns_ = recipe.n, recipe.columns
+        self.ridge_ = self._ridges[recipe.stop.penalty]
+        self.validation_error_ = float(np.sqrt(recipe.squares.mean()))
+        self.models_ = self._train(recipe, table, draw)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -169,71 +167,119 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y = np.mean([self._recipe.values(model, x) for model in self.models_], axis=0)
         return np.clip(y * self.y_scale_ + self.y_mean_, self.low_, self.high_)
 
+    def _train(
+        self, recipe: _Recipe, table: _Table, draw: np.random.Generator
+    ) -> list[Any]:
+        """Train models by a recipe; those whose mean square is near the least stay."""
+        models, errors = [], []
+        for _ in range(self.n_networks if recipe.n else 1):
+            path = self._path(recipe, table, draw)
+            *_, (_, model) = takewhile(lambda reached: reached[0] <= recipe.stop, path)
+            models.append(model)
+            errors.append(recipe.squared_errors(model, table).mean())
+        most = _WORSE * min(errors)
+        return [
+            model for model, error in zip(models, errors, strict=True) if error <= most
+        ]
+
     def _path(
-        self, recipe: _Recipe, rows: Rows, draw: np.random.Generator
-    ) -> Iterator[tuple[tuple[int, int], Any]]:
-        """Yield models from the largest penalty on, each with the place and step
-        reached.
+        self, recipe: _Recipe, table: _Table, draw: np.random.Generator
+    ) -> Iterator[tuple[_Stage, Any]]:
+        """Yield models from the largest penalty on, each with the stage it reached.
+
+        A line minimises sum_i w_i (y_i - b_0 - x_i b)^2 / sum_i w_i + ridge |b|^2. A
+        network does so in its linear weights, by variable projection in the others, and
+        starts each penalty from the gates that the one before it left.
         """
-        x, y, w = rows
+        x, y, w = table
+        total = w.sum()
         if not recipe.n:
             for place, ridge in enumerate(self._ridges):
-                yield (place, 0), Ridge(ridge * w.sum()).fit(x, y, w)
+                yield _Stage(place, 0), Ridge(ridge * total).fit(x, y, w)
             return
-        x, unit, steps = (
-            recipe.seen(x),
-            find_unit(self.unit),
-            _STEPS // len(self._ridges),
-        )
-        points, values, weights = (torch.tensor(part) for part in (x, y, w / w.sum()))
-        run = partial(
-            iterates, unit, points, values, weights=weights, sharpest=_SHARPEST
-        )
-        gates = draw_inner_weights(unit, x, recipe.n, draw)
+        x = recipe.seen(x)
+        unit = find_unit(self.unit)
+        points, values, weights = map(torch.tensor, (x, y, w / total))
+        inner = draw_inner_weights(unit, x, recipe.n, draw)
         for place, ridge in enumerate(self._ridges):
-            for fit in run(gates, ridge=ridge, max_iterations=steps):
-                yield (place, fit.iterations), to_network(fit, unit)
-            gates = fit.inner
+            steps = iterates(
+                unit,
+                points,
+                values,
+                inner,
+                weights=weights,
+                ridge=ridge,
+                max_iterations=_STEPS // len(self._ridges),
+                sharpest=_SHARPEST,
+            )
+            for step in steps:
+                yield _Stage(place, step.iterations), to_network(step, unit)
+            inner = step.inner
 
-    def _choose(self, rows: Rows, draw: np.random.Generator) -> _Recipe:
-        """Choose by the error on a fifth; wider networks are tried while they lower it."""
-        parts = train_test_split(
-            *rows, test_size=0.2, random_state=int(draw.integers(2**31))
-        )
-        (x, y, w), held = parts[::2], parts[1::2]
-        every, nothing = np.arange(x.shape[1]), np.full(len(held[1]), 1e9)
-        best, tried = _Recipe(0, every, left=nothing), [every]
-        if len(every) > _MANY:
-            level = np.minimum(*(f_regression(part, y)[1] for part in (x, x**2)))
-            tried.append(np.flatnonzero(level <= max(_LEVEL, level.min())))
-        for columns in tried:
-            most, useful = len(y) / 3, 0
-            widths = [
-                0,
-                *(
-                    n
-                    for n in (1, 2, 4, 8, 16, 32)
-                    if n * max(n, 1 + len(columns)) < most
-                ),
-            ]
-            for n in widths if self.n_hidden == "auto" else [self.n_hidden]:
-                found = _Recipe(n, columns, (0, 0), nothing)
-                for stop, model in self._path(found, (x, y, w), draw):
-                    if stop[0] > found.stop[0] + 1:  # one penalty lowered nothing
-                        break
-                    left = found.squares(model, *held)
-                    if left.mean() < 0.998 * found.left.mean():
-                        found = found._replace(stop=stop, left=left)
-                if self.verbose:
-                    print(n, "neurons, error", found.left.mean() ** 0.5, flush=True)  # noqa: T201
-                gain = best.left - found.left
-                if (
-                    gain.mean() > _SURE * gain.std() / len(gain) ** 0.5
-                ):  # its standard error
-                    best, useful = found, n
+    def _choose(self, table: _Table, draw: np.random.Generator) -> _Recipe:
+        """Choose columns, neurons and stage by the error on a fifth of the rows.
+
+        Wider networks are tried while they lower the mean square by more than chance
+        would; none is tried beyond twice the last width that did.
+        """
+        seed = int(draw.integers(2**31))
+        parts = train_test_split(*table, test_size=0.2, random_state=seed)
+        fitted, held_out = _Table(*parts[::2]), _Table(*parts[1::2])
+        best = _nothing(0, np.arange(fitted.x.shape[1]), held_out)
+        for columns in _column_sets(fitted):
+            useful = 0
+            for n in self._widths(len(fitted.y), len(columns)):
+                candidate = _nothing(n, columns, held_out)
+                candidate = self._stop_early(candidate, fitted, held_out, draw)
+                gain = best.squares - candidate.squares
+                if gain.mean() > _SURE * gain.std() / len(gain) ** 0.5:
+                    best, useful = candidate, n
                 elif n > max(2 * useful, 2):
                     break
         return best
+
+    def _widths(self, count: int, dim: int) -> list[int]:
+        """List the numbers of neurons to try on so many rows of dim columns.
+
+        Three rows a weight of the gates and a pair of neurons, at least.
+        """
+        if self.n_hidden != "auto":
+            return [self.n_hidden]
+        enough = [n for n in _WIDTHS if n * max(n, 1 + dim) < count / 3]
+        return [0, *enough]
+
+    def _stop_early(
+        self,
+        recipe: _Recipe,
+        fitted: _Table,
+        held_out: _Table,
+        draw: np.random.Generator,
+    ) -> _Recipe:
+        """Find the stage of least error on rows held out; end at an idle penalty."""
+        for stage, model in self._path(recipe, fitted, draw):
+            if stage.penalty > recipe.stop.penalty + 1:
+                break
+            squares = recipe.squared_errors(model, held_out)
+            if squares.mean() < _LOWER * recipe.squares.mean():
+                recipe = recipe._replace(stop=stage, squares=squares)
+        return recipe
+
+
+def _nothing(n: int, columns: np.ndarray, held_out: _Table) -> _Recipe:
+    """Make a recipe that was not followed yet, and is worse than any that was."""
+    return _Recipe(n, columns, _Stage(0, 0), np.full(len(held_out.y), 1e9))
+
+
+def _column_sets(table: _Table) -> list[np.ndarray]:
+    """List the sets of columns to try: all, and of many those on which y depends."""
+    dim = table.x.shape[1]
+    sets = [np.arange(dim)]
+    if dim > _MANY:
+        linear = f_regression(table.x, table.y)[1]
+        squared = f_regression(table.x**2, table.y)[1]
+        level = np.minimum(linear, squared)
+        sets.append(np.flatnonzero(level <= max(_LEVEL, level.min())))
+    return sets
 
 
 def _moments(values: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]:
