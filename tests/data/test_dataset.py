@@ -44,7 +44,7 @@ def test_points_of_more_dimensions_are_independent_draws_from_the_box() -> None:
 
 def test_rows_are_held_out_once_each_and_no_others_where_fewer_train() -> None:
     x, y = np.random.default_rng(0).normal(size=(200, 2)), np.arange(200.0)
-    data, few = from_arrays(x, y, 1), from_arrays(x, y, 1, most=60)
+    data, few = from_arrays(x, y, 1), from_arrays(x, y, 1, points=60)
     rows = [np.rint(raw(data, part)[1]).astype(int) for part in PARTS]
     assert [len(part) for part in rows] == [128, 32, 40]
     np.testing.assert_array_equal(np.sort(np.concatenate(rows)), np.arange(200))

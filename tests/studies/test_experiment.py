@@ -5,7 +5,7 @@ import math
 from xsquared.data import load, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
-from xsquared.studies.experiment import dataset, make_trial, run_trial
+from xsquared.studies.experiment import data_of, make_trial, run_trial
 from xsquared.training import FreeKnots, Growth, fit
 from xsquared.units import find_unit
 
@@ -54,11 +54,11 @@ def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
 
 
 def test_the_split_decides_which_points_are_which() -> None:
-    paper = dataset({**ON_PROBLEM, "split": "paper"})
+    paper = data_of({**ON_PROBLEM, "split": "paper"})
     assert (paper.train.x == paper.test.x).all()
-    held_out = dataset(ON_PROBLEM)
+    held_out = data_of(ON_PROBLEM)
     assert len(held_out.test) > len(held_out.train) == 100
-    drawn = dataset({**ON_LINE, "split": "held-out"})
+    drawn = data_of({**ON_LINE, "split": "held-out"})
     assert len(drawn.test) > len(drawn.train) == 300
 
 

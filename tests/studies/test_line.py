@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from xsquared.functions import target
-from xsquared.studies.experiment import dataset, run_trial
+from xsquared.studies.experiment import data_of, run_trial
 from xsquared.studies.line import LINE, LINE_PROTOCOLS, line_trials
 
 
@@ -13,7 +13,7 @@ from xsquared.studies.line import LINE, LINE_PROTOCOLS, line_trials
 def test_a_protocols_trials_run_on_its_points(protocol: str) -> None:
     mlp, glu, gqu = line_trials(protocol, [3], 1)
     assert [trial["unit"] for trial in (mlp, glu, gqu)] == ["mlp", "glu", "gqu"]
-    assert len(dataset(glu).train) == glu.get("points", 10_000)
+    assert len(data_of(glu).train) == glu.get("points", 10_000)
     assert run_trial(glu)["parameters"] == 16
 
 

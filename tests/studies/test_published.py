@@ -32,7 +32,7 @@ from xsquared.studies.speedrun import PRINTED, line_points, speedrun, spline_sta
 
 
 def test_slopes_are_those_of_the_authors_picture() -> None:
-    for run in speedrun(progress=False):
+    for run in speedrun():
         assert run.slope.value == pytest.approx(PRINTED[run.unit], abs=5e-4)
 
 

@@ -93,7 +93,7 @@ def speedrun(out: Path) -> None:
     from xsquared.studies.speedrun import PRINTED, speedrun
 
     start = time.perf_counter()
-    runs = speedrun(progress=sys.stderr.isatty())
+    runs = speedrun()
     for run in runs:
         print(
             f"{run.unit.upper()}  slope {run.slope.value:.3f}, printed {PRINTED[run.unit]}"

@@ -1,6 +1,4 @@
-"""Data to train on: targets, generators, the papers' problems and tables, all as one
-Dataset.
-"""
+"""Data to train on: targets, the papers' problems and tables, all as one Dataset."""
 
 from xsquared.data.dataset import (
     Dataset,
@@ -12,5 +10,13 @@ from xsquared.data.dataset import (
 )
 from xsquared.data.problems import PROBLEMS, load
 
-__all__ = ["PROBLEMS", "Dataset", "Points", "Split"]
-__all__ += ["from_arrays", "from_target", "load", "sampled"]
+__all__ = [
+    "PROBLEMS",
+    "Dataset",
+    "Points",
+    "Split",
+    "from_arrays",
+    "from_target",
+    "load",
+    "sampled",
+]

@@ -1,5 +1,4 @@
-"""What a network is trained on: points and values, split, standardised, with the way
-back.
+"""What a network is trained on: points with values, split, standardised, and back.
 
 ``"paper"``: the training points are the validation and test points too, as in the
 gated-units paper (section 4.3); tables give their first rows. ``"held-out"``: the three
@@ -26,11 +25,9 @@ Split = Literal["paper", "held-out"]
 Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 #: Training points of a synthetic problem where none are asked for.
 DEFAULT_POINTS = 2000
-#: Fresh test points of a synthetic problem: the mean square error is known to about 2
-#: %.
+#: Fresh test points of a synthetic problem, by which a mean square is known to 2%.
 TEST_POINTS = 10_000
-#: The part of a table held out for the test, and the part of the rest held out for
-#: validation.
+#: Share of a table that is held out for the test, and of the rest for validation.
 HELD_OUT = 0.2
 #: Share of the training values' range by which a prediction for a point not seen may
 #: leave it.
@@ -50,8 +47,10 @@ class Points:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Points to fit, to choose on and to judge on, with means and scales, and a known
-    target.
+    """Points to fit, to choose on and to judge on, in a network's units.
+
+    A feature is (x - feature_mean) / feature_scale, a value likewise; ``target`` is
+    the function that the values are of, where it is known.
     """
 
     split: Split
@@ -79,9 +78,7 @@ class Dataset:
         return y * self.target_scale + self.target_mean
 
     def error(self, network: GatedNetwork, points: Points) -> float:
-        """Compute the RMSE of the predictions at points; infinite where it is not a
-        number.
-        """
+        """Compute the RMSE of predictions at points, infinite where it is no number."""
         return rmse(network, points.x, points.y, self.limits())
 
     def limits(self) -> Interval:
@@ -91,15 +88,24 @@ class Dataset:
         return low - room, high + room
 
 
-def sampled(target: Target, n_points: int = 10_000) -> Dataset:
-    """Sample a target of one variable at equidistant points, ends included, without
-    scaling.
+def sampled(target: Target, points: int = 10_000) -> Dataset:
+    """Sample a target of one variable at equidistant points, ends included, unscaled.
 
     The gated-units paper's points (section 4.1), for training and testing alike.
     """
-    x = np.linspace(*interval_of(target), n_points)
-    points, scaling = Points(x[:, None], target(x)), (np.zeros(1), np.ones(1), 0.0, 1.0)
-    return Dataset("paper", points, points, points, *scaling, target)
+    x = np.linspace(*interval_of(target), points)
+    every = Points(x[:, None], target(x))
+    return Dataset(
+        split="paper",
+        train=every,
+        validation=every,
+        test=every,
+        feature_mean=np.zeros(1),
+        feature_scale=np.ones(1),
+        target_mean=0.0,
+        target_scale=1.0,
+        target=target,
+    )
 
 
 def from_target(
@@ -118,18 +124,25 @@ def from_target(
 def from_generator(
     generate: Generator, seed: int, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
-    """Draw training points, :data:`DEFAULT_POINTS` where None, the same ones for both
-    splits.
+    """Draw training points, the same ones for both splits.
 
     A held-out split draws a quarter as many for validation and :data:`TEST_POINTS` for
     the test.
+
+    Args:
+        generate: draws points and their values.
+        seed: handed to ``generate``.
+        split: whether other points choose and judge.
+        points: to train on; :data:`DEFAULT_POINTS` where None.
     """
     count = DEFAULT_POINTS if points is None else points
     if split == "paper":
         return from_parts([generate(count, seed)])
-    ends = [count, count + max(count // 4, 1)]
-    x, y = generate(ends[1] + TEST_POINTS, seed)
-    return from_parts([*zip(np.split(x, ends), np.split(y, ends), strict=True)])
+    training_end = count
+    validation_end = count + max(count // 4, 1)
+    x, y = generate(validation_end + TEST_POINTS, seed)
+    cuts = [training_end, validation_end]
+    return from_parts([*zip(np.split(x, cuts), np.split(y, cuts), strict=True)])
 
 
 def from_arrays(
@@ -137,41 +150,51 @@ def from_arrays(
     y: np.ndarray,
     seed: int = 0,
     split: Split = "held-out",
-    most: int | None = None,
+    points: int | None = None,
 ) -> Dataset:
-    """Split a table of features (rows, dim) and values (rows,); train on at most so
-    many rows.
+    """Split a table of features x (rows, dim) and values y (rows,).
+
+    ``points`` is the largest number of rows to train on; None is all that are not held
+    out.
     """
     if split == "paper":
-        return from_parts([(x[:most], y[:most])])
+        return from_parts([(x[:points], y[:points])])
     test, validation, train = held_out(len(y), seed)
-    return from_parts([(x[rows], y[rows]) for rows in (train[:most], validation, test)])
+    parts = (train[:points], validation, test)
+    return from_parts([(x[rows], y[rows]) for rows in parts])
 
 
 def held_out(count: int, seed: int) -> list[np.ndarray]:
-    """Shuffle so many rows, or groups of rows, and cut them: test, validation,
-    training.
-    """
+    """Shuffle so many rows, or groups: their indices to test, validate and train on."""
     tested = round(HELD_OUT * count)
-    cuts = [tested, tested + round(HELD_OUT * (count - tested))]
-    return np.split(np.random.default_rng(seed).permutation(count), cuts)
+    validated = round(HELD_OUT * (count - tested))
+    shuffled = np.random.default_rng(seed).permutation(count)
+    return np.split(shuffled, [tested, tested + validated])
 
 
 def from_parts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
-    """Standardise training, validation and test points by the first; one part serves as
-    all.
+    """Standardise points by the mean and the deviation of the first part.
+
+    Args:
+        parts: points x (m, dim) and values y (m,) or (m, outputs) to train on, to
+            validate on and to test on; one part alone serves as all three.
     """
     x, y = parts[0]
-    mean, scale, target_mean, target_scale = (
-        x.mean(axis=0),
-        x.std(axis=0),
-        y.mean(),
-        y.std(),
-    )
+    feature_mean, feature_scale = x.mean(axis=0), x.std(axis=0)
+    target_mean, target_scale = y.mean(), y.std()
     points = [
-        Points((x - mean) / scale, (y - target_mean) / target_scale) for x, y in parts
+        Points((x - feature_mean) / feature_scale, (y - target_mean) / target_scale)
+        for x, y in parts
     ]
-    train, validation, test = points if len(points) == 3 else points * 3
-    split: Split = "held-out" if len(points) == 3 else "paper"
-    scaling = mean, scale, float(target_mean), float(target_scale)
-    return Dataset(split, train, validation, test, *scaling)
+    alone = len(points) == 1
+    train, validation, test = points * 3 if alone else points
+    return Dataset(
+        split="paper" if alone else "held-out",
+        train=train,
+        validation=validation,
+        test=test,
+        feature_mean=feature_mean,
+        feature_scale=feature_scale,
+        target_mean=float(target_mean),
+        target_scale=float(target_scale),
+    )

@@ -57,10 +57,10 @@ PROBLEMS = {
 def load(
     name: str, seed: int = 0, split: Split = "held-out", points: int | None = None
 ) -> Dataset:
-    """Draw or shuffle a problem's points by the seed.
+    """Draw or shuffle the points of a problem of :data:`PROBLEMS` by the seed.
 
-    Where None are asked for, 2,000 to train on; of a table every row that is not held
-    out.
+    ``points`` are to train on; where None, 2,000, but of a table every row that is not
+    held out.
     """
     problem = PROBLEMS[name]
     if problem.kind == "planar":
@@ -75,25 +75,32 @@ def load(
 
 def _friedman(name: str, dim: int) -> Generator:
     """Find scikit-learn's generator of a Friedman problem, without noise."""
-    from sklearn import (
-        datasets,
-    )  # slow to import, and most processes draw no such points
+    from sklearn import datasets  # slow to import, and most processes draw none
 
-    features = (
-        {"n_features": dim} if name.startswith("friedman1") else {}
-    )  # five have an effect
     make = getattr(datasets, f"make_{name.partition('_')[0]}")
+    # Of the first function alone the number of inputs is free; five have an effect.
+    features = {"n_features": dim} if name.startswith("friedman1") else {}
     return lambda count, seed: make(n_samples=count, random_state=seed, **features)
 
 
 def _housing() -> np.ndarray:
-    """Compute scikit-learn's features of California Housing, by its operations in its
-    order.
+    """Compute scikit-learn's features of California Housing from the shipped sums.
+
+    By its operations in its order, so that every bit is as there; the value, in
+    100,000 dollars, is the last of nine columns.
     """
-    longitude, latitude, age, rooms, bedrooms, people, households, income, value = read(
-        "housing"
-    ).T
-    columns = [income, age, rooms / households, bedrooms / households, people]
-    return np.stack(
-        [*columns, people / households, latitude, longitude, value / 100000.0], axis=1
+    columns = read("housing").T
+    longitude, latitude, age, rooms, bedrooms, people, households, income, value = (
+        columns
     )
+    features = [
+        income,
+        age,
+        rooms / households,
+        bedrooms / households,
+        people,
+        people / households,
+        latitude,
+        longitude,
+    ]
+    return np.stack([*features, value / 100000.0], axis=1)

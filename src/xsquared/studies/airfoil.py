@@ -25,22 +25,24 @@ AIRFOIL_PROTOCOLS = {
 
 
 def sweeps() -> np.ndarray:
-    """Number each row's sweep, (rows,)."""
+    """Number each row's sweep, (rows,): rows of a sweep differ in frequency alone."""
     fixed = read("airfoil")[:, 1:-1]
-    return np.cumsum(np.r_[False, (fixed[1:] != fixed[:-1]).any(axis=1)])
+    begins = (fixed[1:] != fixed[:-1]).any(axis=1)
+    return np.cumsum(np.r_[False, begins])
 
 
 def airfoil(protocol: str, seed: int) -> Dataset:
     """Read and split the airfoils as a protocol, or ``row``, does."""
-    x, y = read("airfoil")[:, :-1].copy(), read("airfoil")[:, -1]
+    table = read("airfoil")
+    x, y = table[:, :-1], table[:, -1]
     if protocol.endswith("log"):
         x[:, 0] = np.log(x[:, 0])
     if protocol.startswith("row"):
         return from_arrays(x, y, seed)
     sweep = sweeps()
     test, validation, train = (
-        np.concatenate([np.flatnonzero(sweep == one) for one in part])
-        for part in held_out(sweep[-1] + 1, seed)
+        np.concatenate([np.flatnonzero(sweep == number) for number in numbers])
+        for numbers in held_out(sweep[-1] + 1, seed)
     )
     return from_parts([(x[rows], y[rows]) for rows in (train, validation, test)])
 
@@ -48,19 +50,15 @@ def airfoil(protocol: str, seed: int) -> Dataset:
 def airfoil_trials(
     widths: Sequence[int] = (1, 2, 4, 8, 16, 32), seeds: int = 5
 ) -> list[Trial]:
-    """List MLPs, GLUs and GQUs of all widths, seed after seed; ``row`` is in
-    ``table1``.
+    """List MLPs, GLUs and GQUs of all widths, seed after seed.
+
+    What the protocol ``row`` would train is in ``table1``.
     """
     settings = {"widths": list(widths)}
+    most = max(widths)
     return [
         make_trial(
-            "airfoil",
-            unit,
-            max(widths),
-            "growth",
-            protocol,
-            settings=settings,
-            seed=seed,
+            "airfoil", unit, most, "growth", protocol, settings=settings, seed=seed
         )
         for seed in range(seeds)
         for protocol in AIRFOIL_PROTOCOLS
@@ -69,10 +67,13 @@ def airfoil_trials(
 
 
 def run_airfoil(trial: Trial) -> dict[str, Any]:
-    """Train one network for each width, as
-    :func:`~xsquared.studies.scaling.run_scaling` does.
-    """
+    """Train one network for each width, as ``run_scaling`` does."""
     return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
+
+
+def _sample() -> list[Trial]:
+    trials = airfoil_trials((2,), 1)
+    return [trial for trial in trials if trial["unit"] == PAPER_UNITS[0]]
 
 
 AIRFOIL = Study(
@@ -80,7 +81,5 @@ AIRFOIL = Study(
     AIRFOIL_PROTOCOLS,
     run_airfoil,
     lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
-    lambda: [
-        trial for trial in airfoil_trials((2,), 1) if trial["unit"] == PAPER_UNITS[0]
-    ],
+    _sample,
 )

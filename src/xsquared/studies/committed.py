@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import platform
 import subprocess
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
 #: Opens what trials run on: a Dask client, or None for this process.
 Connect = Callable[[], AbstractContextManager["Client | None"]]
 
-#: What tells a row from every other of its study, what they are sorted by, and what is
-#: compared.
+#: What tells a row from every other of its study.
 _NETWORK = ["key", "problem", "n", "seed"]
+#: What rows are sorted by, as far as their study has these columns.
 _ORDER = [
     "problem",
     "unit",
@@ -58,13 +59,14 @@ _ORDER = [
     "n",
     "key",
 ]
+#: Those of them that are sorted as numbers.
 _NUMBERS = ("points", "seed", "n")
+#: What is compared, of a row and the same network trained anew.
 _COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "nats")
 #: By what share an error may differ: training amplifies the last bits, in which
 #: processors differ.
 TOLERANCE = 0.02
-#: In the environment of a chapter that runs as committed: a missing row is then an
-#: error.
+#: In the environment of a chapter as committed, where a missing row is an error.
 COMMITTED_ONLY = "XSQUARED_COMMITTED_ONLY"
 #: What is kept of the origin of rows that were written earlier, by other sources.
 _EARLIER = ("commit", "fingerprint", "versions", "machine", "date")
@@ -75,52 +77,61 @@ _NO_ROWS = pd.DataFrame({"key": []}, dtype=object)
 def rows(
     name: str, trials: Iterable[Trial] | None = None, jobs: int = 1
 ) -> pd.DataFrame:
-    """Give rows of a study, one a network: all committed ones, or those of trials in
-    their order.
+    """Give rows of a study, one a network.
 
-    What is missing is computed, so many ``jobs`` at a time, and kept: in a checkout
-    below ``_build/studies``, elsewhere as ``NAME.sqlite`` in the current folder.
+    What is missing is computed and kept: in a checkout below ``_build/studies``,
+    elsewhere as ``NAME.sqlite`` in the current folder.
+
+    Args:
+        name: of the study.
+        trials: whose rows are given, in their order; all committed rows where None.
+        jobs: trials to compute at a time.
 
     Raises:
         ValueError: no such study, or its committed rows are damaged.
         RuntimeError: a row is missing, and a chapter runs that was given no parameter,
             or something must be installed to compute it.
     """
-    committed = (
-        pd.read_csv(_table(name), dtype={"key": str}) if _origin(name) else _NO_ROWS
-    )
+    committed = _NO_ROWS
+    if _origin(name):
+        committed = pd.read_csv(_table(name), dtype={"key": str})
     if trials is None:
         return committed
-    wanted = {trial_key(trial): trial for trial in trials}
-    missing = _without(committed, wanted.values())
+    trials_by_key = {trial_key(trial): trial for trial in trials}
+    missing = _without_rows(trials_by_key.values(), committed)
     if missing and os.environ.get(COMMITTED_ONLY):
-        count = f"{len(missing)} of {len(wanted)} rows"
+        count = f"{len(missing)} of {len(trials_by_key)} rows"
         raise RuntimeError(
             f"{count} of the study {name} are missing: `xsquared study {name}`"
         )
     frame = committed
     if missing:
         study = find_study(name)
-        if line := study.missing():
-            raise RuntimeError(f"{name}: {line}")
+        to_install = study.missing()
+        if to_install:
+            raise RuntimeError(f"{name}: {to_install}")
         with local_client(jobs) if jobs > 1 else nullcontext() as client:
             frame = sweep(missing, study.run, _path(name, ".sqlite"), client)
     if missing and len(committed):
         frame = pd.concat([committed, frame.reindex(columns=committed.columns)])
-    place = {key: k for k, key in enumerate(wanted)}
-    frame = frame[frame["key"].isin(place)]
+    position = {key: k for k, key in enumerate(trials_by_key)}
+    frame = frame[frame["key"].isin(position)]
     return frame.sort_values(
-        "key", key=lambda k: k.map(place), kind="stable", ignore_index=True
+        "key", key=lambda keys: keys.map(position), kind="stable", ignore_index=True
     )
 
 
 def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.DataFrame:
-    """Finish a study and write its rows; with ``part`` run nothing more and write what
-    is there.
+    """Finish a study and write its rows.
 
     Committed rows count as done, but for failed ones. Where other sources made them,
     the study's sample runs first: if it does not come out again, all rows are void, and
     all trials run.
+
+    Args:
+        name: of the study.
+        connect: opens what trials run on.
+        part: run nothing more, and write what is there.
 
     Returns:
         The study's rows, as written.
@@ -130,11 +141,13 @@ def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.Dat
         RuntimeError: something must be installed, or trials were lost.
     """
     study = find_study(name)
-    if (line := study.missing()) and not part:
-        raise RuntimeError(f"{name}: {line}")
-    trials, commit = study.trials(), _commit()
+    to_install = study.missing()
+    if to_install and not part:
+        raise RuntimeError(f"{name}: {to_install}")
+    trials = study.trials()
+    commit = _commit()  # before the first trial: it names the sources that run
     done = _still_valid(name, study, connect)
-    missing = _without(done, trials)
+    missing = _without_rows(trials, done)
     store = _path(name, ".sqlite")
     if part or not missing:
         added = stored(missing, study.run, store)
@@ -154,7 +167,7 @@ def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.Dat
 def check(
     name: str, trials: Sequence[Trial], connect: Connect = nullcontext
 ) -> list[str]:
-    """Run some trials of a study anew; lines for rows that are not as committed.
+    """Run some trials of a study anew; give a line for each row not as committed.
 
     Raises:
         RuntimeError: a trial failed, or was lost, so that there is nothing to compare.
@@ -170,53 +183,54 @@ def check(
     return compare(rows(name), again)
 
 
-def compare(before: pd.DataFrame, made: pd.DataFrame) -> list[str]:
+def compare(before: pd.DataFrame, after: pd.DataFrame) -> list[str]:
     """Give a line for each row that is new, or has another number than before."""
-    lines, nothing = [], float("nan")
-    old = {tuple(row[c] for c in _NETWORK): row for row in before.to_dict("records")}
-    for row in made.to_dict("records"):
-        said = [str(row[c]) for c in ("problem", "unit", "protocol", "settings")]
-        name = f"{', '.join(said)}: n = {row['n']}, seed {row['seed']}"
-        if (was := old.get(tuple(row[c] for c in _NETWORK))) is None:
-            lines.append(f"{name}: new")
+    old_rows = {
+        tuple(row[name] for name in _NETWORK): row for row in before.to_dict("records")
+    }
+    lines = []
+    for row in after.to_dict("records"):
+        case = ("problem", "unit", "protocol", "settings")
+        label = ", ".join(str(row[column]) for column in case)
+        label = f"{label}: n = {row['n']}, seed {row['seed']}"
+        old = old_rows.get(tuple(row[name] for name in _NETWORK))
+        if old is None:
+            lines.append(f"{label}: new")
             continue
         for column in _COMPARED:
-            then, now = was.get(column, nothing), row.get(column, nothing)
+            then, now = old.get(column, math.nan), row.get(column, math.nan)
             if not np.isclose(now, then, TOLERANCE, 0, equal_nan=True):
-                lines.append(
-                    f"{name}: {column} {then:.6g}, now {now:.6g}, {row['status']}"
-                )
+                change = f"{column} {then:.6g}, now {now:.6g}"
+                lines.append(f"{label}: {change}, {row['status']}")
     return lines
 
 
-def _without(frame: pd.DataFrame, trials: Iterable[Trial]) -> list[Trial]:
-    """Trials that have no row."""
+def _without_rows(trials: Iterable[Trial], frame: pd.DataFrame) -> list[Trial]:
+    """List the trials that have no row."""
     known = set(frame["key"])
     return [trial for trial in trials if trial_key(trial) not in known]
 
 
 def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
-    """Committed rows of a study's trials, as text; none where its sample does not come
-    out again.
+    """Read the rows that need not run again: none where the sample comes out otherwise.
 
-    Text, so that writing them again changes no digit.
+    They are of the study's trials, did not fail, and are text, so that writing them
+    again changes no digit. Where the same sources made them no sample runs.
     """
     origin = _origin(name)
     if not origin:
         return _NO_ROWS
     committed = pd.read_csv(_table(name), dtype=str, keep_default_na=False)
-    trials = {trial_key(trial): trial for trial in study.trials()}
-    known = committed["key"].isin(trials) & (committed["status"] != "failed")
-    committed = committed[known]
+    trials_by_key = {trial_key(trial): trial for trial in study.trials()}
+    declared = committed["key"].isin(trials_by_key)
+    committed = committed[declared & (committed["status"] != "failed")]
     if origin["fingerprint"] == fingerprint(study.run) or committed.empty:
         return committed
     keys = {trial_key(trial) for trial in study.sample()} & set(committed["key"])
     if not keys:  # of a part that has none of the sample, the quickest trials
-        seconds = pd.to_numeric(
-            committed.drop_duplicates("key").set_index("key")["seconds"]
-        )
-        keys = set(seconds.nsmallest(3).index)
-    lines = check(name, [trials[key] for key in sorted(keys)], connect)
+        seconds = committed.drop_duplicates("key").set_index("key")["seconds"]
+        keys = set(pd.to_numeric(seconds).nsmallest(3).index)
+    lines = check(name, [trials_by_key[key] for key in sorted(keys)], connect)
     if lines:
         reason = f"{name}: a sample does not come out again, so all trials run:"
         tqdm.write("\n  ".join([reason, *lines]), sys.stderr)
@@ -224,7 +238,7 @@ def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
 
 
 def _origin(name: str) -> dict[str, Any]:
-    """What made a study's committed rows; nothing where there are none.
+    """Read what made a study's committed rows; nothing where there are none.
 
     Raises:
         ValueError: the table is not the one of which its .toml speaks.
@@ -240,8 +254,8 @@ def _origin(name: str) -> dict[str, Any]:
     except (FileNotFoundError, UnicodeDecodeError, tomllib.TOMLDecodeError, KeyError):
         pass
     raise ValueError(
-        f"{table} is not what its .toml describes: restore both from git, or remove both to run "
-        "all trials"
+        f"{table} is not what its .toml describes: "
+        "restore both from git, or remove both to run all trials"
     )
 
 
@@ -253,30 +267,32 @@ def _write_rows(
     absent: int,
     commit: str,
 ) -> None:
-    """Write rows that are done already and added ones, and what made them."""
-    origin = _origin(name)
-    sources = fingerprint(study.run)
-    added = added.assign(seconds=added["seconds"].round(1)) if len(added) else added
-    text = io.StringIO(added.map(_digits).to_csv(index=False))
-    frame = pd.read_csv(text, dtype=str, keep_default_na=False)
-    frame = pd.concat([done, frame]).fillna("") if len(done) else frame
-    order = [column for column in _ORDER if column in frame]
-    frame = frame.sort_values(
-        order, key=lambda text: pd.to_numeric(text) if text.name in _NUMBERS else text
+    """Write rows that are done already and added ones, and what made them.
+
+    Args:
+        name: of the study.
+        study: that is written.
+        done: rows as text, from :func:`_still_valid`.
+        added: rows from a sweep.
+        absent: number of trials that have no row yet.
+        commit: of the sources that made the added rows.
+    """
+    origin = _origin(name)  # before the table changes
+    frame = (
+        pd.concat([done, _as_text(added)]).fillna("") if len(done) else _as_text(added)
     )
-    table = frame.drop(columns="message", errors="ignore").to_csv(
-        index=False, lineterminator="\n"
-    )
+    table = _sorted_rows(frame).to_csv(index=False, lineterminator="\n")
     trials = frame["key"].nunique()
     seconds = pd.to_numeric(frame.drop_duplicates("key")["seconds"]).sum()
-    parts = [*origin.get("earlier", []), origin] if len(done) else []
-    described = {
-        "title": study.title,
-        **{f"protocol_{protocol}": text for protocol, text in study.protocols.items()},
-        "trials": trials,
-        **({"part_of": trials + absent} if absent else {}),
+    description: dict[str, Any] = {"title": study.title}
+    for protocol, text in study.protocols.items():
+        description[f"protocol_{protocol}"] = text
+    description["trials"] = trials
+    if absent:
+        description["part_of"] = trials + absent
+    description |= {
         "commit": commit,
-        "fingerprint": sources,
+        "fingerprint": fingerprint(study.run),
         "versions": versions(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "cpu_seconds": round(float(seconds)),
@@ -284,22 +300,38 @@ def _write_rows(
         "rows": len(frame),
         "sha256": hashlib.sha256(table.encode()).hexdigest(),
     }
-    lines = [f"{key} = {json.dumps(value)}\n" for key, value in described.items()]
-    for earlier in parts:
-        if earlier["fingerprint"] != sources:
-            lines += ["\n[[earlier]]\n"]
+    lines = [f"{key} = {json.dumps(value)}\n" for key, value in description.items()]
+    for earlier in [*origin.get("earlier", []), origin] if len(done) else []:
+        if earlier["fingerprint"] != description["fingerprint"]:
+            lines.append("\n[[earlier]]\n")
             lines += [f"{key} = {json.dumps(earlier[key])}\n" for key in _EARLIER]
     _write(_path(name, ".csv"), table)
     _write(_path(name, ".toml"), "".join(lines))
 
 
+def _as_text(added: pd.DataFrame) -> pd.DataFrame:
+    """Round rows of a sweep to what is committed, as text."""
+    if len(added):
+        added = added.assign(seconds=added["seconds"].round(1))
+    text = io.StringIO(added.map(_digits).to_csv(index=False))
+    return pd.read_csv(text, dtype=str, keep_default_na=False)
+
+
+def _sorted_rows(frame: pd.DataFrame) -> pd.DataFrame:
+    """Sort rows, which are text, as they are committed: without messages."""
+    frame = frame.sort_values(
+        [column for column in _ORDER if column in frame],
+        key=lambda text: pd.to_numeric(text) if text.name in _NUMBERS else text,
+    )
+    return frame.drop(columns="message", errors="ignore")
+
+
 def _digits(value: Any) -> Any:
-    """A number as it is written: six digits, whole ones whole."""
+    """Write a number with six digits, a whole one whole; other values stay."""
     if not isinstance(value, float) or not np.isfinite(value):
         return value
-    return (
-        f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.6g}"
-    )
+    whole = value.is_integer() and abs(value) < 1e15
+    return f"{value:.0f}" if whole else f"{value:.6g}"
 
 
 def _write(path: Path, text: str) -> None:
@@ -310,36 +342,44 @@ def _write(path: Path, text: str) -> None:
 
 
 def _commit() -> str:
-    """The commit of the sources that make rows; another study's rows may lie there
-    uncommitted.
+    """Name the commit of the sources that make rows, and whether they are changed.
+
+    Another study's rows may lie there uncommitted.
     """
     commit = _git("describe", "--always", "--abbrev=12") or "unknown"
-    return commit + "-dirty" * bool(_git("status", "--porcelain", "--", "src"))
+    changed = _git("status", "--porcelain", "--", "src")
+    return f"{commit}-dirty" if changed else commit
 
 
 def _sum(table: Path) -> str:
-    """The checksum of a table's text, however its lines end."""
+    """Compute the checksum of a table's text, however its lines end."""
     return hashlib.sha256(table.read_bytes().replace(b"\r\n", b"\n")).hexdigest()
 
 
 def _git(*arguments: str) -> str:
-    """What git prints; nothing outside a repository."""
-    same: Any = {"cwd": _CHECKOUT, "capture_output": True, "text": True, "check": False}
-    return subprocess.run(["git", *arguments], **same).stdout.strip()
+    """Give what git prints; nothing outside a repository."""
+    done = subprocess.run(
+        ["git", *arguments], cwd=_CHECKOUT, capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()
 
 
 def _path(name: str, suffix: str) -> Path:
-    """Where a study's file is written: inside a checkout, else in the current folder."""
+    """Say where a study's file is written: the checkout, else the current folder."""
     folder = Path.cwd()
-    if (_CHECKOUT / "_toc.yml").is_file():
+    if _in_checkout():
         folder = _CHECKOUT / ("_build/studies" if suffix == ".sqlite" else "results")
         folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}{suffix}"
 
 
 def _table(name: str) -> Path:
-    """Where a study's rows are read: where they were written, else inside the package."""
+    """Say where rows are read: where they were written, else inside the package."""
     written = _path(name, ".csv")
-    if (_CHECKOUT / "_toc.yml").is_file() or written.with_suffix(".toml").is_file():
+    if _in_checkout() or written.with_suffix(".toml").is_file():
         return written
     return Path(__file__).parent / "results" / written.name
+
+
+def _in_checkout() -> bool:
+    return (_CHECKOUT / "_toc.yml").is_file()

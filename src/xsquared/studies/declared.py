@@ -35,10 +35,9 @@ STUDIES = {
 
 
 def find_study(name: str) -> Study:
-    """Import a study of :data:`STUDIES`."""
+    """Import a study of :data:`STUDIES` by its name."""
     if name not in STUDIES:
         raise ValueError(f"unknown study {name!r}; known are {', '.join(STUDIES)}")
-    found: Study = getattr(
-        import_module(f"xsquared.studies.{STUDIES[name]}"), name.upper()
-    )
-    return found
+    module = import_module(f"xsquared.studies.{STUDIES[name]}")
+    study: Study = getattr(module, name.upper())
+    return study

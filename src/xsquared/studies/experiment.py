@@ -1,6 +1,4 @@
-"""What a trial of one network says and does: make the data, train, return what was
-measured.
-"""
+"""What a trial of one network says and does: make the data, train, measure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,12 +29,24 @@ def make_trial(
 ) -> dict[str, Any]:
     """Describe a training run by the columns of its row.
 
-    With a domain, an interval for each variable, the problem is a target as text, else
-    a name.
+    Args:
+        problem: with a domain a target as text, else a problem's name.
+        unit: name of the unit.
+        n: number of neurons, or the largest.
+        solver: name of the solver.
+        protocol: what the study calls its way of training.
+        domain: an interval for each variable.
+        gate: name of the unit's gate; its own where empty.
+        settings: fields of the solver, or what else the study's ``run`` reads.
+        gates: ``"trained"`` or ``"frozen"``.
+        split: ``"held-out"`` or ``"paper"``.
+        points: to train on; the problem's own number where None.
+        seed: of points and starts.
     """
-    return {
-        "problem": problem,
-        **({"domain": [[float(a), float(b)] for a, b in domain]} if domain else {}),
+    trial: dict[str, Any] = {"problem": problem}
+    if domain:
+        trial["domain"] = [[float(low), float(high)] for low, high in domain]
+    trial |= {
         "unit": unit,
         "gate": gate or find_unit(unit).activation,
         "n": n,
@@ -46,8 +56,10 @@ def make_trial(
         "solver": solver,
         "settings": dict(settings or {}),
         "seed": seed,
-        **({"points": points} if points else {}),
     }
+    if points:
+        trial["points"] = points
+    return trial
 
 
 def unit_of(trial: Trial) -> Unit:
@@ -60,7 +72,7 @@ def target_of(trial: Trial) -> Target:
     return target(trial["problem"], tuple(map(tuple, trial["domain"])))
 
 
-def dataset(trial: Trial) -> Dataset:
+def data_of(trial: Trial) -> Dataset:
     """Make the points that a trial trains on."""
     seed, split, points = trial["seed"], trial["split"], trial.get("points")
     if "domain" not in trial:
@@ -72,30 +84,37 @@ def dataset(trial: Trial) -> Dataset:
 
 def run_trial(trial: Trial) -> dict[str, Any]:
     """Train one network; give what was measured by name, and how training ended."""
-    data, unit, n = dataset(trial), unit_of(trial), trial["n"]
+    data, unit, n = data_of(trial), unit_of(trial), trial["n"]
     solver = solver_from(trial["solver"], trial["settings"])
-    done = fit(data, unit, n, solver=solver, gates=trial["gates"], seed=trial["seed"])
-    return values_of(unit, n, data, done)
+    result = fit(data, unit, n, solver=solver, gates=trial["gates"], seed=trial["seed"])
+    return values_of(unit, n, data, result)
 
 
-def values_of(unit: Unit, n: int, data: Dataset, done: Fit) -> dict[str, Any]:
-    """Measure a trained network of n neurons by name, as :func:`run_trial` returns it."""
-    if done.status == "failed" and (not done.detail or "memory" in done.detail):
-        raise MemoryError(done.detail)
-    closest = done.training_minimiser
+def values_of(unit: Unit, n: int, data: Dataset, result: Fit) -> dict[str, Any]:
+    """Measure a trained network of n neurons by name, as :func:`run_trial` returns it.
+
+    ``integral_rmse`` is there where the error over the whole domain can be integrated
+    piece by piece: one input in its own units, a known target, a gate with a hinge.
+
+    Raises:
+        MemoryError: training failed for lack of memory, or without a word.
+    """
+    if result.status == "failed" and (not result.detail or "memory" in result.detail):
+        raise MemoryError(result.detail)
+    train_rmse = math.nan
+    if result.training_minimiser:
+        train_rmse = rmse(result.training_minimiser, data.train.x, data.train.y)
     values = {
-        "status": done.status,
+        "status": result.status,
         "parameters": parameter_count(unit, data.dim, n),
-        "train_rmse": rmse(closest, data.train.x, data.train.y)
-        if closest
-        else math.nan,
-        "test_rmse": done.test_rmse,
+        "train_rmse": train_rmse,
+        "test_rmse": result.test_rmse,
         "points": len(data.train.y),
-        "iterations": done.iterations,
+        "iterations": result.iterations,
     }
-    whole = (
-        data.dim == 1 and data.feature_scale[0] == 1 and math.isfinite(done.train_rmse)
-    )
-    if whole and data.target and done.network and unit.gate.hinged:
-        values["integral_rmse"] = measured_rmse(done.network, data.target)
+    unscaled_line = data.dim == 1 and data.feature_scale[0] == 1
+    finite = math.isfinite(result.train_rmse)
+    integrable = unscaled_line and finite and unit.gate.hinged
+    if integrable and data.target and result.network:
+        values["integral_rmse"] = measured_rmse(result.network, data.target)
     return values

@@ -1,5 +1,4 @@
-"""What one would use instead of a unit, on the points of
-:mod:`xsquared.studies.trainers`.
+"""What one would use instead of a unit, on the points of the study ``trainers``.
 
 A trial is a peer with all its choices, made on validation points; ``seconds`` count
 all. The MLPs of scikit-learn have as many neurons as a ReLU MLP of ``size`` parameters,
@@ -14,15 +13,17 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import LSQUnivariateSpline
 
-from xsquared.data.dataset import MARGIN, Points
+from xsquared.data.dataset import Points
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
-from xsquared.studies.trainers import GROUPS, SIZES, drawn
+from xsquared.studies.trainers import GROUPS, LARGEST, draw_points
 from xsquared.units import parameter_count
 
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
 METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
 SEEDS = 1
+#: Values (m,) at points (m, d).
+Predict = Callable[..., np.ndarray]
 
 
 def peer_trials() -> list[Trial]:
@@ -30,100 +31,104 @@ def peer_trials() -> list[Trial]:
     trials: list[Trial] = []
     for seed in range(SEEDS):
         for group, targets in GROUPS.items():
-            n = round((SIZES[-1] - 1) / (drawn(targets[0], group, 0).dim + 2))
-            trials += [
-                make_trial(
-                    group,
-                    "mlp",
-                    n,
-                    method,
-                    "peers",
-                    settings={"target": name},
-                    seed=seed,
-                )
-                for name in targets
-                for method in METHODS
-                if method != "splines" or group == "1 input"
-            ]
+            # A neuron of an MLP has d + 2 parameters, the readout one constant.
+            n = round((LARGEST - 1) / (draw_points(targets[0], group, 0).dim + 2))
+            methods = METHODS if group == "1 input" else METHODS[1:]
+            for name in targets:
+                settings = {"target": name}
+                trials += [
+                    make_trial(
+                        group, "mlp", n, method, "peers", settings=settings, seed=seed
+                    )
+                    for method in methods
+                ]
     return trials
 
 
-def choices(
-    peer: str, x: np.ndarray, y: np.ndarray, n: int
-) -> Iterator[Callable[..., np.ndarray]]:
-    """Yield what a peer chooses from, fitted to points x (m, d) and values y (m,)."""
-    # Here, as they are slow to import, and every study imports this module.
+def choices(method: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Predict]:
+    """Yield what a peer chooses from, fitted to points x (m, d) and values y (m,).
+
+    MLPs have n neurons.
+    """
+    # Here, as it is slow to import, and most processes fit no such model.
     from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
     from sklearn.neural_network import MLPRegressor
 
-    match peer:
-        case "splines":
-            order = np.argsort(x[:, 0])
-            for cells in (5, 10, 20, 40, 70, 100, 150, 208):
-                knots = np.quantile(x, np.linspace(0, 1, cells + 1)[1:-1])
-                spline = LSQUnivariateSpline(x[order, 0], y[order], knots, ext="const")
-                yield lambda at, spline=spline: spline(at[:, 0])
-        case (
-            "Gaussian process"
-        ):  # the likeliest of four starts on 300 points, then all points
-            starts = [
-                1.0 * RBF(length * np.ones(x.shape[1]), (0.02, 50))
-                + WhiteKernel(noise, (1e-10, 1))
-                for length in (0.3, 1.0)
-                for noise in (1e-6, 1e-2)
-            ]
-            fits = [
-                GaussianProcessRegressor(start).fit(x[:300], y[:300])
-                for start in starts
-            ]
-            kernel = max(
-                fits, key=lambda one: one.log_marginal_likelihood_value_
-            ).kernel_
-            yield GaussianProcessRegressor(kernel, optimizer=None).fit(x, y).predict
-        case "boosting":
-            for rate, trees in ((0.1, 100), (0.1, 500), (0.03, 1000)):
-                machine = HistGradientBoostingRegressor(
-                    learning_rate=rate, max_iter=trees
-                )
-                yield machine.fit(x, y).predict
-        case _:
-            gate, solver = peer.split()
-            same: Any = {
-                "activation": gate,
-                "solver": solver,
-                "tol": 1e-10,
-                "random_state": 0,
-            }
-            same |= {"hidden_layer_sizes": (n,)}
-            for penalty in (0, 1e-6, 1e-4):
-                machine = MLPRegressor(alpha=penalty, max_iter=2000, **same)
-                yield machine.fit(x, y).predict
+    if method == "splines":
+        yield from _splines(x, y)
+    elif method == "Gaussian process":
+        yield _gaussian_process(x, y)
+    elif method == "boosting":
+        for rate, trees in ((0.1, 100), (0.1, 500), (0.03, 1000)):
+            model = HistGradientBoostingRegressor(learning_rate=rate, max_iter=trees)
+            yield model.fit(x, y).predict
+    else:
+        gate, solver = method.split()
+        for penalty in (0, 1e-6, 1e-4):
+            model = MLPRegressor(
+                hidden_layer_sizes=(n,),
+                activation=gate,
+                solver=solver,
+                alpha=penalty,
+                max_iter=2000,
+                tol=1e-10,
+                random_state=0,
+            )
+            yield model.fit(x, y).predict
+
+
+def _splines(x: np.ndarray, y: np.ndarray) -> Iterator[Predict]:
+    """Fit cubic splines of one input with as many points in every cell."""
+    order = np.argsort(x[:, 0])
+    for cells in (5, 10, 20, 40, 70, 100, 150, 208):
+        knots = np.quantile(x, np.linspace(0, 1, cells + 1)[1:-1])
+        spline = LSQUnivariateSpline(x[order, 0], y[order], knots, ext="const")
+        yield lambda at, spline=spline: spline(at[:, 0])
+
+
+def _gaussian_process(x: np.ndarray, y: np.ndarray) -> Predict:
+    """Fit the likeliest kernel of four starts on 300 points, then all points."""
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+
+    fits = []
+    for length in (0.3, 1.0):
+        for noise in (1e-6, 1e-2):
+            smooth = 1.0 * RBF(length * np.ones(x.shape[1]), (0.02, 50))
+            start = smooth + WhiteKernel(noise, (1e-10, 1))
+            fits.append(GaussianProcessRegressor(start).fit(x[:300], y[:300]))
+    likeliest = max(fits, key=lambda process: process.log_marginal_likelihood_value_)
+    process = GaussianProcessRegressor(likeliest.kernel_, optimizer=None)
+    return process.fit(x, y).predict
 
 
 def run_peer(trial: Trial) -> dict[str, Any]:
-    """Fit one peer with all its choices."""
+    """Fit one peer with all its choices; the least error on validation points wins."""
     name, group = trial["settings"]["target"], trial["problem"]
-    data = drawn(name, group, trial["seed"])
-    x, y, room = data.train.x, data.train.y, MARGIN * np.ptp(data.train.y)
+    data = draw_points(name, group, trial["seed"])
+    low, high = data.limits()
 
-    def error(predict: Callable[..., np.ndarray], judged: Points) -> float:
-        missed = np.clip(predict(judged.x), y.min() - room, y.max() + room) - judged.y
+    def error(predict: Predict, points: Points) -> float:
+        missed = np.clip(predict(points.x), low, high) - points.y
         return float(np.sqrt(np.mean(missed**2)))
 
-    parts = data.validation, data.train, data.test
+    errors = []
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # of scikit-learn: budgets spent, bounds reached
-        found = choices(trial["solver"], x, y, trial["n"])
-        made = [[error(predict, part) for part in parts] for predict in found]
-    names = ("validation_rmse", "train_rmse", "test_rmse")
-    problem = f"{name}, {group}" if "input" in group else name
-    parameters = parameter_count(trial["unit"], data.dim, trial["n"])
-    row = {"problem": problem, "parameters": parameters, "points": len(y)}
-    return row | dict(zip(names, min(made), strict=True))
+        # Of scikit-learn: a budget is spent, a bound is reached.
+        warnings.simplefilter("ignore")
+        train = data.train
+        for predict in choices(trial["solver"], train.x, train.y, trial["n"]):
+            parts = (data.validation, data.train, data.test)
+            errors.append([error(predict, points) for points in parts])
+    validation_rmse, train_rmse, test_rmse = min(errors)
+    return {
+        "problem": f"{name}, {group}" if "input" in group else name,
+        "parameters": parameter_count(trial["unit"], data.dim, trial["n"]),
+        "points": len(train),
+        "validation_rmse": validation_rmse,
+        "train_rmse": train_rmse,
+        "test_rmse": test_rmse,
+    }
 
 
 PEERS = Study(

@@ -1,5 +1,4 @@
-"""The speedrun of the gated-units author's README: two slopes in seconds, digit for
-digit.
+"""The speedrun of the gated-units author's README: two slopes, digit for digit.
 
 Gates stay on a spline start, as his program has it with ``apply_maso_init``, and
 readout and factors are solved in turn. The picture in the README is of three Newton
@@ -17,10 +16,11 @@ from xsquared.functions import Target, target
 from xsquared.slopes import Slope, fit_slope
 from xsquared.studies.published import POINTS, Layers, measured_rmse, solve_in_turn
 
-#: What the README's picture approximates, at which widths, and the slopes that it
-#: prints.
+#: What the README's picture approximates.
 SPEEDRUN_TARGET = target("1/(1 + x**2)", (-1, 1))
+#: Numbers of neurons of the picture.
 WIDTHS = np.arange(1, 101, 3)
+#: The slopes that it prints.
 PRINTED = {"mlp": -2.098, "glu": -3.093}
 #: Hinges of the spline start reach a little beyond the interval.
 LAST_HINGE = 1.001
@@ -36,27 +36,25 @@ class UnitRun:
     slope: Slope
 
 
-def speedrun(progress: bool = True) -> list[UnitRun]:
-    """Solve MLP and GLU at every width from the README's seed, 0; judge them on a grid."""
-    train, grid = line_points(SPEEDRUN_TARGET, 0)
+def speedrun() -> list[UnitRun]:
+    """Solve MLP and GLU at every width from seed 0, the README's; judge on a grid."""
+    (x, y), (grid_x, grid_y) = line_points(SPEEDRUN_TARGET, 0)
     runs = []
     for unit in PRINTED:
         errors = []
-        for n in tqdm(WIDTHS.tolist(), unit, disable=not progress):
+        for n in tqdm(WIDTHS.tolist(), unit, disable=None):  # None: on a terminal alone
             network = spline_start(unit, n, 0)
-            solve_in_turn(network, *train, driver="gelsd")
-            errors.append(measured_rmse(network, *grid))
+            solve_in_turn(network, x, y, driver="gelsd")
+            errors.append(measured_rmse(network, grid_x, grid_y))
         runs.append(UnitRun(unit, WIDTHS, np.array(errors), fit_slope(WIDTHS, errors)))
     return runs
 
 
 def spline_start(unit: str, n: int, seed: int) -> Layers:
-    """Start a network of one input on equidistant hinges, every other gate turned
-    round.
-    """
+    """Start a network of one input on equidistant hinges, every other gate turned."""
     torch.manual_seed(seed)
     network = Layers(1, unit, n)
-    sign = 1.0 - 2.0 * (torch.arange(n) % 2)
+    sign = 1.0 - 2.0 * (torch.arange(n) % 2)  # (n,): 1, -1, 1, ...
     hinges = torch.linspace(-LAST_HINGE, LAST_HINGE, n)  # single precision, as his are
     with torch.no_grad():
         network.gate.weight.copy_(sign[:, None])
@@ -65,9 +63,7 @@ def spline_start(unit: str, n: int, seed: int) -> Layers:
 
 
 def line_points(f: Target, seed: int) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Draw random points of [-1, 1] to train on, and as many equidistant ones, each x,
-    y.
-    """
-    drawn = 2 * np.random.RandomState(seed).rand(POINTS, 1) - 1
+    """Draw x (N, 1) in [-1, 1] to train on, and as many equidistant ones, with f(x)."""
+    random = 2 * np.random.RandomState(seed).rand(POINTS, 1) - 1
     grid = np.linspace(-1, 1, POINTS)[:, None]
-    return [(torch.from_numpy(x), torch.from_numpy(f(x[:, 0]))) for x in (drawn, grid)]
+    return [(torch.from_numpy(x), torch.from_numpy(f(x[:, 0]))) for x in (random, grid)]

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 
+#: What tells a training run from every other: plain values by name.
 Trial = Mapping[str, Any]
-#: Gives what was measured by name; lists are of the trial's networks, ``status`` how it
-#: ended.
+#: Gives what was measured by name: a list has an entry a network, ``status`` says how
+#: training ended.
 Run = Callable[[Trial], Mapping[str, Any]]
 
 
@@ -63,9 +64,9 @@ class Study:
 #: everywhere, and freed memory stays, as asking glibc for it again takes a quarter of a
 #: training's time.
 ENVIRONMENT = {
-    **dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
-    ),
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
     "MALLOC_TRIM_THRESHOLD_": str(2**30),
     "MALLOC_MMAP_THRESHOLD_": str(2**25),
 }
@@ -81,26 +82,29 @@ def sweep(
     that the next sweep tries it. Trials run in this process or on a Dask cluster's
     workers, of one thread each.
     """
-    wanted = {trial_key(trial): trial for trial in trials}
+    trials_by_key = {trial_key(trial): trial for trial in trials}
     sources = fingerprint(run)
     with _opened(path) as store:
         known = _rows_in(store, sources)
-        missing = [trial for key, trial in wanted.items() if key not in known]
-        here = (attempt(run, trial) for trial in missing)
-        results = _on_workers(client, run, missing) if client else here
-        shown = {
-            "total": len(wanted),
-            "initial": len(wanted) - len(missing),
-            "unit": "trial",
-        }
-        for row in tqdm(results, **shown, disable=None if missing else True):
+        missing = [trial for key, trial in trials_by_key.items() if key not in known]
+        rows: Iterable[dict[str, Any]] = (attempt(run, trial) for trial in missing)
+        if client:
+            rows = _rows_of_workers(client, run, missing)
+        progress = tqdm(
+            rows,
+            total=len(trials_by_key),
+            initial=len(trials_by_key) - len(missing),
+            unit="trial",
+            disable=None if missing else True,  # None: where nobody looks
+        )
+        for row in progress:
             if row["status"] == "lost":
                 tqdm.write(f"lost, to be run again: {row['message']}", sys.stderr)
                 continue
             values = (row["key"], sources, json.dumps(row))
             store.execute("insert or ignore into rows values (?, ?, ?)", values)
     # Of two processes that ran one trial, the first one's row.
-    return stored(wanted.values(), run, path)
+    return stored(trials_by_key.values(), run, path)
 
 
 def stored(trials: Iterable[Trial], run: Run, path: Path | str) -> pd.DataFrame:
@@ -112,20 +116,16 @@ def stored(trials: Iterable[Trial], run: Run, path: Path | str) -> pd.DataFrame:
 
 
 def trial_key(trial: Trial) -> str:
-    """Hash what tells a trial from every other, the same in every process and version."""
+    """Hash what tells a trial from every other, alike in every process and version."""
     text = json.dumps(trial, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
 def versions() -> str:
     """Name Python and the packages that compute, each with its version."""
-    named = [
-        f"{name} {version(name)}"
-        for name in ("numpy", "scipy", "scikit-learn", "torch")
-    ]
-    return ", ".join(
-        [f"Python {platform.python_version()}, {platform.machine()}", *named]
-    )
+    python = f"Python {platform.python_version()}, {platform.machine()}"
+    packages = ("numpy", "scipy", "scikit-learn", "torch")
+    return ", ".join([python, *(f"{name} {version(name)}" for name in packages)])
 
 
 @cache
@@ -138,8 +138,7 @@ def fingerprint(run: Run) -> str:
 
 
 def sources(run: Run) -> list[Path]:
-    """List the file of run's module, and those of xsquared that it imports, however
-    deep.
+    """List the file of run's module and those of xsquared it imports, however deep.
 
     Imports are read from the text, so that one inside a function counts. The book makes
     no rows.
@@ -150,109 +149,110 @@ def sources(run: Run) -> list[Path]:
     file = getattr(sys.modules[run.__module__], "__file__", None)
     if file is None:
         raise ValueError(
-            f"{run.__name__} must stand in a module with a file, not in {run.__module__}"
+            f"{run.__name__} must stand in a module with a file, "
+            f"not in {run.__module__}"
         )
-    files, waiting = set[Path](), [Path(file)]
+    files = set[Path]()
+    waiting = [Path(file)]
     while waiting:
         path = waiting.pop()
         if path not in files and _PACKAGE / "book" not in path.parents:
             files.add(path)
-            waiting += _imported(path)
+            waiting += _imported_files(path)
     return sorted(files)
 
 
-def _imported(path: Path) -> Iterator[Path]:
-    """Files of xsquared that a file imports; of a package's name the package's own
-    file.
+def _imported_files(path: Path) -> Iterator[Path]:
+    """Yield the files of xsquared that a file imports.
+
+    Of a name that is no module of its package, that is the package's own file.
     """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from filter(None, (_file(alias.name) for alias in node.names))
-        elif isinstance(node, ast.ImportFrom) and (package := _file(str(node.module))):
-            yield from (
-                _file(f"{node.module}.{alias.name}") or package for alias in node.names
-            )
+            for alias in node.names:
+                file = _module_file(alias.name)
+                if file:
+                    yield file
+        elif isinstance(node, ast.ImportFrom):
+            package = _module_file(str(node.module))
+            if package:
+                for alias in node.names:
+                    yield _module_file(f"{node.module}.{alias.name}") or package
 
 
-def _file(module: str) -> Path | None:
-    """The file of a module of xsquared; None of any other name."""
-    place = _PACKAGE.parent.joinpath(*module.split("."))
-    if module.split(".")[0] != _PACKAGE.name:
+def _module_file(module: str) -> Path | None:
+    """Find the file of a module of xsquared; None of any other name."""
+    names = module.split(".")
+    if names[0] != _PACKAGE.name:
         return None
-    candidates = (place.with_suffix(".py"), place / "__init__.py")
-    return next(filter(Path.is_file, candidates), None)
+    stem = _PACKAGE.parent.joinpath(*names)
+    for file in (stem.with_suffix(".py"), stem / "__init__.py"):
+        if file.is_file():
+            return file
+    return None
 
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
     """Run a trial on one thread; give its columns, overridden by what run measured."""
-    made: dict[str, Any] = {"status": "completed"}
+    measured: dict[str, Any] = {"status": "completed"}
     with one_thread():
         start = time.thread_time()
-        try:  # numpy's numbers become Python's
-            made |= json.loads(
-                json.dumps(run(trial), default=lambda value: value.tolist())
-            )
+        try:
+            # numpy's numbers become Python's.
+            text = json.dumps(run(trial), default=lambda value: value.tolist())
+            measured |= json.loads(text)
         except Exception as error:
             # Torch has no error of its own for a lack of memory.
-            transient = isinstance(error, MemoryError | OSError) or "memory" in str(
-                error
-            )
-            message = f"{type(error).__name__}: {error}"[:500]
-            made |= {"status": "lost" if transient else "failed", "message": message}
-        seconds = time.thread_time() - start  # the processor's
+            memory = isinstance(error, MemoryError | OSError) or "memory" in str(error)
+            measured["status"] = "lost" if memory else "failed"
+            measured["message"] = f"{type(error).__name__}: {error}"[:500]
+        processor_seconds = time.thread_time() - start
     columns = dict(trial)
     for name, value in trial.items():
-        if isinstance(
-            value, list | tuple | dict
-        ):  # only results' lists are per network
+        # A list in a row has an entry a network, which only what was measured has.
+        if isinstance(value, list | tuple | dict):
             columns[name] = json.dumps(value, sort_keys=True)
-    return columns | made | {"seconds": seconds, "key": trial_key(trial)}
+    columns |= measured
+    return columns | {"seconds": processor_seconds, "key": trial_key(trial)}
 
 
-def to_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Take lists in rows of trials apart into rows of networks; the rest is repeated."""
-    networks: list[Mapping[str, Any]] = []
+def to_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Take lists in rows of trials apart into rows of networks; repeat the rest."""
+    networks: list[dict[str, Any]] = []
     for row in rows:
         lists = {
             name: values for name, values in row.items() if isinstance(values, list)
         }
-        parts = [
-            dict(zip(lists, part, strict=True))
-            for part in zip(*lists.values(), strict=True)
-        ]
-        networks += [{**row, **part} for part in parts or [{}]]
-    frame = (
-        pd.DataFrame(networks)
-        if networks
-        else pd.DataFrame({"status": [], "key": []}, dtype=object)
-    )
-    how = [name for name in ("status", "message", "seconds", "key") if name in frame]
-    return frame[[name for name in frame if name not in how] + how]
+        entries = zip(*lists.values(), strict=True) if lists else [()]
+        networks += [row | dict(zip(lists, entry, strict=True)) for entry in entries]
+    if not networks:
+        return pd.DataFrame({"status": [], "key": []}, dtype=object)
+    frame = pd.DataFrame(networks)
+    at_the_end = ("status", "message", "seconds", "key")
+    order = [name for name in frame if name not in at_the_end]
+    return frame[order + [name for name in at_the_end if name in frame]]
 
 
 @contextmanager
 def local_client(jobs: int | None = None) -> Iterator[Client]:
-    """Start ``jobs`` worker processes here, one a core where None, of one thread each."""
+    """Start worker processes here, one a core where None, of one thread each."""
     import dask
     from distributed import Client, LocalCluster
 
     # Dask's own setting has workers give back all memory that they free.
-    limits: dict[str, Any] = {
-        "threads_per_worker": 1,
-        "memory_limit": 0,
-        "dashboard_address": ":0",
-    }
-    limits |= {
-        "n_workers": jobs or os.cpu_count(),
-        "scheduler_kwargs": {"allowed_failures": 1},
-    }
     with dask.config.set({"distributed.nanny.pre-spawn-environ": ENVIRONMENT}):
-        cluster = LocalCluster(**limits)
+        cluster = LocalCluster(
+            n_workers=jobs or os.cpu_count(),
+            threads_per_worker=1,
+            memory_limit=0,
+            dashboard_address=":0",
+            scheduler_kwargs={"allowed_failures": 1},
+        )
     with cluster, Client(cluster, set_as_default=False) as client:
         yield client
 
 
-def _on_workers(
+def _rows_of_workers(
     client: Client, run: Run, trials: list[Trial]
 ) -> Iterator[dict[str, Any]]:
     """Yield rows as they finish; a worker gets a trial only when a thread is free.
@@ -263,9 +263,11 @@ def _on_workers(
     from distributed import as_completed
     from distributed.scheduler import KilledWorker
 
-    waiting, running = iter(trials), as_completed(loop=client.loop)
+    waiting = iter(trials)
+    running = as_completed(loop=client.loop)
     while True:
-        free = max(sum(client.nthreads().values()), 1) - running.count()
+        threads = sum(client.nthreads().values())
+        free = max(threads, 1) - running.count()
         for trial in islice(waiting, max(free, 0)):
             running.add(client.submit(attempt, run, trial, pure=False))
         if running.is_empty():
@@ -278,9 +280,7 @@ def _on_workers(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Keep numerical libraries to one thread, so that trials side by side keep out of
-    the way.
-    """
+    """Keep numerical libraries to one thread, so that trials share the cores."""
     import torch
     from threadpoolctl import threadpool_limits
 
@@ -318,6 +318,6 @@ def _opened(path: Path | str) -> Iterator[sqlite3.Connection]:
 
 
 def _rows_in(store: sqlite3.Connection, sources: str) -> dict[str, dict[str, Any]]:
-    """Rows of these sources by their trials' keys."""
+    """Read the rows of these sources, by their trials' keys."""
     rows = store.execute("select key, row from rows where fingerprint = ?", (sources,))
     return {key: json.loads(row) for key, row in rows}

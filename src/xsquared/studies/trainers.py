@@ -1,5 +1,4 @@
-"""The space or the trainer? Twelve units by four ways of training, on targets and real
-tables.
+"""The space or the trainer? Twelve units by ways of training, on targets and tables.
 
 Protocol of 2026-11-27, fixed before the first row. A target is a profile phi of one
 variable: for x in [-1, 1]^d it is phi(x), for d > 1 a sum of three ridges phi(w x), or
@@ -22,7 +21,7 @@ at each of two sizes. The claims of chapter 11 have what was predicted of each.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -59,18 +58,28 @@ KINDS = {
 }
 #: Drawn after what AdamW loses was predicted from the kernel at the start.
 LATER = {
-    "later 1": "-0.93*sin(2.83*x + 1.81) + 0.68*sin(2.17*x + 2.36) + 0.91*sin(2.88*x + 0.52)"
-    " + 1/(1 + 4.9*(x + 0.75)**2)",
-    "later 2": "0.83*sin(6.22*x + 0.24) + 0.99*sin(5.55*x + 0.90) + 0.43*sin(6.94*x + 0.33)"
-    " + 1/(1 + 17.6*(x - 0.03)**2)",
-    "later 3": "0.15*sin(5.52*x + 4.07) + 0.50*sin(4.32*x + 0.21) - 0.94*sin(6.50*x + 4.72)"
-    " + 1/(1 + 5.0*(x - 0.70)**2)",
+    "later 1": "-0.93*sin(2.83*x + 1.81) + 0.68*sin(2.17*x + 2.36)"
+    " + 0.91*sin(2.88*x + 0.52) + 1/(1 + 4.9*(x + 0.75)**2)",
+    "later 2": "0.83*sin(6.22*x + 0.24) + 0.99*sin(5.55*x + 0.90)"
+    " + 0.43*sin(6.94*x + 0.33) + 1/(1 + 17.6*(x - 0.03)**2)",
+    "later 3": "0.15*sin(5.52*x + 4.07) + 0.50*sin(4.32*x + 0.21)"
+    " - 0.94*sin(6.50*x + 4.72) + 1/(1 + 5.0*(x - 0.70)**2)",
 }
 _PROFILES = KINDS | {name: (text, 0.0) for name, text in LATER.items()}
 #: A name, or ``name:gate`` with another gate.
 UNITS = (
-    *("mlp", "relu2_mlp", "relu3_mlp", "mlp:tanh", "mlp:gelu", "mlp:silu"),
-    *("bilinear", "glu", "gqu", "geglu", "swiglu", "glu:relu2"),
+    "mlp",
+    "relu2_mlp",
+    "relu3_mlp",
+    "mlp:tanh",
+    "mlp:gelu",
+    "mlp:silu",
+    "bilinear",
+    "glu",
+    "gqu",
+    "geglu",
+    "swiglu",
+    "glu:relu2",
 )
 #: What is stacked: targets of as many inputs and training points.
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -80,26 +89,36 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "5 inputs": (*KINDS, "radial", "friedman1"),
     **{table: (table,) for table in ("airfoil", "housing", "diabetes")},
 }
+SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
+FIVE = SIX[:-1]
+EIGHT = (*SIX, "mlp:silu", "geglu")
+#: Numbers of parameters.
+SIZES = (60, 120, 240)
+MIDDLE = 120
+LARGEST = 240
 _FEW = {"1 input": ("smooth",), "2 inputs": ("smooth", "kinked", "noisy")}
 _SMOOTH = {"1 input": ("smooth",), "2 inputs": ("smooth",)}
-#: Targets on which other ways of training are compared, with five seeds at the middle
-#: size.
-COMPARED: Mapping[str, Mapping[str, Sequence[str]]]
-COMPARED = {"hinges": _FEW, "readout": _SMOOTH, "varpro": _FEW}
-SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
-FIVE, EIGHT = SIX[:-1], (*SIX, "mlp:silu", "geglu")
 _SOLVABLE: Mapping[str, Sequence[str]] = {
     "2 inputs": ("smooth",),
     "5 inputs": ("friedman1",),
 }
 _HARDER = {"5 inputs": ("friedman1",), "2 inputs": ("noisy",), "airfoil": ("airfoil",)}
 _UNDECAYED = {"1 input": ("smooth",), **_HARDER, "2 inputs": ("smooth", "noisy")}
-_REST = {name: GROUPS[name] for name in ("4 inputs", "housing", "diabetes")} | {
+#: All targets that are not in _UNDECAYED.
+_REST = {
+    "4 inputs": GROUPS["4 inputs"],
+    "housing": GROUPS["housing"],
+    "diabetes": GROUPS["diabetes"],
     "1 input": GROUPS["1 input"][1:],
     "2 inputs": (*GROUPS["2 inputs"][1:4], "radial", "elevation"),
     "5 inputs": GROUPS["5 inputs"][:-1],
 }
-SIZES, MIDDLE, LARGEST = (60, 120, 240), 120, 240
+#: Targets on which other ways of training are compared, with five seeds at MIDDLE.
+COMPARED: Mapping[str, Mapping[str, Sequence[str]]] = {
+    "hinges": _FEW,
+    "readout": _SMOOTH,
+    "varpro": _FEW,
+}
 #: What was tried besides: protocol, units, targets and size, with five seeds.
 TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
     *((protocol, UNITS, targets, MIDDLE) for protocol, targets in COMPARED.items()),
@@ -112,21 +131,28 @@ TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
     ("full", FIVE, {"2 inputs": ("smooth",)}, MIDDLE),
     ("averaged", FIVE, _SOLVABLE, MIDDLE),
     ("varpro", FIVE, {"5 inputs": ("friedman1",), "airfoil": ("airfoil",)}, MIDDLE),
-    *(
-        (protocol, UNITS, {"1 input": tuple(LATER)}, MIDDLE)
-        for protocol in ("adamw", "varpro")
-    ),
+    ("adamw", UNITS, {"1 input": tuple(LATER)}, MIDDLE),
+    ("varpro", UNITS, {"1 input": tuple(LATER)}, MIDDLE),
     ("adamw", FIVE, {"5 inputs": ("smooth", "noisy", "friedman1")}, 1000),
     ("adamw", FIVE, {"2 inputs": ("smooth", "noisy")}, 1000),
     ("retuned", EIGHT, _SOLVABLE, LARGEST),
-    *(("undecayed", EIGHT, _UNDECAYED, size) for size in (MIDDLE, LARGEST)),
+    ("undecayed", EIGHT, _UNDECAYED, MIDDLE),
+    ("undecayed", EIGHT, _UNDECAYED, LARGEST),
     ("undecayed", EIGHT, _REST, LARGEST),
 )
+#: Where grids of learning rates begin.
 RATES = (0.003, 0.01, 0.03, 0.1)
+#: The ends beyond which no grid grows.
+_LEAST_RATE = 1e-5
+_GREATEST_RATE = 10.0
 #: Seeds that choose rates.
 _PILOTS = (1000, 1001)
+#: Ridges of a solve after training, of which validation points choose.
 _RIDGES = (1e-14, 1e-8, 1e-4, 1e-2)
 _FROM_HINGES = {"steps": 3_000, "batch": None, "start": "hinges", "kind": torch.float64}
+#: What the protocols by AdamW set: steps, points of a batch (all where None), decay
+#: (0.01 where it is not named), start and precision; ``every``, after how many steps
+#: linear weights are solved; ``keep``, what stays of averaged Gram matrices each step.
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "adamw": {"steps": 10_000, "batch": 64},
     "retuned": {"steps": 10_000, "batch": 64},
@@ -146,17 +172,32 @@ _SOLVERS: Mapping[str, Solver] = {
     "growth": Growth(),
 }
 PROTOCOLS = {
-    "adamw": "AdamW from torch's start, batches of 64, 10,000 steps, rate to zero by a cosine",
-    "readout": "from hinges through points Adam, all points, linear weights solved at 3,000 steps",
+    "adamw": (
+        "AdamW with decay 0.01 from torch's start, batches of 64, 10,000 steps, "
+        "rate to zero by a cosine"
+    ),
+    "readout": (
+        "as adamw from hinges through points, float64, all points, 3,000 steps, "
+        "linear weights solved at each"
+    ),
     "hinges": "as adamw from hinges through points",
-    "varpro": "variable projection, three starts, at most 80 iterations, gates no sharper than 8",
-    "unsolved": "as readout, but no weight is solved: 3,000 steps of Adam, all points, from hinges",
+    "varpro": (
+        "variable projection, three starts, at most 80 iterations, "
+        "gates no sharper than 8"
+    ),
+    "unsolved": "as readout, but no weight is solved",
     "tenth": "as readout, linear weights solved at every tenth step and kept between",
-    "averaged": "as readout, 10,000 steps, batches of 64, averaged Gram matrices, then all points",
+    "averaged": (
+        "as readout, 10,000 steps, batches of 64, averaged Gram matrices, "
+        "then all points"
+    ),
     "full": "as adamw with all points at each step",
     "retuned": "as adamw with the rate chosen at the size itself",
     "undecayed": "as retuned without weight decay",
-    "lbfgs": "L-BFGS from normal weights or the line's start, 2,000 steps at most, all points",
+    "lbfgs": (
+        "L-BFGS from normal weights or the line's start, 2,000 steps at most, "
+        "all points"
+    ),
     "growth": "networks grown neuron by neuron, joint steps of variable projection",
 }
 
@@ -170,69 +211,77 @@ def trainer_trials(
     **settings: Any,
 ) -> list[Trial]:
     """Describe a trial for every group of targets and unit."""
+    solver = protocol if protocol in _SOLVERS else "adamw"
     trials: list[Trial] = []
     for group, targets in groups.items():
         for unit in units:
             name, _, gate = unit.partition(":")
-            said = {
+            every_setting = {
                 "targets": [*targets],
                 "sizes": [*sizes],
                 "seeds": seeds,
                 **settings,
             }
-            solver = protocol if protocol in _SOLVERS else "adamw"
             trials.append(
-                make_trial(group, name, 0, solver, protocol, gate=gate, settings=said)
+                make_trial(
+                    group, name, 0, solver, protocol, gate=gate, settings=every_setting
+                )
             )
     return trials
 
 
 @cache
-def drawn(name: str, group: str, seed: int) -> Dataset:
+def draw_points(name: str, group: str, seed: int) -> Dataset:
     """Draw a target's points or split a table by the seed."""
     if name == "twin":
         return from_generator(_twin, seed)
-    if name in ("airfoil", "housing") or name.startswith("friedman"):
-        return load(name, seed, points=None if name == "airfoil" else 2000)
-    if not group.endswith(("input", "inputs")) or name == "elevation":
-        return from_arrays(*_table(name), seed, most=2000)
-    dim, (text, noise) = (
-        int(group[0]),
-        _PROFILES["smooth" if name == "radial" else name],
-    )
+    if name == "airfoil":
+        return load(name, seed)
+    if name == "housing" or name.startswith("friedman"):
+        return load(name, seed, points=2000)
+    if name in ("diabetes", "elevation"):
+        return from_arrays(*_table(name), seed, points=2000)
+    return _draw_profile(name, int(group[0]), seed)
+
+
+def _draw_profile(name: str, dim: int, seed: int) -> Dataset:
+    """Draw points of sum_k phi(w_k x), three w_k of length one, or of phi(|x|).
+
+    Of one input it is phi(x). Noise is added to standardised values.
+    """
+    text, noise = _PROFILES["smooth" if name == "radial" else name]
     profile = target(text, (-3.0, 3.0))
 
     def generate(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         draw = np.random.default_rng(seed)
-        ways = draw.normal(size=(3, dim)) if dim > 1 else np.ones((1, 1))
-        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+        directions = draw.normal(size=(3, dim)) if dim > 1 else np.ones((1, 1))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
         x = draw.uniform(-1, 1, (count, dim))
-        along = np.linalg.norm(x, axis=1)[:, None] if name == "radial" else x @ ways.T
-        return x, profile(along).sum(axis=1)
+        z = x @ directions.T
+        if name == "radial":
+            z = np.linalg.norm(x, axis=1)[:, None]
+        return x, profile(z).sum(axis=1)
 
-    data, draw = from_generator(generate, seed, points=1000 * min(dim, 2)), (seed, 1)
-    errors = noise * np.random.default_rng(draw).normal(
-        size=len(data.train) + len(data.validation)
+    data = from_generator(generate, seed, points=1000 * min(dim, 2))
+    train, validation = data.train, data.validation
+    errors = np.random.default_rng((seed, 1)).normal(size=len(train) + len(validation))
+    train_errors, validation_errors = np.split(noise * errors, [len(train)])
+    return replace(
+        data,
+        train=Points(train.x, train.y + train_errors),
+        validation=Points(validation.x, validation.y + validation_errors),
     )
-    added = np.split(errors, [len(data.train)])
-    noisy = [
-        Points(p.x, p.y + e)
-        for p, e in zip((data.train, data.validation), added, strict=True)
-    ]
-    return replace(data, train=noisy[0], validation=noisy[1])
 
 
 def _twin(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Friedman's first function with a sum of two sines in the place of the sine of a
-    product.
-    """
+    """Draw Friedman's first function, two sines where it has the sine of a product."""
     x = np.random.default_rng(seed).uniform(size=(count, 5))
     curved = 5 * np.sin(np.pi * x[:, :2]).sum(axis=1) + 20 * (x[:, 2] - 0.5) ** 2
     return x, curved + 10 * x[:, 3] + 5 * x[:, 4]
 
 
 def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and values of a table that matplotlib or scikit-learn ships."""
+    """Read features and values of a table that matplotlib or scikit-learn ships."""
     if name == "elevation":  # the ground near Jacksboro, Tennessee
         from matplotlib.cbook import get_sample_data
 
@@ -246,160 +295,170 @@ def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def run_trainers(trial: Trial) -> dict[str, Any]:
     """Choose rates, train all networks of a trial, judge them as trained and solved."""
-    unit, group, said = unit_of(trial), trial["problem"], trial["settings"]
-    targets, seeds = said["targets"], range(said["seeds"])
-    dim = drawn(targets[0], group, 0).dim
-    one = parameter_count(unit, dim, 1) - 1
-    widths = {size: max(1, round((size - 1) / one)) for size in said["sizes"]}
+    unit, group, settings = unit_of(trial), trial["problem"], trial["settings"]
+    targets, seeds = settings["targets"], range(settings["seeds"])
+    dim = draw_points(targets[0], group, 0).dim
+    # The constant of the readout beside, n neurons have so many parameters each.
+    price = parameter_count(unit, dim, 1) - 1
+    widths = {size: max(1, round((size - 1) / price)) for size in settings["sizes"]}
     rates = dict.fromkeys(targets, 0.0)
     if trial["solver"] == "adamw":
-        middle = build(unit, dim, widths[min(widths, key=lambda s: abs(s - MIDDLE))])
-        rates = _chosen(trial, middle)
-    made = []
+        middle = min(widths, key=lambda size: abs(size - MIDDLE))
+        rates = _choose_rates(trial, build(unit, dim, widths[middle]))
+    networks = []
     for size, n in widths.items():
         module = build(unit, dim, n)
-        asked = [(name, seed, rates[name]) for name in targets for seed in seeds]
-        for (name, seed, rate), row in zip(
-            asked, trained(trial, module, asked), strict=True
-        ):
-            data = drawn(name, group, seed)
-            found = {
+        cases = [(name, seed, rates[name]) for name in targets for seed in seeds]
+        stack = train(trial, module, cases)
+        for (name, seed, rate), weights in zip(cases, stack, strict=True):
+            data = draw_points(name, group, seed)
+            network = {
                 "problem": f"{name}, {group}" if "input" in group else name,
                 "n": n,
-            }
-            found |= {
                 "size": size,
                 "seed": seed,
                 "rate": rate,
                 "points": len(data.train),
+                "parameters": price * n + 1,
             }
-            found |= {
-                "parameters": one * n + 1,
-                **_judged(module, row, data),
-                "ran_on": _device(),
-            }
-            made.append(found)
-    return {name: [row[name] for row in made] for name in made[0]}
+            network |= _judge(module, weights, data)
+            networks.append(network | {"ran_on": _device()})
+    return {name: [network[name] for network in networks] for name in networks[0]}
 
 
-def _chosen(trial: Trial, module: GatedNetwork) -> dict[str, float]:
-    """The learning rate of every target of a trial, by pilots of the middle size."""
-    targets, rates = trial["settings"]["targets"], trial["settings"].get("rates", RATES)
-    left: dict[float, np.ndarray] = {}
-    while missing := [rate for rate in rates if rate not in left and 1e-5 < rate < 10]:
-        asked = [
+def _choose_rates(trial: Trial, module: GatedNetwork) -> dict[str, float]:
+    """Choose each target's rate by its pilots' mean log error on validation points.
+
+    The grid grows by factors of three until no target's rate is at one of its ends.
+    """
+    group, targets = trial["problem"], trial["settings"]["targets"]
+    missing = trial["settings"].get("rates", RATES)
+    scores: dict[float, np.ndarray] = {}  # of the targets, by rate
+    while missing:
+        cases = [
             (name, seed, rate)
             for rate in missing
             for name in targets
             for seed in _PILOTS
         ]
-        errors = [
-            _error(module, row, drawn(name, trial["problem"], seed), "validation")
-            for row, (name, seed, _) in zip(
-                trained(trial, module, asked), asked, strict=True
-            )
-        ]
-        logs = np.log(np.reshape(errors, (len(missing), len(targets), -1))).mean(axis=2)
-        left |= dict(zip(missing, logs, strict=True))
-        grid = sorted(left)
-        best = np.argmin([left[rate] for rate in grid], axis=0)
-        rates = [
-            *[grid[0] / 3] * (0 in best),
-            *[grid[-1] * 3] * (len(grid) - 1 in best),
-        ]
+        errors = []
+        stack = train(trial, module, cases)
+        for weights, (name, seed, _) in zip(stack, cases, strict=True):
+            data = draw_points(name, group, seed)
+            errors.append(_error(module, weights, data, data.validation))
+        logs = np.log(np.reshape(errors, (len(missing), len(targets), len(_PILOTS))))
+        scores |= dict(zip(missing, logs.mean(axis=2), strict=True))
+        grid = sorted(scores)
+        best = np.argmin([scores[rate] for rate in grid], axis=0)
+        missing = []
+        if 0 in best and grid[0] / 3 > _LEAST_RATE:
+            missing.append(grid[0] / 3)
+        if len(grid) - 1 in best and grid[-1] * 3 < _GREATEST_RATE:
+            missing.append(grid[-1] * 3)
     return {name: grid[k] for name, k in zip(targets, best, strict=True)}
 
 
-def trained(
-    trial: Trial, module: GatedNetwork, asked: Sequence[tuple[str, int, float]]
+def train(
+    trial: Trial, module: GatedNetwork, cases: Sequence[tuple[str, int, float]]
 ) -> torch.Tensor:
-    """Train a stack of networks, each for a target, seed and rate; weights in float64."""
+    """Train a stack of networks, each for a target, seed and rate.
+
+    Returns:
+        Their weights (K, P) in float64, for standardised features and values.
+    """
+    group = trial["problem"]
+    data = [draw_points(name, group, seed) for name, seed, _ in cases]
+    seeds = [seed for _, seed, _ in cases]
     if trial["solver"] != "adamw":
-        return torch.stack([_one(trial, module, name, seed) for name, seed, _ in asked])
+        solver = _SOLVERS[trial["solver"]]
+        weights = [
+            _train_alone(solver, module, points, seed)
+            for points, seed in zip(data, seeds, strict=True)
+        ]
+        return torch.stack(weights)
     way = {**WAYS[trial["protocol"]], **trial["settings"]}
-    data = [drawn(name, trial["problem"], seed).train for name, seed, _ in asked]
-    kind, every = way.get("kind", torch.float32), way.get("every")
-    x, y, rates = (
-        torch.tensor(np.array(part), dtype=kind, device=_device())
-        for part in (
-            [p.x for p in data],
-            [p.y for p in data],
-            [rate for *_, rate in asked],
-        )
-    )
+    options = {"dtype": way.get("kind", torch.float32), "device": _device()}
+    x = torch.tensor(np.array([points.train.x for points in data]), **options)
+    y = torch.tensor(np.array([points.train.y for points in data]), **options)
     y = y[..., None]
+    rates = torch.tensor([rate for *_, rate in cases], **options)
     module = build(module.unit, module.n_in, module.n_hidden).to(x)
-    seeds = [seed for _, seed, _ in asked]
     start = torch_start(module, seeds).to(x)
     if way.get("start") == "hinges":
         start = hinge_start(module, seeds, x)
+    every, keep = way.get("every"), way.get("keep")
     if every:
         losses = solved_losses(module, x, y, every)
-    elif keep := way.get("keep"):
+    elif keep:
         losses = averaged_losses(module, x, y, way["batch"], keep, seed=seeds[0])
     else:
         losses = batch_losses(module, x, y, way["batch"], seed=seeds[0])
     decay = way.get("decay", 0.01)
-    weights = train_stack(start, losses, rates, way["steps"], decay).double()
-    if every or way.get("keep"):
-        (weights,) = resolved(module, weights, x, y, [RIDGE])
-    return weights.cpu()
+    stack = train_stack(start, losses, rates, way["steps"], decay).double()
+    if every or keep:
+        (stack,) = resolved(module, stack, x, y, [RIDGE])
+    return stack.cpu()
 
 
 def _device() -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _one(trial: Trial, module: GatedNetwork, name: str, seed: int) -> torch.Tensor:
-    """Weights (P,) of a network trained by itself, by a solver of the package."""
-    data, solver = drawn(name, trial["problem"], seed), _SOLVERS[trial["solver"]]
-    done = fit(data, module.unit, module.n_hidden, solver=solver, seed=seed)
-    return torch.cat(
-        [p.detach().flatten() for p in (done.network or module).parameters()]
-    )
+def _train_alone(
+    solver: Solver, module: GatedNetwork, data: Dataset, seed: int
+) -> torch.Tensor:
+    """Train one network by a solver of the package; its weights are (P,)."""
+    result = fit(data, module.unit, module.n_hidden, solver=solver, seed=seed)
+    network = result.network or module
+    return torch.cat([p.detach().flatten() for p in network.parameters()])
 
 
 def _error(
-    module: GatedNetwork, weights: torch.Tensor, data: Dataset, part: str
+    module: GatedNetwork, weights: torch.Tensor, data: Dataset, points: Points
 ) -> float:
+    """Compute the error at points of the forward pass with weights (P,)."""
     network = build(module.unit, module.n_in, module.n_hidden)
     network.load_state_dict(as_parameters(module, weights))
-    return data.error(network, getattr(data, part))
+    return data.error(network, points)
 
 
-def _judged(
+def _judge(
     module: GatedNetwork, weights: torch.Tensor, data: Dataset
 ) -> dict[str, float]:
-    """Errors of a network as trained, and test error with its linear weights solved."""
-    error = partial(_error, module, data=data)
-    found = {
-        f"{p}_rmse": error(weights, part=p) for p in ("train", "validation", "test")
+    """Compute errors of a network as trained, and once more with a solved readout.
+
+    The solve's ridge is the one of least error on validation points.
+    """
+    errors = {
+        "train_rmse": _error(module, weights, data, data.train),
+        "validation_rmse": _error(module, weights, data, data.validation),
+        "test_rmse": _error(module, weights, data, data.test),
     }
-    rows, x, y = (
-        weights[None],
-        torch.tensor(data.train.x)[None],
-        torch.tensor(data.train.y)[None],
-    )
-    tried = (
-        resolved(module, rows, x, y[..., None], _RIDGES)
-        if weights.isfinite().all()
-        else [rows]
-    )
-    best = min((row[0] for row in tried), key=lambda row: error(row, part="validation"))
-    return {**found, "solved_rmse": error(best, part="test")}
+    solved = [weights]
+    if weights.isfinite().all():
+        x = torch.tensor(data.train.x)[None]
+        y = torch.tensor(data.train.y)[None, :, None]
+        stacks = resolved(module, weights[None], x, y, _RIDGES)
+        solved = [stack[0] for stack in stacks]
+    best = min(solved, key=lambda row: _error(module, row, data, data.validation))
+    return {**errors, "solved_rmse": _error(module, best, data, data.test)}
 
 
 def _sample() -> list[Trial]:
-    own: Any = {"sizes": (20,), "seeds": 2, "steps": 300, "rates": [0.01]}
-    return trainer_trials(("mlp", "swiglu"), {"1 input": ("smooth",)}, **own)
+    short: Any = {"steps": 300, "rates": [0.01]}
+    targets = {"1 input": ("smooth",)}
+    return trainer_trials(("mlp", "swiglu"), targets, (20,), 2, **short)
 
 
 def _all_trials() -> list[Trial]:
-    trials = trainer_trials()
-    trials += trainer_trials(groups={"5 inputs": ("twin",)})
-    for protocol, some, targets, size in TRIED:
-        trials += trainer_trials(some, targets, (size,), 5, protocol)
-    return _sample() + trials
+    trials = [
+        *_sample(),
+        *trainer_trials(),
+        *trainer_trials(groups={"5 inputs": ("twin",)}),
+    ]
+    for protocol, units, targets, size in TRIED:
+        trials += trainer_trials(units, targets, (size,), 5, protocol)
+    return trials
 
 
 TRAINERS = Study(
