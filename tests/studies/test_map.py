@@ -1,4 +1,4 @@
-"""Targets against values by hand, rates inside their grid, predictions for what is run."""
+"""Targets against values by hand, rates inside their grid, what is predicted."""
 
 import math
 

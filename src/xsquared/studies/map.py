@@ -95,17 +95,22 @@ FEW = (*TRIPLES["relu"], *TRIPLES["silu"])
 #: Numbers of the stream of two residual blocks, by about how many parameters that
 #: makes.
 STREAMS = {4000: 15, 25_000: 39}
-BLOCKS, STEPS, BATCH, SEEDS = 2, 4000, 256, 3
-#: Where grids begin, for one layer and for blocks: a rate is 10 to the power of half an
-#: entry.
+#: Residual blocks, where there are any.
+BLOCKS = 2
+STEPS = 4000
+#: Points of a step.
+BATCH = 256
+SEEDS = 3
+#: Where grids begin, for one layer and for blocks; the rate is 10 ** (entry / 2).
 RATES: Mapping[str, tuple[Sequence[int], Sequence[int]]] = {
     "adamw": ((-4, -3, -2, -1), (-5, -4, -3, -2)),
     "soap": ((-6, -5, -4, -3), (-6, -5, -4, -3)),
     "muon": ((), (-5, -4, -3, -2)),
     "solved": ((-4, -3, -2, -1), ()),
 }
-#: The ends beyond which no grid grows.
-_LEAST, _MOST = -12, 4
+#: The ends beyond which no grid grows: rates of a millionth and of a hundred.
+_LEAST = -12
+_MOST = 4
 #: What remains of averaged Gram matrices at each step of ``solved``.
 _KEEP = 0.99
 #: Points of one forward pass of a stack.
@@ -114,7 +119,8 @@ PROTOCOLS = {
     "adamw": "AdamW without decay, 4,000 steps of 256 points, rate to zero by a cosine",
     "soap": "as adamw by SOAP, bases updated every 10 steps",
     "muon": "as adamw by Muon on the matrices inside blocks, the rest by Adam",
-    "solved": "as adamw, float64, readout solved at each step from averaged Gram matrices",
+    "solved": "as adamw, float64, readout solved at each step from averaged Gram"
+    " matrices",
 }
 
 
@@ -127,18 +133,31 @@ def map_trial(
     steps: int = STEPS,
     **settings: Any,
 ) -> Trial:
-    """Describe a stack: a unit on a target, by a trainer, at a size, all its rates and
-    seeds.
+    """Describe a stack: a unit on a target, by a trainer and at a size.
+
+    Args:
+        problem: the target's name.
+        unit: a name or ``name:gate``.
+        protocol: the trainer, of :data:`PROTOCOLS`.
+        size: about how many parameters a network has.
+        blocks: residual blocks; none is one hidden layer.
+        steps: of training.
+        settings: ``rates`` to begin with and ``seeds``, where other than usual.
     """
     name, _, gate = unit.partition(":")
-    record, target = find_unit(name, gate or None), TARGETS[problem]
-    neurons = block_neurons(record, STREAMS[size]) if blocks else 0
-    price = parameter_count(record, target.inputs, 1, target.outputs) - target.outputs
+    record = find_unit(name, gate or None)
+    target = TARGETS[problem]
+    if blocks:
+        neurons = block_neurons(record, STREAMS[size])
+    else:
+        one_neuron = parameter_count(record, target.inputs, 1, target.outputs)
+        price = one_neuron - target.outputs  # the readout's constants are no neuron's
+        neurons = max(1, round((size - target.outputs) / price))
     return {
         "problem": problem,
         "unit": name,
         "gate": record.activation,
-        "n": neurons or max(1, round((size - target.outputs) / price)),
+        "n": neurons,
         "protocol": protocol,
         "size": size,
         "blocks": blocks,
@@ -150,7 +169,8 @@ def map_trial(
 
 def network_of(trial: Trial) -> GatedNetwork | ResidualNetwork:
     """Make the module whose forward pass a trial trains and judges."""
-    unit, target = find_unit(trial["unit"], trial["gate"]), TARGETS[trial["problem"]]
+    unit = find_unit(trial["unit"], trial["gate"])
+    target = TARGETS[trial["problem"]]
     if not trial["blocks"]:
         return build(unit, target.inputs, trial["n"], target.outputs)
     stream = STREAMS[trial["size"]]
@@ -160,10 +180,9 @@ def network_of(trial: Trial) -> GatedNetwork | ResidualNetwork:
 
 
 def run_map(trial: Trial) -> dict[str, Any]:
-    """Train a stack at rates that grow until the best is inside, and judge its networks
-    there.
-    """
-    settings, module = trial["settings"], network_of(trial)
+    """Train a stack at rates that grow until the best is inside, and judge it there."""
+    settings = trial["settings"]
+    module = network_of(trial)
     seeds = range(settings.get("seeds", SEEDS))
     data = [draw_points(trial["problem"], seed) for seed in seeds]
     weights: dict[int, Tensor] = {}
@@ -174,17 +193,15 @@ def run_map(trial: Trial) -> dict[str, Any]:
         for rate, networks in zip(missing, stack.split(len(seeds)), strict=True):
             weights[rate] = networks
             errors[rate] = judged(module, networks, data, "validation")
-        missing = beyond({rate: np.log(found).mean() for rate, found in errors.items()})
-    ranked = sorted(errors, key=lambda rate: np.log(errors[rate]).mean())
-    best, second = ranked[:2]
+        scores = {rate: np.log(judgement).mean() for rate, judgement in errors.items()}
+        missing = beyond(scores)
+    best, second = sorted(scores, key=lambda rate: scores[rate])[:2]
     test = judged(module, weights[best], data, "test")
     return {
         "seed": list(seeds),
         "rate": 10 ** (best / 2),
         "second_rate": 10 ** (second / 2),
-        "second_gain": float(
-            np.exp(np.log(errors[second]).mean() - np.log(errors[best]).mean())
-        ),
+        "second_gain": float(np.exp(scores[second] - scores[best])),
         "parameters": sum(p.numel() for p in module.parameters()),
         "train_rmse": judged(module, weights[best], data, "train"),
         "validation_rmse": errors[best],
@@ -194,17 +211,13 @@ def run_map(trial: Trial) -> dict[str, Any]:
 
 
 def beyond(scores: Mapping[int, float]) -> list[int]:
-    """Name the rate next to the grid's end that has the least score; none where it is
-    inside.
-    """
-    best, least, most = (
-        min(scores, key=lambda rate: scores[rate]),
-        min(scores),
-        max(scores),
-    )
-    if best == least > _LEAST:
-        return [least - 1]
-    return [most + 1] if best == most < _MOST else []
+    """Name the rate beyond the grid's end if that end is best; none if it is inside."""
+    best = min(scores, key=lambda rate: scores[rate])
+    if best == min(scores) and best > _LEAST:
+        return [best - 1]
+    if best == max(scores) and best < _MOST:
+        return [best + 1]
+    return []
 
 
 def trained(
@@ -213,7 +226,11 @@ def trained(
     data: Sequence[Dataset],
     rates: Sequence[int],
 ) -> Tensor:
-    """Train a network for each rate and seed, in this order: weights (K, P) in float64."""
+    """Train a network for each rate and seed, in this order.
+
+    Returns:
+        Weights (K, P) in float64, a row a network in the order of its parameters.
+    """
     protocol = trial["protocol"]
     layer = (
         module if protocol == "solved" and isinstance(module, GatedNetwork) else None
@@ -247,8 +264,10 @@ def judged(
     data: Sequence[Dataset],
     part: str,
 ) -> np.ndarray:
-    """Compute errors (K,) of networks (K, P), each on points of its own; infinite if
-    not finite.
+    """Compute the errors (K,) of networks (K, P), each on points of its own.
+
+    An error that is not finite is infinite. Outputs are confined to the training
+    values' range and a tenth.
     """
     x = torch.tensor(np.stack([getattr(dataset, part).x for dataset in data]))
     y = torch.tensor(np.stack([getattr(dataset, part).y for dataset in data]))

@@ -1,5 +1,6 @@
-"""What was predicted of the study ``map`` on 2026-11-28, before its first row, as data
-to count.
+"""What was predicted of the study ``map`` on 2026-11-28, as data to count.
+
+That was before its first row.
 
 From a few hundred networks trained before, of about 2,400 parameters in one layer and
 25,000 in three blocks, with two seeds. Of each kind of target, trainer and network, the
@@ -13,8 +14,7 @@ from collections.abc import Mapping
 
 #: The least ratio of errors that is called a gain, and its inverse a cost.
 PAYS = 1.1
-#: Gate and step of a prediction, in the order in which a word of :data:`PREDICTED` has
-#: them.
+#: Gate and step of each sign in a word of :data:`PREDICTED`.
 STEPS = (
     ("relu", "curvature"),
     ("relu", "direction"),

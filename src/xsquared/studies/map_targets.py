@@ -1,5 +1,6 @@
-"""The eleven targets of the study ``map``, of five kinds, as points to train, choose
-and judge on.
+"""The eleven targets of the study ``map``, of five kinds.
+
+Each is drawn as points to train, to choose and to judge on.
 
 Functions take x in [-1, 1]^d, or a box that is mapped to it; what is random in them is
 drawn by the seed: directions, uniform of length one, and phases in [0, 2 pi).
@@ -48,8 +49,9 @@ _BOREHOLE = (
 
 @dataclass(frozen=True)
 class MapTarget:
-    """A kind of target, its inputs and outputs, and its values (N,) or (N, outputs) at
-    x (N, d).
+    """A target: its kind, its inputs and outputs, and its values at points x (N, d).
+
+    Values are (N,) or (N, outputs); a table, which is loaded, has no function.
     """
 
     kind: str
@@ -107,12 +109,14 @@ def _mixtures(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
 
 
 def _functions(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    gates, waves = _directions(draw, 3, 16), _directions(draw, 3, 16)
+    gates = _directions(draw, 3, 16)
+    waves = _directions(draw, 3, 16)
     return (expit(4 * x @ gates.T) * np.sin(3 * x @ waves.T)).sum(axis=1)
 
 
 def _streams(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
-    gates, waves = _directions(draw, 4, 8), _directions(draw, 4, 8)
+    gates = _directions(draw, 4, 8)
+    waves = _directions(draw, 4, 8)
     shares = softmax(4 * x[:, :8] @ gates.T, axis=1)
     return (shares * np.sin(3 * x[:, 8:] @ waves.T)).sum(axis=1)
 
@@ -131,10 +135,18 @@ TARGETS: Mapping[str, MapTarget] = {
     "airfoil": MapTarget("tables", 5),
     "ridges2": MapTarget("ridges", 2, _ridges2),
 }
+
+
+def _first_of_each_kind() -> tuple[str, ...]:
+    """Name the first target of each kind, in the order that the kinds end in."""
+    by_kind = {}
+    for name, target in reversed([*TARGETS.items()]):
+        by_kind[target.kind] = name  # an earlier name takes a later one's place
+    return tuple(reversed([*by_kind.values()]))
+
+
 #: One target a kind.
-FIRST = tuple(
-    {target.kind: name for name, target in [*TARGETS.items()][::-1]}.values()
-)[::-1]
+FIRST = _first_of_each_kind()
 
 
 def draw_points(name: str, seed: int) -> Dataset:
