@@ -10,15 +10,15 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
 Status = Literal["converged", "iterations"]
-P = TypeVar(
-    "P", bound=Any
-)  # a place in the descent: its ``loss``, at least 0, is minimised
+#: A place in the descent: its ``loss``, at least 0, is minimised.
+P = TypeVar("P", bound=Any)
 
 #: Multiplies the damping after a step that did not lower the loss.
 _RAISED = 4.0
-#: Damping below which the matrix could be singular, and beyond which no step lowers the
-#: loss.
-_LEAST, _MOST = 1e-12, 1e10
+#: Damping below which the matrix could be singular.
+_LEAST = 1e-12
+#: Damping beyond which no step lowers the loss.
+_MOST = 1e10
 
 
 def descend(
@@ -38,12 +38,14 @@ def descend(
     damping, iterations, status = next(run)
     while damping:
         yield point, iterations, status
-        attempt, moved = linearise(point), False
+        attempt = linearise(point)
+        moved = False
         while damping and not moved:
             trial = attempt(damping)
             loss = math.inf if trial is None else trial.loss
-            if moved := trial is not None and loss < point.loss:
+            if trial is not None and loss < point.loss:
                 point = trial
+                moved = True
             damping, iterations, status = run.send(loss)
     yield point, iterations, status
 
@@ -58,23 +60,32 @@ def dampings(
     rounding: float = 0.0,
     patience: int = 3,
 ) -> Generator[tuple[float, int, Status], float]:
-    """Yield dampings to try, 0 at the end; take the losses they lead to, down to
-    ``floor``.
+    """Yield dampings to try, 0 at the end; take the losses they lead to.
 
-    The damping is divided by ``lowered`` after a step that lowered the loss;
-    ``patience`` in a row that lower it by less than the share ``stall`` end it, or one
-    that raises it by ``rounding``.
+    Args:
+        loss: that at the start.
+        max_iterations: steps that may lower the loss.
+        damping: the first one.
+        lowered: divides the damping after a step that lowered the loss.
+        stall: share of the loss; ``patience`` steps in a row that lower it by less
+            have converged.
+        floor: a loss that is low enough.
+        rounding: share of the loss by which a step may raise it before it is tried with
+            more damping; one that raises it by less has converged.
+        patience: as above.
     """
     stalled = iterations = 0
     while iterations < max_iterations and stalled < patience and loss > floor:
-        lower = yield damping, iterations, "iterations"
-        if lower < loss:
-            stalled = stalled + 1 if loss - lower < stall * loss else 0
-            loss, damping = lower, max(damping / lowered, _LEAST)
-        else:
-            damping = _MOST if lower < (1 + rounding) * loss else damping * _RAISED
-            if damping < _MOST:
-                continue
+        trial = yield damping, iterations, "iterations"
+        raised = not trial < (1 + rounding) * loss  # also NaN
+        if trial < loss:
+            stalled = stalled + 1 if loss - trial < stall * loss else 0
+            loss = trial
+            damping = max(damping / lowered, _LEAST)
+        elif raised and damping * _RAISED < _MOST:
+            damping *= _RAISED
+            continue
+        else:  # no damping lowers the loss, or rounding alone raises it
             stalled = patience
         iterations += 1
     ended = stalled >= patience or loss <= floor or not max_iterations

@@ -20,11 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state, validation
 
 from xsquared.data.dataset import MARGIN
-from xsquared.training.variable_projection import (
-    draw_inner_weights,
-    iterates,
-    to_network,
-)
+from xsquared.training.inner_weights import draw_inner_weights
+from xsquared.training.variable_projection import iterates, to_network
 from xsquared.units import Unit, find_unit, predict
 
 #: Deviations from its mean to which a network sees a feature: gated units grow like

@@ -6,7 +6,7 @@ from xsquared.data import load, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
 from xsquared.studies.experiment import data_of, make_trial, run_trial
-from xsquared.training import FreeKnots, Growth, fit
+from xsquared.training import FreeKnots, VariableProjection, fit
 from xsquared.units import find_unit
 
 ON_LINE = make_trial(
@@ -42,11 +42,13 @@ def test_gates_settings_activation_and_seed_reach_the_fit() -> None:
     changes = {
         "gate": "gelu",
         "gates": "frozen",
-        "settings": {"exchanges": 1},
+        "solver": "varpro",
+        "settings": {"max_iterations": 3},
         "seed": 3,
     }
     row = run_trial({**ON_PROBLEM, **changes})
-    data, solver = load("friedman1", 3, "held-out", 100), Growth(exchanges=1)
+    data = load("friedman1", 3, "held-out", 100)
+    solver = VariableProjection(max_iterations=3)
     done = fit(data, find_unit("glu", "gelu"), 4, solver=solver, gates="frozen", seed=3)
     least = rmse(done.training_minimiser, data.train.x, data.train.y)
     assert row["train_rmse"] == least

@@ -18,7 +18,7 @@ from xsquared.studies.scaling import (
     scalings,
 )
 from xsquared.studies.sweep import Trial, to_frame
-from xsquared.training import Growth, grow
+from xsquared.training import grow, growth
 from xsquared.units import PAPER_UNITS, parameter_count
 
 
@@ -39,12 +39,6 @@ def power_law(trial: Trial) -> dict[str, Any]:
     return {**said, "n": widths, "parameters": p.tolist(), **made}
 
 
-def few(trial: Trial) -> Trial:
-    """The same with a solver that is done soon."""
-    settings = {"exchanges": 1}
-    return {**trial, "points": 150, "settings": {**trial["settings"], **settings}}
-
-
 def test_a_trial_holds_all_widths() -> None:
     trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper")
     assert len(trials) == 2 * 3 * 3
@@ -58,12 +52,12 @@ def test_a_trial_holds_all_widths() -> None:
     assert [t["seed"] for t in trials] == sorted(t["seed"] for t in trials)
 
 
-def test_errors_are_those_of_grown_networks() -> None:
-    trial = few(scaling_trials(["sine"], [1, 3], 2, units=["glu"])[1])
-    values = run_scaling(trial)
+def test_errors_are_those_of_grown_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growth, "_EXCHANGES", 1)
+    trial = scaling_trials(["sine"], [1, 3], 2, units=["glu"])[1]
+    values = run_scaling({**trial, "points": 150})
     data = load("sine", 1, "held-out", 150)
-    solver = Growth(exchanges=1)
-    made = grow(data, "glu", [1, 3], solver=solver, seed=1)
+    made = grow(data, "glu", [1, 3], seed=1)
     assert values["n"] == [1, 3]
     for k, one in enumerate(made):
         least = rmse(one.training_minimiser, data.train.x, data.train.y)

@@ -29,7 +29,7 @@ from xsquared.training import (
     VariableProjection,
     fit,
 )
-from xsquared.training.variable_projection import draw_inner_weights
+from xsquared.training.inner_weights import draw_inner_weights
 from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
 
 LINE = sampled(PAPER_TARGET, 120)
@@ -37,7 +37,7 @@ PLANE = from_target(target("sin(2*x)*y"), points=60)
 #: Enough to see every stage of every solver run.
 FEW: dict[str, Solver] = {
     "varpro": VariableProjection(max_iterations=6, starts=2),
-    "growth": Growth(exchanges=0),
+    "growth": Growth(),
     "free_knots": FreeKnots(max_iterations=6),
     "newton": Newton(max_iterations=2),
     "adamw": AdamW(max_iterations=6),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.training.test_variable_projection import RECORDS, problem, records, rows
 from xsquared.training.greedy import candidates, insertions, removal_losses
-from xsquared.training.variable_projection import InnerWeights
+from xsquared.training.inner_weights import InnerWeights
 from xsquared.units import UNITS, Unit
 
 #: Those that grow: neurons of two numbers are not inserted.

@@ -20,7 +20,7 @@ from xsquared.training.newton import (
 )
 from xsquared.training.result import Fit
 from xsquared.training.start import layers
-from xsquared.units import GATES, UNITS, GatedNetwork, build, set_parameters
+from xsquared.units import GATES, UNITS, Gate, GatedNetwork, build, set_parameters
 
 X = torch.linspace(-1, 1, 80, dtype=torch.float64)[:, None]
 Y = torch.sin(3 * X[:, 0])
@@ -165,6 +165,30 @@ def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
     assert math.isclose(loss_of(network), expected, rel_tol=1e-9)
     assert run.status == "converged"
     np.testing.assert_allclose(network(X).detach()[:, 0], matrix @ c, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (0.5, -(0.5**3)),  # the whole step is taken
+        (1 - 1e-5, (1 - 1e-5) * (1 - (1 - 1e-5) ** 2) / 2),  # half of it
+        (2.0, 2 - 2 * (1 + 2**2) / 4),  # a quarter
+    ],
+)
+def test_a_step_must_lower_the_loss_by_a_share_of_what_it_promises(
+    start: float, end: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From z Newton's step on sqrt(1 + z^2) leads to -z^3, by z (1 + z^2).
+
+    Just below one the whole step lowers the loss by less than 1e-4 of the slope along
+    it, and above one it raises it.
+    """
+    monkeypatch.setitem(GATES, "root", Gate("root", lambda z: (1 + z**2) ** 0.25))
+    network = build("mlp", 1, 1, activation="root")
+    set_parameters(network, G=[[0.0]], g=[start], D=[[1.0]], d=[0.0])
+    point = torch.zeros(1, 1, dtype=torch.float64)
+    newton(network, point, point[:, 0], [[("g",)]], 1)
+    assert float(network.g.detach()) == pytest.approx(end, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("unit", list(UNITS))

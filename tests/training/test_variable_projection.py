@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from xsquared.data.dataset import from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
-from xsquared.training import variable_projection as module
+from xsquared.training import separable as module
+from xsquared.training.inner_weights import InnerWeights, draw_inner_weights
 from xsquared.training.variable_projection import (
-    InnerWeights,
     ProjectedFit,
     VariableProjection,
-    draw_inner_weights,
     iterates,
     last,
     to_network,
@@ -77,12 +76,12 @@ def model_of(
     y: torch.Tensor,
     weights: torch.Tensor | None = None,
     train_gates: bool = True,
-) -> module._Model:
+) -> module.Problem:
     root = (
         torch.full_like(y, len(y) ** -0.5) if weights is None else torch.sqrt(weights)
     )
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    return module._Model(
+    return module.Problem(
         unit, points, points * root[:, None], root * y, train_gates, 0.0
     )
 
@@ -197,7 +196,7 @@ def test_projection_is_dense_least_squares(
     matrix = np.column_stack([hidden, np.ones(N_POINTS)])
     c, *_ = np.linalg.lstsq(matrix, y.numpy(), rcond=1e-12)
     np.testing.assert_allclose(
-        values(unit, x, fit.inner, fit.linear), matrix @ c, atol=1e-6
+        values(unit, x, fit.inner, fit.outer), matrix @ c, atol=1e-6
     )
     assert math.isclose(
         fit.rmse,
@@ -302,7 +301,7 @@ def test_dead_and_equal_neurons_do_not_break_a_run(unit: Unit) -> None:
     fit = run(unit, x, y, start, max_iterations=30)
     assert fit.rmse < run(unit, x, y, start, max_iterations=0).rmse
     assert torch.isfinite(fit.inner.gate).all()
-    assert torch.isfinite(fit.linear).all()
+    assert torch.isfinite(fit.outer).all()
 
 
 @given(

@@ -25,12 +25,8 @@ from xsquared.splines.free_knots import fit_stacked
 from xsquared.studies.experiment import make_trial, run_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training import FreeKnots
-from xsquared.training.variable_projection import (
-    InnerWeights,
-    iterates,
-    last,
-    to_network,
-)
+from xsquared.training.inner_weights import InnerWeights
+from xsquared.training.variable_projection import iterates, last, to_network
 from xsquared.units import PAPER_UNITS, Unit, space
 
 #: Drawn networks by neurons, their steps, how many go on, and the steps of these.

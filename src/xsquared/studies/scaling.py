@@ -19,7 +19,7 @@ from xsquared.slopes import Slope, fit_slope_over_seeds
 from xsquared.studies.evidence import Effect, effect
 from xsquared.studies.experiment import data_of, make_trial, unit_of, values_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.training import Growth, grow
+from xsquared.training import grow
 from xsquared.units import PAPER_UNITS, find_unit
 
 #: The problems of the gated-units paper's Figs. 6 and 7.
@@ -91,14 +91,13 @@ def run_scaling(trial: Trial, data: Dataset | None = None) -> dict[str, Any]:
     """Grow one network for each of the trial's widths; give lists over widths by name.
 
     Args:
-        trial: its settings are those of :class:`~xsquared.training.Growth`, and widths.
+        trial: its settings are the widths.
         data: what to train on; the trial's own points where None.
     """
-    settings = dict(trial["settings"])
-    widths = settings.pop("widths")
+    widths = trial["settings"]["widths"]
     unit = unit_of(trial)
     data = data or data_of(trial)
-    results = grow(data, unit, widths, solver=Growth(**settings), seed=trial["seed"])
+    results = grow(data, unit, widths, seed=trial["seed"])
     networks = [
         {"n": n, **values_of(unit, n, data, result)}
         for n, result in zip(widths, results, strict=True)

@@ -44,12 +44,8 @@ import torch
 
 from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.training.variable_projection import (
-    InnerWeights,
-    iterates,
-    last,
-    to_network,
-)
+from xsquared.training.inner_weights import InnerWeights
+from xsquared.training.variable_projection import iterates, last, to_network
 from xsquared.units import predict
 
 #: Units, as a name and a gate, and their neurons.

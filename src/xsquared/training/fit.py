@@ -1,7 +1,6 @@
-"""``fit()`` trains one network by any solver; ``grow()`` trains several widths in one
-run.
-"""
+"""``fit()`` trains one network by any solver, ``grow()`` several widths in one run."""
 
+import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,17 +18,21 @@ from xsquared.training.growth import Growth
 from xsquared.training.lbfgs import LBFGS
 from xsquared.training.newton import Newton
 from xsquared.training.result import Fit, Gates, Solver
-from xsquared.training.variable_projection import BLOCK, VariableProjection
-from xsquared.units import Unit, find_unit
+from xsquared.training.variable_projection import VariableProjection
+from xsquared.units import GatedNetwork, Unit, find_unit, predict
 
 #: Every solver of this package by name.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
     for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
-#: An exact forward pass is in doubt beyond 1% of its error plus 1e-9 of the largest
-#: value.
-_DOUBT, _ROUNDING = 0.01, 1e-9
+#: A forward pass is in doubt where it misses what was promised by more than this share
+#: of its error ...
+_DOUBT = 0.01
+#: ... and this share of the largest value.
+_ROUNDING = 1e-9
+#: Rounding of a float64, as a share of it.
+_UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 
 def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
@@ -48,23 +51,23 @@ def fit(
 ) -> Fit:
     """Train one network of one output; one that diverges or fails is a result too.
 
-    What a solver cannot train raises a ValueError. A target of one variable is
-    :func:`~xsquared.data.dataset.sampled`. The solver, where None, is ``FreeKnots()``
-    for trained ReLU gates of one input and at most two factors, ``Growth()`` for
-    trained gates of several inputs, else, and for neurons of two numbers,
-    ``VariableProjection()``.
+    A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver,
+    where None, is ``FreeKnots()`` for trained ReLU gates of one input and at most two
+    factors, ``Growth()`` for trained gates of several inputs, else, and for neurons of
+    two numbers, ``VariableProjection()``.
+
+    Raises:
+        ValueError: the solver cannot train this.
     """
-    table, record = sampled(data) if isinstance(data, Target) else data, find_unit(unit)
-    moves = gates == "trained" and not record.paired
-    splines = moves and record.gate.name == "relu" and len(record.factors) <= 2
-    chosen: Solver = (
-        FreeKnots() if splines and np.ptp(table.train.x) > 0 else VariableProjection()
-    )
-    used = solver or (Growth() if table.dim > 1 and moves else chosen)
-    (made,) = _run(
-        table, lambda: [used.train(table, record, n_hidden, gates, seed)], used, seed
-    )
-    return made
+    points = sampled(data) if isinstance(data, Target) else data
+    record = find_unit(unit)
+    chosen = solver or _default_solver(points, record, gates)
+
+    def train() -> list[Fit]:
+        return [chosen.train(points, record, n_hidden, gates, seed)]
+
+    (result,) = _run(points, train, chosen, seed)
+    return result
 
 
 def grow(
@@ -72,18 +75,30 @@ def grow(
     unit: str | Unit,
     widths: Sequence[int],
     *,
-    solver: Growth | None = None,
     gates: Gates = "trained",
     seed: int = 0,
 ) -> list[Fit]:
-    """Train a network for each of several ascending widths, each grown from the one
-    before.
+    """Train a network for each of several ascending widths by ``Growth()``, in one run.
 
-    Seconds and iterations add up over the widths. A run that fails ends with what
-    :func:`fit` would return, and has no later widths.
+    Each is grown from the one before; seconds and iterations add up. A run that fails
+    ends with what :func:`fit` would return, and has no later widths.
     """
-    used, record = solver or Growth(), find_unit(unit)
-    return _run(data, lambda: used.grow(data, record, widths, gates, seed), used, seed)
+    solver = Growth()
+    record = find_unit(unit)
+    return _run(
+        data, lambda: solver.grow(data, record, widths, gates, seed), solver, seed
+    )
+
+
+def _default_solver(data: Dataset, unit: Unit, gates: Gates) -> Solver:
+    """Choose as :func:`fit` says; points that all are the same have no knots."""
+    if gates == "trained" and not unit.paired:
+        if data.dim > 1:
+            return Growth()
+        is_spline = unit.gate.name == "relu" and len(unit.factors) <= 2
+        if is_spline and np.ptp(data.train.x) > 0:
+            return FreeKnots()
+    return VariableProjection()
 
 
 @torch.inference_mode(False)  # with gradients, wherever it is called
@@ -91,58 +106,60 @@ def _run(
     data: Dataset, train: Callable[[], Iterable[Fit]], solver: Solver, seed: int
 ) -> list[Fit]:
     """Train and judge each network; a failure becomes the last result."""
-    start, made = time.perf_counter(), list[Fit]()
+    start = time.perf_counter()
+    results = list[Fit]()
 
     def note(result: Fit) -> None:
         seconds = time.perf_counter() - start
-        made.append(replace(result, seconds=seconds, solver=solver, seed=seed))
+        results.append(replace(result, seconds=seconds, solver=solver, seed=seed))
 
     try:
         # What overflows shows in the status; numpy need not warn of it as well.
         with np.errstate(over="ignore", invalid="ignore"):
             for result in train():
                 note(result)
+    except FloatingPointError as error:
+        note(Fit(None, "diverged", detail=str(error)))
     # RuntimeError is also torch's where memory runs out, and its LinAlgError.
-    except (
-        FloatingPointError,
-        np.linalg.LinAlgError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        status = "diverged" if isinstance(error, FloatingPointError) else "failed"
-        note(Fit(None, status, detail=str(error)))
-    return [_judged(data, result) for result in made]
+    except (np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
+        note(Fit(None, "failed", detail=str(error)))
+    return [_judged(data, result) for result in results]
 
 
-def _judged(data: Dataset, made: Fit) -> Fit:
-    """Measure a network by forward passes, and say where these miss what was promised."""
-    if made.network is None:
-        return made
-    closest, (x, y) = (
-        made.training_minimiser or made.network,
-        (data.train.x, data.train.y),
-    )
-    error, status = rmse(closest, x, y), made.status
-    # What rounding does to values, RMS: roundoff times a pass of absolute values.
-    magnitudes = {
-        name: value.detach().abs() for name, value in closest.named_parameters()
-    }
-    parts = torch.tensor(x).abs().split(BLOCK)
-    values = torch.cat(
-        [torch.func.functional_call(closest, magnitudes, part) for part in parts]
-    )
-    rounding = (
-        float(values.square().mean().sqrt()) * float(np.finfo(np.float64).eps) / 2
-    )
-    missed = max(0.0 if made.promised is None else error - made.promised, rounding)
+def _judged(data: Dataset, result: Fit) -> Fit:
+    """Measure a network by forward passes, and say where they miss what was promised."""
+    network = result.network
+    if network is None:
+        return result
+    closest = result.training_minimiser or network
+    x, y = data.train.x, data.train.y
+    error = rmse(closest, x, y)
+    missed = _rounding(closest, x)
+    if result.promised is not None:
+        missed = max(error - result.promised, missed)
+    allowed = _DOUBT * error + _ROUNDING * float(np.abs(y).max())
+    status = result.status
     if not np.isfinite(error):
         status = "diverged"
-    elif not missed <= _DOUBT * error + _ROUNDING * float(np.abs(y).max()):  # also NaN
+    elif not missed <= allowed:  # also NaN
         status = "inexact"
     return replace(
-        made,
+        result,
         status=status,
         training_minimiser=closest,
-        train_rmse=error if closest is made.network else rmse(made.network, x, y),
-        test_rmse=data.error(made.network, data.test),
+        train_rmse=error if closest is network else rmse(network, x, y),
+        test_rmse=data.error(network, data.test),
     )
+
+
+def _rounding(network: GatedNetwork, x: np.ndarray) -> float:
+    """Estimate what rounding does to values at x (N, d), root mean square.
+
+    That is the roundoff times a pass of the absolute values of weights and points.
+    """
+    magnitudes = copy.deepcopy(network)
+    with torch.no_grad():
+        for parameter in magnitudes.parameters():
+            parameter.abs_()
+    values = torch.from_numpy(predict(magnitudes, np.abs(x)))
+    return _UNIT_ROUNDOFF * float(values.square().mean().sqrt())

@@ -28,14 +28,9 @@ from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stac
 from xsquared.splines.spaces import Space
 from xsquared.training.frozen_gates import fit_frozen, weighted_points
 from xsquared.training.greedy import greedy_rows
+from xsquared.training.inner_weights import InnerWeights
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import (
-    InnerWeights,
-    inner_weights,
-    iterates,
-    last,
-    to_network,
-)
+from xsquared.training.variable_projection import iterates, last, to_network
 from xsquared.units import GatedNetwork, Unit, build, find_unit, set_parameters, space
 
 #: What is narrow, at most; its random knots; a GQU's greedy neurons over all starts,
@@ -120,7 +115,7 @@ class FreeKnots:
         x, y, start = (
             torch.tensor(data.train.x),
             torch.tensor(data.train.y),
-            inner_weights(made.network),
+            InnerWeights.from_network(made.network),
         )
         end = last(
             iterates(made.network.unit, x, y, start, max_iterations=self.max_iterations)
@@ -169,7 +164,9 @@ class FreeKnots:
             ]
             starts += [_gates(record, optima[0].knots, n, draw) for _ in range(_DRAWN)]
         # Roots that leave the hinges of a spline lower its error.
-        more = [inner_weights(one.network) for one in made if several and narrow]
+        more = [
+            InnerWeights.from_network(one.network) for one in made if several and narrow
+        ]
         reached = min(map(_error, made), default=np.inf)
         for group in (starts, more) if rough and more else (starts + more,):
             made += self._descent(target, record, group, reached)

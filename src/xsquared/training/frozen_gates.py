@@ -13,12 +13,8 @@ import torch
 from xsquared.functions import Target
 from xsquared.geometry import spline_gates
 from xsquared.quadrature import between
-from xsquared.training.variable_projection import (
-    InnerWeights,
-    ProjectedFit,
-    iterates,
-    last,
-)
+from xsquared.training.inner_weights import InnerWeights
+from xsquared.training.variable_projection import ProjectedFit, iterates, last
 from xsquared.units import Unit, find_unit
 
 

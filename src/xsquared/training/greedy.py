@@ -19,15 +19,14 @@ from torch.nn.functional import normalize
 
 from xsquared.functions import Interval, Target
 from xsquared.splines.density import is_rough
-from xsquared.training.least_squares import gram_matrix
-from xsquared.training.variable_projection import (
+from xsquared.training.inner_weights import (
     InnerWeights,
     design,
     draw_inner_weights,
     hidden,
-    iterates,
-    last,
 )
+from xsquared.training.least_squares import gram_matrix
+from xsquared.training.variable_projection import iterates, last
 from xsquared.units import Unit
 
 #: Squares of what is left of a column, as a share of the column's, that count as
@@ -48,18 +47,19 @@ def candidates(
     continuous derivative), or constant (a factor less). Gates that are no powers have a
     width of their own.
     """
-    half, along = n // 2 if len(used) else 0, normalize(used[:, :-1]).numpy()
-    along = along[draw.integers(max(len(used), 1), size=half)]
-    rows = draw_inner_weights(unit, x, n - half, draw)
-    rows = rows.joined(draw_inner_weights(unit, x, half, draw, along))
-    gate, constant = rows.gate, torch.zeros_like(rows.gate)
+    half = n // 2 if len(used) else 0
+    directions = normalize(used[:, :-1]).numpy()
+    along = directions[draw.integers(max(len(used), 1), size=half)]
+    free = draw_inner_weights(unit, x, n - half, draw)
+    drawn = free.joined(draw_inner_weights(unit, x, half, draw, along))
+    gate = drawn.gate
+    constant = torch.zeros_like(gate)
     constant[:, -1] = 1.0
     factors = []
-    for factor in rows.factors:
+    for factor in drawn.factors:
         kind = torch.from_numpy(draw.integers(3, size=(n, 1)))
-        factors.append(
-            torch.where(kind == 0, factor, torch.where(kind == 1, gate, constant))
-        )
+        others = torch.where(kind == 1, gate, constant)
+        factors.append(torch.where(kind == 0, factor, others))
     if unit.gate.degree is None:
         gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
     return InnerWeights(gate, tuple(factors))
@@ -69,82 +69,87 @@ def insertions(
     unit: Unit,
     points: Tensor,
     y: Tensor,
-    rows: InnerWeights,
+    inner: InnerWeights,
     pool: InnerWeights,
     count: int,
     ridge: float,
 ) -> list[int]:
     """Choose ``count`` neurons of a pool, in the order of the greedy algorithm.
 
-    With C the columns of a candidate orthogonalised against those in use, and r the
-    residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is largest.
-    Points are (N, d + 1), homogeneous; the ridge is that of variable projection.
+    A candidate has a block of k columns: its neuron times each of the k functions that
+    stand linearly behind it. With C these columns orthogonalised against those in use,
+    and r the residual, the candidate is taken for which r'C (C'C + ridge)^-1 C'r is
+    largest; then the next, beside it. Points are (N, d + 1), homogeneous; the ridge is
+    that of variable projection.
     """
-    right = points if unit.factors else points[:, -1:]
-    k = right.shape[1]
-    _, neurons = hidden(unit, points, pool)
-    grams = (neurons.square().T @ _blocks(right, right)).unflatten(1, (k, k))
+    behind = points if unit.factors else points[:, -1:]
+    k = behind.shape[1]
+    _, neurons = hidden(unit, points, pool)  # (N, candidates)
+    # C'C of every candidate, (candidates, k, k), before any column is in use.
+    grams = (neurons.square().T @ _blocks(behind, behind)).unflatten(1, (k, k))
     sizes = grams.diagonal(dim1=1, dim2=2)
     sizes.add_(_ROUNDING * sizes.amax(dim=1, keepdim=True) + ridge * len(y))
-    basis = new = _basis(design(unit, rows, points, points)[1])
-    residual, chosen = y, list[int]()
+    basis = new = _basis(design(unit, inner, points, points)[1])
+    residual = y
+    chosen = list[int]()
     while True:
-        explained = (
-            (_blocks(new, right).T @ neurons).unflatten(0, (-1, k)).permute(2, 0, 1)
-        )
+        # Q'C with the new part Q of the basis: (candidates, columns of Q, k).
+        inside = (_blocks(new, behind).T @ neurons).unflatten(0, (-1, k))
+        explained = inside.permute(2, 0, 1)
         grams -= explained.mT @ explained
         residual = residual - new @ (new.T @ residual)
-        slopes = (_blocks(residual[:, None], right).T @ neurons).T
+        slopes = (_blocks(residual[:, None], behind).T @ neurons).T  # C'r
         gain = (slopes * torch.linalg.solve(grams, slopes)).sum(dim=1)
         gain[chosen] = -math.inf
         chosen.append(int(gain.argmax()))
         if len(chosen) == count:
             return chosen
-        new = _basis(_blocks(neurons[:, chosen[-1:]], right), basis)
+        new = _basis(_blocks(neurons[:, chosen[-1:]], behind), basis)
         basis = torch.cat([basis, new], dim=1)
 
 
-def _blocks(columns: Tensor, right: Tensor) -> Tensor:
-    """Each column times all of what stands linearly behind a neuron, block after block."""
-    return (columns[:, :, None] * right[:, None, :]).flatten(1)
-
-
 def removal_losses(
-    unit: Unit, points: Tensor, y: Tensor, rows: InnerWeights, ridge: float
+    unit: Unit, points: Tensor, y: Tensor, inner: InnerWeights, ridge: float
 ) -> Tensor:
-    """Measure how much the loss rises without each neuron, (n,), the others' weights
-    refitted.
+    """Measure how much the loss rises without each neuron (n,), the others refitted.
 
-    With c the weights of a neuron and S its block of the inverse of the normal
-    equations' matrix, that is c' S^-1 c. Arguments as for :func:`insertions`.
+    With c the outer weights of a neuron and S its block of the inverse of the normal
+    equations' matrix A'A + ridge, that is c' S^-1 c, by Schur's complement. Arguments
+    as for :func:`insertions`.
     """
-    n = len(rows.gate)
-    matrix = design(unit, rows, points, points)[1]
+    n = len(inner.gate)
+    _, matrix = design(unit, inner, points, points)
     gram = gram_matrix(matrix)
     gram.diagonal()[:-1].add_(ridge * len(y))
     scale = torch.rsqrt(gram.diagonal())
     gram *= scale[:, None] * scale
     gram.diagonal().add_(_ROUNDING)
     inverse = torch.cholesky_inverse(torch.linalg.cholesky(gram))
-    weights = (inverse @ (scale * (matrix.T @ y)))[:-1].reshape(-1, n).T
+    outer = inverse @ (scale * (matrix.T @ y))
+    weights = (
+        outer[:-1].reshape(-1, n).T
+    )  # (n, k): columns lie coordinate by coordinate
     k = weights.shape[1]
-    blocks = (
-        inverse[:-1, :-1].reshape(k, n, k, n).diagonal(dim1=1, dim2=3).permute(2, 0, 1)
-    )
+    by_neurons = inverse[:-1, :-1].reshape(k, n, k, n)
+    blocks = by_neurons.diagonal(dim1=1, dim2=3).permute(2, 0, 1)  # (n, k, k)
     return (weights * torch.linalg.solve(blocks, weights)).sum(dim=1)
 
 
+def _blocks(columns: Tensor, behind: Tensor) -> Tensor:
+    """Multiply each column (N, n) by all of (N, k), block after block: (N, n k)."""
+    return (columns[:, :, None] * behind[:, None, :]).flatten(1)
+
+
 def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
-    """Orthonormalise columns (N, m), or what is left of them beside an orthonormal
-    basis.
-    """
-    length = torch.linalg.vector_norm(columns, dim=0)
-    left = columns / torch.where(length > 0, length, 1.0)
+    """Orthonormalise columns (N, m), or what an orthonormal basis leaves of them."""
+    lengths = torch.linalg.vector_norm(columns, dim=0)
+    scaled = columns / torch.where(lengths > 0, lengths, 1.0)
     if others is None:
-        return torch.linalg.qr(left).Q
+        return torch.linalg.qr(scaled).Q
+    rest = scaled
     for _ in range(2):  # once leaves rounding of what is taken away
-        left = left - others @ (others.T @ left)
-    u, s, _ = torch.linalg.svd(left, full_matrices=False)
+        rest = rest - others @ (others.T @ rest)
+    u, s, _ = torch.linalg.svd(rest, full_matrices=False)
     return u[:, s > _ROUNDING**0.5]
 
 

@@ -1,5 +1,4 @@
-"""The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer,
-full batch.
+"""The gated-units paper's optimiser (section 4.1): Newton's method, layer by layer.
 
 Reference: Nocedal and Wright, Numerical Optimization, sections 3.1 and 3.4.
 """
@@ -8,7 +7,7 @@ import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -22,12 +21,16 @@ from xsquared.units import GatedNetwork, Unit, set_parameters
 #: Share of the largest at which diagonals of the Hessian, and its eigenvalues, count as
 #: zero.
 _RCOND = 1e-13
-#: Share of the promised decrease that a step must bring (Nocedal and Wright), and
-#: lengths tried.
-_ARMIJO, _HALVINGS = 1e-4, 30
-#: A sweep that lowers the loss by less than the share is idle; so many in a row end a
-#: stage.
-_STALL, _PATIENCE = 1e-7, 3
+#: Share of the promised decrease that a step must bring (Nocedal and Wright, 3.4).
+_ARMIJO = 1e-4
+#: Steps tried, each half as long as the one before.
+_HALVINGS = 30
+#: A sweep that lowers the loss by less than this share is idle.
+_STALL = 1e-7
+#: Idle sweeps in a row that end a stage.
+_PATIENCE = 3
+#: A loss that is rounding: values of about one are met to twelve digits.
+_ROUNDING = 1e-24
 #: Numbers in the arrays of the Hessian columns computed at a time: a processor's cache
 #: holds them.
 _ELEMENTS = 400_000
@@ -55,9 +58,7 @@ class Newton:
     def train(
         self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
     ) -> Fit:
-        """Train from the start of :mod:`xsquared.training.start`; any unit and gate
-        will do.
-        """
+        """Train any unit with any gate, from :mod:`xsquared.training.start`."""
         network = start(data, unit, n_hidden, seed)
         x, y = torch.tensor(data.train.x), torch.tensor(data.train.y)
         stages = [layers(network, train_gates=False)]
@@ -77,26 +78,34 @@ def newton(
 ) -> Fit:
     """Train layers of a network in place, stage after stage, on x (N, d) and y (N,).
 
-    "stalled" is where no line search found the descent that a quadratic model promised.
+    A stage ends where no layer moves, where three sweeps in a row gain next to nothing,
+    or after so many sweeps. "stalled" is where no line search found the descent that a
+    quadratic model promised.
     """
-    begun, losses = time.perf_counter(), [float(mean_square(network, x, y).detach())]
-    seconds, status = [0.0], "converged"
+
+    def current_loss() -> float:
+        return float(mean_square(network, x, y).detach())
+
+    begun = time.perf_counter()
+    seconds = [0.0]
+    losses = [current_loss()]
+    status = "converged"
     if not np.isfinite(losses[0]):
-        stages, status = (), "diverged"
+        stages = ()
+        status = "diverged"
     for stage in stages:
-        idle, status = 0, "iterations"
+        status = "iterations"
+        idle = 0
         for _ in range(max_iterations):
             outcomes = [_step(network, layer, x, y) for layer in stage]
-            losses.append(float(mean_square(network, x, y).detach()))
+            losses.append(current_loss())
             seconds.append(time.perf_counter() - begun)
+            before, after = losses[-2:]
             if "fell" not in outcomes:
-                status = (
-                    "stalled"
-                    if "stuck" in outcomes and losses[-1] > 1e-24
-                    else "converged"
-                )
+                stuck = "stuck" in outcomes and after > _ROUNDING
+                status = "stalled" if stuck else "converged"
                 break
-            idle = idle + 1 if losses[-2] - losses[-1] < _STALL * losses[-2] else 0
+            idle = idle + 1 if before - after < _STALL * before else 0
             if idle == _PATIENCE:
                 status = "converged"
                 break
@@ -115,10 +124,13 @@ def gradient_and_hessian(
 
 
 def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """The descent direction (p,): Jacobi preconditioning; zero in singular rows,
-    eliminated.
+    """Compute the descent direction -S abs(S H S)^-1 S g (p,), S that of the class.
+
+    It is zero in rows of H whose diagonal is zero, and along eigenvectors of S H S
+    whose eigenvalue is.
     """
-    direction, diagonal = np.zeros_like(gradient), np.abs(np.diag(hessian))
+    direction = np.zeros_like(gradient)
+    diagonal = np.abs(np.diag(hessian))
     kept = diagonal > _RCOND * diagonal.max(initial=0.0)
     if not kept.any():
         return direction
@@ -126,42 +138,51 @@ def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     scaled = hessian[np.ix_(kept, kept)] * np.outer(scale, scale)
     values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
     sizes = np.abs(values)
-    inverse = np.where(sizes > _RCOND * sizes.max(), 1 / np.maximum(sizes, 1e-300), 0.0)
+    regular = sizes > _RCOND * sizes.max()
+    inverse = np.where(regular, 1 / np.maximum(sizes, 1e-300), 0.0)
     projected = vectors.T @ (scale * gradient[kept])
     direction[kept] = -scale * (vectors @ (inverse * projected))
     return direction
 
 
-def _step(network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor) -> str:
-    """Take a Newton step in one layer, in place, halved until the loss falls as
-    promised.
+def _step(
+    network: GatedNetwork, layer: tuple[str, ...], x: Tensor, y: Tensor
+) -> Literal["fell", "minimal", "stuck"]:
+    """Take a Newton step in one layer, in place, halved until the loss falls enough.
 
-    Return "fell", else "minimal" or "stuck": whether the quadratic model promises no
-    progress.
+    Where it does not, the layer is minimal if the quadratic model, whose least value
+    lies half the slope below, promises next to nothing, else stuck.
     """
-    parameters = [getattr(network, letter) for letter in layer]
+    shapes = [getattr(network, letter).shape for letter in layer]
+    sizes = [shape.numel() for shape in shapes]
 
-    def pieces(theta: Tensor) -> dict[str, Tensor]:
-        split = torch.split(theta, [p.numel() for p in parameters])
-        parts = zip(layer, split, parameters, strict=True)
-        return {letter: piece.reshape(p.shape) for letter, piece, p in parts}
+    def parameters(theta: Tensor) -> dict[str, Tensor]:
+        pieces = torch.split(theta, sizes)
+        return {
+            letter: piece.reshape(shape)
+            for letter, piece, shape in zip(layer, pieces, shapes, strict=True)
+        }
 
     def loss(theta: Tensor) -> Tensor:
-        output = torch.func.functional_call(network, pieces(theta), (x,))
+        output = torch.func.functional_call(network, parameters(theta), (x,))
         return torch.mean((output[:, 0] - y) ** 2)
 
-    theta = torch.cat([p.detach().reshape(-1) for p in parameters])
+    theta = torch.cat(
+        [getattr(network, letter).detach().reshape(-1) for letter in layer]
+    )
     columns = max(1, _ELEMENTS // (len(x) * network.n_hidden))
     gradient, hessian = gradient_and_hessian(loss, theta, columns)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
         return "stuck"
     direction = newton_direction(gradient, hessian)
-    slope, step = float(gradient @ direction), torch.from_numpy(direction)
+    step = torch.from_numpy(direction)
+    slope = float(gradient @ direction)
     with torch.no_grad():
         before = float(loss(theta))
-        for length in 0.5 ** np.arange(_HALVINGS) if slope < 0 else ():
+        lengths = 0.5 ** np.arange(_HALVINGS) if slope < 0 else np.empty(0)
+        for length in lengths:
             moved = theta + length * step
             if float(loss(moved)) < before + _ARMIJO * length * slope:
-                set_parameters(network, **pieces(moved))
+                set_parameters(network, **parameters(moved))
                 return "fell"
     return "minimal" if -slope / 2 <= _STALL * before else "stuck"

@@ -16,30 +16,34 @@ Gates = Literal["trained", "frozen"]
 
 #: How a run can end, by the word that tables have: what happened, and what to try.
 STATUSES = {
-    "converged": "the loss stopped falling, at best at a local optimum; another seed may do better",
+    "converged": "the loss stopped falling, at best at a local optimum; "
+    "another seed may do better",
     "iterations": "the limit of iterations came first; raise max_iterations",
-    "stalled": "no line search found a lower loss; try VariableProjection or another seed",
+    "stalled": "no line search found a lower loss; "
+    "try VariableProjection or another seed",
     "diverged": "the loss is not finite; scale features and values to unit variance",
-    "failed": "the linear algebra gave up or memory ran out; use fewer neurons or points",
+    "failed": "the linear algebra gave up or memory ran out; "
+    "use fewer neurons or points",
     "inexact": "float64 does not carry weights that cancel so far; use fewer neurons",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained network and how the training went; a solver fills in at most six
-    fields.
+    """A trained network and how the training went; a solver fills in at most six fields.
 
     Attributes:
         network: the module to use; None where the run ended before there was one.
         status: a word of :data:`STATUSES`.
+        iterations: what a solver counts: steps, sweeps, batches.
         promised: training RMSE of what the weights stand for; None where only the pass
             is known.
-        history: (records, 2), seconds and training RMSE; empty where there is no single
-            descent.
+        history: (records, 2), seconds and training RMSE; empty where none was kept.
         training_minimiser: the module of least training error; validation chooses
             ``network``.
+        train_rmse: of ``network`` on the training points.
         test_rmse: of the predictions of ``data.predict`` on the test points.
+        seconds: of the run so far.
         detail: the message of the error that ended the run.
     """
 
@@ -57,15 +61,14 @@ class Fit:
     detail: str = ""
 
     def __str__(self) -> str:
-        ended = (
-            f"{self.status} after {self.iterations} iterations, {self.seconds:.1f} s"
-        )
+        ended = f"{self.status} after {self.iterations} iterations"
+        ended += f", {self.seconds:.1f} s"
         if self.network is None:
             return f"no network, {ended}: {self.detail}"
         return (
-            f"{self.network.extra_repr()}: root mean square error {self.train_rmse:.3g} on the "
-            f"training points, {self.test_rmse:.3g} on the test points; {ended} "
-            f"({STATUSES[self.status]})"
+            f"{self.network.extra_repr()}: root mean square error "
+            f"{self.train_rmse:.3g} on the training points, {self.test_rmse:.3g} on the "
+            f"test points; {ended} ({STATUSES[self.status]})"
         )
 
 
@@ -78,6 +81,8 @@ class Solver(Protocol):
     def train(
         self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
     ) -> Fit:
-        """Train a network of one output; a ValueError names what the solver does not
-        implement.
+        """Train a network of one output.
+
+        Raises:
+            ValueError: the solver does not implement this unit or these data.
         """
