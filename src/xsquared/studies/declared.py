@@ -19,7 +19,6 @@ STUDIES = {
     "segments": "gates_replaced",
     "airfoil": "airfoil",
     "learned_maps": "learned_maps",
-    "optimal_knots": "optimal_knots",
     "certified_splines": "certified_splines",
     "misses": "misses",
     "trainers": "trainers",
