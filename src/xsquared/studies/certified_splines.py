@@ -4,6 +4,7 @@ Chapters read the bounds from committed rows: to compute others python-flint is 
 """
 
 from collections.abc import Sequence
+from decimal import ROUND_FLOOR, Context
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -22,6 +23,10 @@ from xsquared.units import PAPER_UNITS, parameter_count, space
 #: Whose best splines are certified, for each number of neurons.
 CERTIFIED = ("exp(2*x)", "sin(4*x)", str(PAPER_TARGET.expression))
 NEURONS = (2, 5, 10)
+#: The widest network of the paper's line figures: pieces are bounded up to its cells.
+WIDEST = 50
+#: Digits that committed rows keep.
+_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 #: Cells of the best spline with one knot less that are parted in turn, those of the
 #: largest error: other cells hardly need another knot.
 _PARTED = 4
@@ -63,19 +68,41 @@ def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
     ]
 
 
+def piece_trials(target: Target = PAPER_TARGET, most: int = WIDEST) -> list[Trial]:
+    """List the paper's units: a trial's rows are of 1 to ``most`` neurons."""
+    text = str(target.expression)
+    same: Any = {"domain": target.domain, "split": "paper"}
+    return [
+        make_trial(text, unit, most, "bound", "pieces", **same) for unit in PAPER_UNITS
+    ]
+
+
 def run_certified(trial: Trial) -> dict[str, Any]:
     """Bound what n + 1 pieces reach; where they meet, search for the best as well."""
     # Loaded here, as python-flint is needed for new rows alone.
+    from xsquared.splines.bounds import lower_bounds
     from xsquared.splines.potentials import meeting_lower_bound
 
     f, unit, n = target_of(trial), unit_of(trial), trial["n"]
+    if trial["protocol"] == "pieces":
+        neurons = list(range(1, n + 1))
+        return {
+            "n": neurons,
+            "parameters": [parameter_count(unit, 1, count) for count in neurons],
+            "bound": [rounded_down(b) for b in lower_bounds(f, unit.order, n + 1)[1:]],
+        }
     spline = best_spline(f, unit.name, n + 1)
     return {
         "parameters": parameter_count(unit, 1, n),
         "train_rmse": spline.rmse,
         "test_rmse": spline.rmse,
-        "bound": meeting_lower_bound(f, unit.order, spline),
+        "bound": rounded_down(meeting_lower_bound(f, unit.order, spline)),
     }
+
+
+def rounded_down(bound: float) -> float:
+    """Round a lower bound to the digits of a row, so that what is written is one, too."""
+    return float(_DIGITS.create_decimal_from_float(bound))
 
 
 def what_is_missing() -> str:
@@ -90,9 +117,11 @@ CERTIFIED_SPLINES = Study(
     {
         "certified": "the best spline found for the unit's order and continuity, of "
         "n + 1 pieces, and a lower bound for all of them, wherever their knots are",
+        "pieces": "a lower bound for n + 1 polynomials of the unit's order, wherever "
+        "they break, that need not meet",
     },
     run_certified,
-    certified_trials,
+    lambda: [*certified_trials(), *piece_trials()],
     lambda: certified_trials(NEURONS[:1]),
     what_is_missing,
 )
