@@ -8,11 +8,11 @@ from xsquared.splines.bounds import lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
+from xsquared.splines.pieces import Pairs, best_on_knots
 from xsquared.splines.potentials import (
-    _SPACES,
-    _best,
+    CONTINUITY,
     _costs,
-    _Pairs,
+    _potential,
     _shortest,
     meeting_lower_bound,
 )
@@ -27,7 +27,7 @@ F = target("sin(4*x)")
 def test_the_bound_is_close_to_the_best_spline_and_above_that_of_pieces(
     order: int, unit: str, close: float, gain: float
 ) -> None:
-    start = optimal_knots(F, order, 4, _SPACES[order][0]).knots
+    start = optimal_knots(F, order, 4, CONTINUITY[order]).knots
     spline = fit_free_knots(F, space(unit), start)
     found, bound = spline.rmse, meeting_lower_bound(F, order, spline)
     assert bound < found < close * bound
@@ -40,22 +40,23 @@ def test_the_bound_is_close_to_the_best_spline_and_above_that_of_pieces(
 
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_whatever_the_potentials_no_spline_is_below_the_bound(order: int) -> None:
-    draw, continuity = np.random.default_rng(order), _SPACES[order][0]
-    pairs = _Pairs(F, order, np.linspace(-1, 1, 121))
+    draw, continuity = np.random.default_rng(order), CONTINUITY[order]
+    pairs = Pairs(F, order, np.linspace(-1, 1, 121))
     best = 2 * least_squares_spline_rmse(F, order, 4, continuity) ** 2
     knots = np.linspace(-1, 1, 5)
-    jets, multipliers = _best(F, order, continuity, knots)
+    jets, multipliers = best_on_knots(F, order, continuity, knots)
     for _ in range(6):
         wild = multipliers * draw.normal(size=multipliers.shape)
         off = jets * draw.uniform(0.5, 1.5, size=jets.shape)
-        costs = _costs(pairs, knots, off, wild, draw.uniform(0.01, 0.2))
+        potential = _potential(pairs, knots, off, wild, draw.uniform(0.01, 0.2))
+        costs = _costs(pairs, potential)
         assert _shortest(costs, 4, draw.uniform(0, 1) * best / 4) < best
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_jets_and_multipliers_are_those_of_the_best_spline(order: int) -> None:
-    continuity, knots = _SPACES[order][0], np.array([-1, -0.4, 0.1, 0.5, 1])
-    jets, multipliers = _best(F, order, continuity, knots)
+    continuity, knots = CONTINUITY[order], np.array([-1, -0.4, 0.1, 0.5, 1])
+    jets, multipliers = best_on_knots(F, order, continuity, knots)
     free = continuity + 1
     np.testing.assert_allclose(jets[:, 0, :free], jets[:, 1, :free], atol=1e-9)
     assert np.abs(jets[:, 0, free] - jets[:, 1, free]).min() > 1e-4

@@ -1,277 +1,265 @@
 """Lower bounds of the error of splines that must meet, wherever their knots lie.
 
-Every knot lies in some cell of a fine grid, its box. To its left piece a potential is
-added, from its right piece one is taken off: functions of the piece's value, slope, ...
-at the box's middle, by which no pair of pieces that meet in the box gains. So the sum
-over a chain is no more than the spline's squared error; each piece is a least-squares
-problem, and the least sum over all boxes is a shortest path. At any knot the potential
-may be cut off, at the price of the least that the pieces before it cost. Multipliers of
-the best spline make good potentials; a bound holds for any.
+Every knot lies in some cell of a fine grid, its *box*, of width delta and middle c. Let
+p and q be the pieces that meet there, e_p and e_q their errors, d = q - p. The bound
+comes in four steps.
+
+1. **Potentials.** To the cost of a piece, the integral of its squared error, a linear
+   function S of its value (and slope) at c is added for its left knot, and one is taken
+   off for its right knot. In a chain of pieces S(q) - S(p) = S(d) is left of each knot,
+   which is small, as d vanishes at the knot.
+2. **Boxes.** A knot may lie anywhere in its box. There both pieces are charged, each
+   for a little less than half of the box.
+3. **Penalties.** What steps 1 and 2 may have added to a chain is at most a sum of
+   squares of the two pieces' jets at c, and a constant. They are taken off again, so
+   that a chain's costs are no more than the spline's squared error.
+4. **Shortest path.** Each piece's least cost is now a least-squares problem of its own,
+   and the least sum over all boxes a shortest path. At any knot S may be left out.
+
+S may be any linear function; the multipliers of the best spline make a good one. A
+*jet* is a derivative over its factorial, of a piece less the target.
 """
 
 import math
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.polynomial import legendre
 
 from xsquared.functions import Target, interval_of
-from xsquared.quadrature import gauss_legendre
-from xsquared.splines.bounds import least_errors
 from xsquared.splines.density import sign_intervals
-from xsquared.splines.enclosures import enclosed
 from xsquared.splines.free_knots import FreeKnotSpline
+from xsquared.splines.pieces import End, Pairs, Quadratic, best_on_knots, piece_jets
 
-#: By order: derivatives that are continuous, the weight of the second jet in what a
-#: jump can be, and the squared norm of the first jet that may jump, on a cell of width
-#: one.
-_SPACES = {2: (0, 0.0, 12.0), 3: (0, 1.0, 192.0), 4: (1, 1.5, 6480.0)}
-#: Boxes a piece, by order; how far the forms may be from degenerate; what rounding may
-#: take.
-_BOXES, _LEAST, _MARGIN = {2: 60, 3: 40, 4: 50}, 0.02, 1e-6
-#: Shares tried: of the multipliers, of the form that penalties take, of what a link
-#: should gain.
-_TRIED = tuple(product((0.7, 1.0), (0.01, 0.03), (0.3, 1.0)))
-
-
-def _jets(
-    order: int, left: np.ndarray, width: np.ndarray, at: np.ndarray
-) -> np.ndarray:
-    """(..., k, k) derivatives over j! of cells' orthonormal polynomials, at one place
-    each.
-    """
-    z, q = 2 * (at - left) / width - 1, np.arange(order)
-    rows = [
-        legendre.legvander(z, order)[..., :order]
-        @ np.pad(legendre.legder(np.eye(order), j, axis=1), ((0, 0), (0, j)))[
-            :, :order
-        ].T
-        * ((2 / width) ** j / math.factorial(j))[..., None]
-        for j in range(order)
-    ]
-    return (
-        np.stack(rows, axis=-2) * np.sqrt((2 * q + 1) / width[..., None])[..., None, :]
-    )
+#: The derivative r up to which pieces meet, by order k: lines, parabolas, C1 cubics.
+CONTINUITY = {2: 0, 3: 0, 4: 1}
+#: Boxes a piece, by order: what fits a minute at eleven pieces.
+_BOXES = {2: 60, 3: 40, 4: 50}
+#: Least eigenvalue of a piece's quadratic form: below it the piece is not linked.
+_LEAST_EIGENVALUE = 0.02
+#: What is taken off for rounding, which is not enclosed here: the forms are float64.
+_MARGIN = 1e-6
+#: The share nu of its box that a knot gives up, in boxes a cell.
+_NU = 6.0
+#: Shares of the best spline's multipliers that are tried as S.
+_SHARES = (0.7, 1.0)
+#: Penalties on squared jets that are tried, as shares of what a cell's own form has.
+_PENALTIES = (0.01, 0.03)
+#: What a link should gain, as shares of the squared error of a piece.
+_GAINS = (0.3, 1.0)
 
 
-def _own(target: Target, order: int, places: np.ndarray) -> np.ndarray:
-    """(..., k) the target's own jets, which those of pieces are counted from."""
-    parts = [target.derivative(j)(places) / math.factorial(j) for j in range(order)]
-    return np.stack(parts, axis=-1)
+@dataclass(frozen=True)
+class _Potential:
+    """S and its penalties in each of m boxes.
 
-
-class _Pairs:
-    """Every interval between two grid points as a cell: its best polynomial, and the
-    boxes beside.
-
-    Polynomials are counted from that best one, in orthonormal coordinates.
+    S is ``slopes`` (m, k) times a piece's jets less the mean of the best spline's two,
+    ``best`` (m, 2, k), left and right piece. ``share`` (m,) of a box is charged to
+    either piece; ``form`` (m, k) times squares of the jets less ``best``, of either
+    piece, and ``constant`` (m,) are taken off.
     """
 
-    def __init__(self, target: Target, order: int, grid: np.ndarray) -> None:
-        m, count = len(grid) - 1, order + 3
-        values, self.away = enclosed(target, grid, count)
-        self.grid, self.order, self.m = grid, order, m
-        self.errors = least_errors(values, order, grid, m)
-        self.first, self.last = np.triu_indices(m + 1, 1)
-        self.boxes = np.maximum(self.first - 1, 0), np.minimum(self.last, m - 1)
-        self.delta, self.middle = np.diff(grid), (grid[1:] + grid[:-1]) / 2
-        xi, weights = gauss_legendre(count)
-        points = grid[:-1, None] + self.delta[:, None] * xi
-        weights = self.delta[:, None] * weights
-        left, width = grid[self.first], grid[self.last] - grid[self.first]
-        fitted = np.zeros((m + 1, m + 1, order))
-        windows = np.lib.stride_tricks.sliding_window_view
-        for cells in range(1, m + 1):
-            a = np.arange(m + 1 - cells)
-            h = (grid[cells:] - grid[:-cells])[:, None]
-            z = (
-                2
-                * (windows(points.ravel(), cells * count)[::count] - grid[a, None])
-                / h
-                - 1
-            )
-            fitted[a, a + cells] = np.einsum(
-                "ij,ijq->iq",
-                windows((values * weights).ravel(), cells * count)[::count],
-                legendre.legvander(z, order - 1),
-            ) * np.sqrt((2 * np.arange(order) + 1) / h)
-        fitted = fitted[self.first, self.last]
-        self.sides = []
-        for box in self.boxes:
-            jets = _jets(order, left, width, self.middle[box])
-            at = [_jets(order, left, width, points[box, i])[:, 0] for i in range(count)]
-            basis = np.stack(at, axis=1)
-            rest = values[box] - np.einsum("pcq,pq->pc", basis, fitted)
-            weighed = weights[box][..., None] * basis
-            inside = (
-                np.einsum("pca,pcb->pab", basis, weighed),
-                -np.einsum("pc,pca->pa", rest, weighed),
-                np.sum(weights[box] * rest**2, axis=1),
-            )
-            off = (
-                np.einsum("pjq,pq->pj", jets, fitted)
-                - _own(target, order, self.middle)[box]
-            )
-            self.sides.append((jets, off, inside))
+    slopes: np.ndarray
+    best: np.ndarray
+    share: np.ndarray
+    form: np.ndarray
+    constant: np.ndarray
 
 
-def _best(
-    target: Target, order: int, continuity: int, knots: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of the best spline with given knots: (n - 1, 2, k) jets of its error, and its
-    multipliers.
-    """
-    n, free = len(knots) - 1, continuity + 1
-    nodes, weights = gauss_legendre(30)
-    left, h = knots[:-1], np.diff(knots)
-    ends = _jets(order, left, h, left), _jets(order, left, h, knots[1:])
-    basis = _jets(
-        order, left[:, None], h[:, None] + 0 * nodes, left[:, None] + h[:, None] * nodes
-    )
-    values = target(left[:, None] + h[:, None] * nodes)
-    fitted = np.einsum(
-        "ci,cij->cj", values * weights * h[:, None], basis[..., 0, :]
-    ).ravel()
-    meets = np.zeros((n - 1, free, n, order))
-    for i in range(n - 1):
-        meets[i, :, i], meets[i, :, i + 1] = ends[1][i, :free], -ends[0][i + 1, :free]
-    rows = meets.reshape(free * (n - 1), -1)
-    multipliers = np.linalg.lstsq(rows @ rows.T, rows @ fitted)[0]
-    made = (fitted - rows.T @ multipliers).reshape(n, order)
-    pieces = (ends[1][:-1], made[:-1]), (ends[0][1:], made[1:])
-    jets = np.stack(
-        [np.einsum("cjq,cq->cj", end, piece) for end, piece in pieces], axis=1
-    )
-    return jets - _own(target, order, knots[1:-1])[:, None], -2 * multipliers.reshape(
-        n - 1, free
-    )
-
-
-def _costs(
-    pairs: _Pairs,
+def _potential(
+    pairs: Pairs,
     knots: np.ndarray,
     jets: np.ndarray,
     multipliers: np.ndarray,
     penalty: float,
-) -> dict[tuple[bool, bool], np.ndarray]:
-    """(m + 1, m + 1) least of each cell, by whether its left and its right end are
-    linked.
+) -> _Potential:
+    """Choose S in every box, and find the penalties that keep the bound below.
 
-    Let d be the difference of two pieces that meet in a box of width delta, as smooth
-    as asked for, J its first jet that may jump, J' the next. There |d| and the
-    potential's gain are at most multiples of |J| + w delta |J'|, by the mean value
-    theorem. Forms of both pieces' own jets, less those of the best spline, stand above
-    the square of it.
+    Jets (n - 1, 2, k) and multipliers (n - 1, r + 1) belong to the inner knots of
+    ``knots`` (n + 1,). Any of them, any ``penalty`` > 0 and any nu between 0 and 1 make
+    a valid bound. In a box of width delta and middle c, J and J' are the jets r + 1 and
+    r + 2 of d at c.
+
+    **How large d is.** Up to its derivative r it vanishes at the knot. Its derivative
+    r + 1 over (r + 1)! is J + (r + 2) J' (x - c), and abs(x - c) <= delta/2, so in the
+    box at most ``D = |J| + w |J'|``, w = (r + 2)/2 delta (no J' for lines). Integrated
+    from the knot, ``|d| <= delta^(r+1) D``, and at c, no farther than delta/2 from the
+    knot, ``|d(c)| <= delta/2 D`` for r = 0, and for r = 1 ``|d'(c)| <= delta D``, from
+    which ``|d(c)| <= delta^2 D``. So ``|S(d)| <= gain D``.
+
+    **How large D is.** J is that of the best spline plus x_q - x_p, the two pieces' jets
+    less the best spline's, so ``D <= K + |x_q - x_p| + w |x'_q - x'_p|`` with
+    K = D of the best spline.
+
+    **What S adds.** Let Q be the sum of squares of x_p, x_q, w x'_p and w x'_q. As
+    ``gain |x| <= omega x^2 + gain^2 / (4 omega)`` for each, ``gain D <= gain K +
+    omega Q + terms gain^2 / (2 omega)``, with one term for lines, two for the others.
+
+    **What boxes add.** Where p is charged, ``e_q = e_p + d``, and from ``2 e_p d <=
+    t e_p^2 + d^2/t`` with t = 2 nu/(1 - nu) follows ``(1 - nu)/2 (e_p^2 + e_q^2) <=
+    e_p^2 + d^2/(4 nu)``; the other way round where q is. So a share (1 - nu)/2 of the
+    box for both pieces is too much by at most the integral of d^2/(4 nu), at most
+    ``delta^(2r+3) D^2 / (4 nu)``. From ``(a + b + c)^2 <= 3 a^2 + 3 b^2 + 3 c^2`` and
+    ``(x_q - x_p)^2 <= 2 x_p^2 + 2 x_q^2`` follows ``D^2 <= 3 K^2 + 6 Q``; for lines,
+    from ``(a + b)^2 <= 1.2 a^2 + 6 b^2``, ``D^2 <= 1.2 K^2 + 12 Q``.
     """
-    k, m, delta = pairs.order, pairs.m, pairs.delta
-    r, second, norm = _SPACES[k]
-    where = np.interp(knots[1:-1], pairs.grid, np.arange(m + 1))
-    along = np.arange(m) + 0.5
+    k, delta = pairs.order, pairs.delta
+    r = CONTINUITY[k]
+    lines = k == r + 2
+    terms = 1 if lines else 2
+    known_squared, jets_squared = (1.2, 12.0) if lines else (3.0, 6.0)
 
-    def spread(values: np.ndarray) -> np.ndarray:
-        flat = values.reshape(len(values), -1)
-        made = np.stack([np.interp(along, where, column) for column in flat.T], axis=1)
-        return made.reshape(m, *values.shape[1:])
+    # In each box h, S and the best spline are those of the nearest knots.
+    inner = np.interp(knots[1:-1], pairs.grid, np.arange(pairs.m + 1))
+    h = _spread((knots[2:] - knots[:-2]) / 2, inner, pairs.m)
+    slopes = _spread(multipliers, inner, pairs.m)
+    best = _spread(jets, inner, pairs.m)
 
-    h, g, best = spread((knots[2:] - knots[:-2]) / 2), spread(multipliers), spread(jets)
-    omega = penalty * h ** (2 * r + 3) / norm
-    near = np.minimum(6 * delta / h, 0.5)
-    gain = np.abs(g[:, 0]) * delta / 2 if r == 0 else np.abs(g) @ [0, 1] * delta
-    gain = gain if r == 0 else gain + np.abs(g[:, 0]) * delta**2
+    # omega: a share of the largest form that a cell of width h has in the jet r + 1.
+    unit = np.ones(1)
+    own_form = np.sum(piece_jets(k, 0 * unit, unit, unit)[0, r + 1] ** 2)
+    omega = penalty * h ** (2 * r + 3) / own_form
+    nu = np.minimum(_NU * delta / h, 0.5)
+
+    w = (r + 2) / 2 * delta
     jump = np.abs(best[:, 1] - best[:, 0])
-    known = jump[:, r + 1] + (second * delta * jump[:, r + 2] if second else 0)
-    apart = delta ** (2 * r + 3) / near
-    # (a + b)^2 <= 1.2 a^2 + 6 b^2, or (a + b + c)^2 <= 3 (a^2 + b^2 + c^2).
-    parts = (0.75, 1.5) if second else (0.3, 3.0)
+    known = jump[:, r + 1]
+    if not lines:
+        known = known + w * jump[:, r + 2]
+    if r == 0:
+        gain = np.abs(slopes[:, 0]) * delta / 2
+    else:
+        gain = np.abs(slopes[:, 1]) * delta + np.abs(slopes[:, 0]) * delta**2
+    boxes = delta ** (2 * r + 3) / nu / 4
     constant = (
-        gain**2 / omega * (1 if second else 0.5)
-        + gain * known
-        + parts[0] * apart * known**2
+        terms * gain**2 / (2 * omega) + gain * known + known_squared * boxes * known**2
     )
-    form = np.zeros((m, k))
-    form[:, r + 1] = omega + parts[1] * apart
-    if second:
-        form[:, r + 2] = form[:, r + 1] * (second * delta) ** 2
-    ends_of = []
-    for side, box, sign in ((1, pairs.boxes[0], 1.0), (0, pairs.boxes[1], -1.0)):
-        to_jets, values, inside = pairs.sides[1 - side]
-        off, weighed = values - best[box, side], form[box][..., None] * to_jets
-        share = (1 - near[box]) / 2
-        linear = sign * np.pad(g, ((0, 0), (0, k - r - 1)))[box]
-        ends_of.append((
-            share[:, None, None] * inside[0] - np.einsum("pja,pjb->pab", to_jets, weighed),
-            share[:, None] * inside[1] - np.einsum("pj,pja->pa", off, weighed)
-            + np.einsum("pj,pja->pa", linear, to_jets) / 2,
-            share * inside[2] - np.einsum("pj,pj->p", form[box], off**2)
-            + np.einsum("pj,pj->p", linear, values - best[box].mean(axis=1))
-            - (constant[box] if side else 0),
-        ))  # fmt: skip
-    made = {(False, False): pairs.errors}
+    form = np.zeros((pairs.m, k))
+    form[:, r + 1] = omega + jets_squared * boxes
+    if not lines:
+        form[:, r + 2] = form[:, r + 1] * w**2
+    padded = np.pad(slopes, ((0, 0), (0, k - r - 1)))
+    return _Potential(padded, best, (1 - nu) / 2, form, constant)
+
+
+def _spread(values: np.ndarray, inner: np.ndarray, m: int) -> np.ndarray:
+    """Interpolate values (n - 1, ...) of inner knots, at grid places, to m boxes."""
+    along = np.arange(m) + 0.5
+    columns = values.reshape(len(values), -1).T
+    spread = np.stack([np.interp(along, inner, column) for column in columns], axis=1)
+    return spread.reshape(m, *values.shape[1:])
+
+
+def _linked(end: End, potential: _Potential, right: bool) -> Quadratic:
+    """Sum what a link adds to the pieces' squared errors at their left or right end.
+
+    That is the share of the box, S with its sign, and less the penalties. A piece has
+    at its left end the part of the right piece of the best spline, and pays the
+    constant there; at its right end that of the left piece.
+    """
+    box, jets = end.box, end.jets
+    best = potential.best[box]
+    off = end.offset - best[:, 0 if right else 1]
+    centred = end.offset - best.mean(axis=1)
+    share = potential.share[box]
+    form = potential.form[box]
+    weighed = form[..., None] * jets
+    slopes = (-1.0 if right else 1.0) * potential.slopes[box]
+    constant = 0.0 if right else potential.constant[box]
+    return Quadratic(
+        share[:, None, None] * end.squared.matrix
+        - np.einsum("pja,pjb->pab", jets, weighed),
+        share[:, None] * end.squared.slope
+        - np.einsum("pj,pja->pa", off, weighed)
+        + np.einsum("pj,pja->pa", slopes, jets) / 2,
+        share * end.squared.value
+        - np.einsum("pj,pj->p", form, off**2)
+        + np.einsum("pj,pj->p", slopes, centred)
+        - constant,
+    )
+
+
+def _costs(pairs: Pairs, potential: _Potential) -> dict[tuple[bool, bool], np.ndarray]:
+    """Minimise each piece's cost, by whether its left and its right end are linked.
+
+    Return (m + 1, m + 1) by left and right grid point. Where the form is not safely
+    definite, or no knot is at that end, or the piece has no grid cell, -inf: no bound.
+    """
+    k, m = pairs.order, pairs.m
+    left = _linked(pairs.left, potential, right=False)
+    right = _linked(pairs.right, potential, right=True)
+    alone = pairs.errors[pairs.first, pairs.last]
+    costs = {(False, False): pairs.errors}
     for ends in ((True, True), (True, False), (False, True)):
-        used = [part for part, linked in zip(ends_of, ends, strict=True) if linked]
-        square = np.eye(k) + sum(part[0] for part in used)
-        slope = np.asarray(sum(part[1] for part in used))
-        sound = np.linalg.eigvalsh(square)[:, 0] > _LEAST
-        sound &= ((pairs.first > 0) | (not ends[0])) & (
-            (pairs.last < m) | (not ends[1])
-        )
-        square[~sound] = np.eye(k)
-        least = (
-            np.asarray(sum(part[2] for part in used))
-            + pairs.errors[pairs.first, pairs.last]
-        )
-        least -= np.einsum(
-            "pa,pa->p", slope, np.linalg.solve(square, slope[..., None])[..., 0]
-        )
-        made[ends] = np.full((m + 1, m + 1), -np.inf)
-        made[ends][pairs.first, pairs.last] = np.where(sound, least, -np.inf)
-    return made
+        forms = [form for form, used in zip((left, right), ends, strict=True) if used]
+        matrix = np.eye(k) + sum(form.matrix for form in forms)
+        slope = np.asarray(sum(form.slope for form in forms))
+        value = np.asarray(sum(form.value for form in forms)) + alone
+        sound = np.linalg.eigvalsh(matrix)[:, 0] > _LEAST_EIGENVALUE
+        if ends[0]:
+            sound &= pairs.first > 0
+        if ends[1]:
+            sound &= pairs.last < m
+        matrix[~sound] = np.eye(k)
+        # The least of y'My + 2 s'y + v is v - s' M^-1 s.
+        solved = np.linalg.solve(matrix, slope[..., None])[..., 0]
+        least = value - np.einsum("pa,pa->p", slope, solved)
+        costs[ends] = np.full((m + 1, m + 1), -np.inf)
+        costs[ends][pairs.first, pairs.last] = np.where(sound, least, -np.inf)
+    return costs
 
 
 def _shortest(
     costs: dict[tuple[bool, bool], np.ndarray], pieces: int, wanted: float
 ) -> float:
-    """The least squared error of so many pieces.
+    """Bound the squared error of chains of so many pieces by a shortest path.
 
-    What the pieces before a knot cost is at least the lesser one of ``linked`` plus the
-    potential and ``cut``, and at least ``floor``. A cell's end is linked where that is
-    worth ``wanted``.
+    A chain of pieces up to a knot is *linked* there, so that its last piece and the
+    next one count S, or *cut*. Both are valid, whatever decides; so three numbers a box
+    say what chains cost at least that end there: ``linked`` ones, ``cut`` ones, and
+    ``floor`` all, without S. Chains are linked whose cost is above a threshold, the one
+    that leaves linked chains, and cut ones less ``wanted``, the highest.
     """
     m = len(costs[True, True]) - 1
-    # A piece with both ends in one box, or in neighbours, costs nothing and links
-    # nothing.
-    possible = np.arange(m + 1) >= np.arange(m + 1)[:, None] - 1
+    points = np.arange(m + 1)
+    # Two knots in one box (right grid point before the left one) or in neighbours: such
+    # a piece costs nothing, and links nothing.
+    possible = points >= points[:, None] - 1
+    # By the grid point at which the next piece begins.
     linked = np.full(m + 1, np.inf)
-    cut = np.where(np.arange(m + 1) == 0, 0.0, np.inf)
+    cut = np.where(points == 0, 0.0, np.inf)
     floor = cut.copy()
 
     def plus(before: np.ndarray, ends: tuple[bool, bool]) -> np.ndarray:
-        there = possible & (before < np.inf)[:, None]
+        """Add a piece, from every grid point to every other."""
+        reached = possible & (before < np.inf)[:, None]
         nothing = np.full((m + 1, m + 1), np.inf)
-        return np.add(before[:, None], costs[ends], out=nothing, where=there)
+        return np.add(before[:, None], costs[ends], out=nothing, where=reached)
 
     def extended(right: bool) -> np.ndarray:
+        """Bound chains with a piece more: they were linked or cut, and in any case."""
         either = np.minimum(plus(linked, (True, right)), plus(cut, (False, right)))
         return np.maximum(either, plus(floor, (False, right)))
 
     for _ in range(pieces):
-        joined, apart = extended(True), extended(False)
+        joined, apart = extended(right=True), extended(right=False)
         floor = apart.min(axis=0)
-        # Of the thresholds above which an end is linked, the one that leaves most.
         order = joined.argsort(axis=0)
         levels = np.take_along_axis(joined, order, axis=0)
-        others = np.minimum.accumulate(np.take_along_axis(apart, order, axis=0), axis=0)
-        others = np.vstack([np.full(m + 1, np.inf), others[:-1]])
-        worth = np.minimum(levels, others - wanted)
+        # Of the chains below each level, which would be cut, the cheapest.
+        below = np.minimum.accumulate(np.take_along_axis(apart, order, axis=0), axis=0)
+        below = np.vstack([np.full(m + 1, np.inf), below[:-1]])
+        worth = np.minimum(levels, below - wanted)
         best = np.where(np.isnan(worth), -np.inf, worth).argmax(axis=0)[None]
         threshold = np.take_along_axis(levels, best, axis=0)
         linked = np.where(joined >= threshold, joined, np.inf).min(axis=0)
         cut = np.where(joined >= threshold, np.inf, apart).min(axis=0)
-        end = float(floor[m])
+        total = float(floor[m])
+        # A knot in the box behind a grid point: the next piece begins at the next one.
         linked, cut, floor = (
-            np.concatenate([[np.inf], a[:-1]]) for a in (linked, cut, floor)
+            np.concatenate([[np.inf], cost[:-1]]) for cost in (linked, cut, floor)
         )
-    return end
+    return total
 
 
 def meeting_lower_bound(target: Target, order: int, spline: FreeKnotSpline) -> float:
@@ -283,14 +271,16 @@ def meeting_lower_bound(target: Target, order: int, spline: FreeKnotSpline) -> f
     """
     pieces = len(spline.knots) - 1
     grid = sign_intervals(target, order).mesh(_BOXES[order] * pieces)
-    pairs = _Pairs(target, order, grid)
-    jets, multipliers = _best(target, order, _SPACES[order][0], spline.knots)
-    length, least = float(np.ptp(interval_of(target))), 0.0
-    # Lines hardly need the potentials: any does.
-    for share, penalty, gain in _TRIED[: 1 if order == 2 else None]:
-        costs = _costs(pairs, spline.knots, jets, share * multipliers, penalty)
-        least = max(
-            least, _shortest(costs, pieces, gain * spline.rmse**2 * length / pieces)
-        )
-    bound = (math.sqrt(least) - pairs.away) / math.sqrt(length) * (1 - _MARGIN)
+    pairs = Pairs(target, order, grid)
+    jets, multipliers = best_on_knots(target, order, CONTINUITY[order], spline.knots)
+    length = float(np.ptp(interval_of(target)))
+    a_piece = spline.rmse**2 * length / pieces
+    choices = list(product(_SHARES, _PENALTIES, _GAINS))
+    if order == 2:
+        choices = choices[:1]  # lines hardly need S: any does
+    squares = [0.0]
+    for share, penalty, gain in choices:
+        potential = _potential(pairs, spline.knots, jets, share * multipliers, penalty)
+        squares.append(_shortest(_costs(pairs, potential), pieces, gain * a_piece))
+    bound = (math.sqrt(max(squares)) - pairs.away) / math.sqrt(length) * (1 - _MARGIN)
     return max(bound, 0.0)
