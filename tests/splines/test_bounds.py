@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -38,6 +39,40 @@ def test_bounds_are_close_below_the_best_pieces_found(text: str, order: int) -> 
             optimal_knots(target(text), order, n, start=start).rmse for start in starts
         )
         assert bounds[n - 1] <= found < 1.7 * bounds[n - 1]
+
+
+def _exact_square(values: np.ndarray, order: int, width: mpmath.mpf) -> mpmath.mpf:
+    """The squared error of one polynomial on one cell, to forty digits.
+
+    Values at the exact Gauss nodes stand for a polynomial of degree count - 1, so
+    Bessel's inequality is an equality.
+    """
+    count = len(values)
+    rounded = np.polynomial.legendre.leggauss(count)[0].tolist()
+    nodes = [mpmath.findroot(lambda x: mpmath.legendre(count, x), x) for x in rounded]
+    square = mpmath.mpf(0)
+    for j in range(order, count):
+        projection = mpmath.mpf(0)
+        for x, value in zip(nodes, values.tolist(), strict=True):
+            slope = mpmath.diff(lambda x: mpmath.legendre(count, x), x)
+            weight = width / ((1 - x**2) * slope**2)
+            projection += weight * mpmath.legendre(j, x) * value
+        square += (2 * j + 1) * projection**2 / width
+    return square
+
+
+@pytest.mark.parametrize("order", [3, 4, 11])
+def test_rounding_never_lifts_a_bound_above_exact_arithmetic(order: int) -> None:
+    """One cell, on which nothing but rounding separates the bound from the truth."""
+    count = order + 3
+    grid = np.array([1000.1, 1000.7])
+    values = np.vstack([np.eye(count), np.random.default_rng(0).normal(size=count)])
+    with mpmath.workdps(40):
+        width = mpmath.mpf(grid[1]) - mpmath.mpf(grid[0])
+        for row in values:
+            exact = _exact_square(row, order, width)
+            bound = mpmath.mpf(least_errors(row[None], order, grid, 1)[0, 1])
+            assert exact * (1 - mpmath.mpf("1e-9")) < bound <= exact
 
 
 SIZES = ("1e-150", "1e-75", "1e75", "1e150")
