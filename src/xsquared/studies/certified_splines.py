@@ -69,7 +69,11 @@ def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
 
 
 def piece_trials(target: Target = PAPER_TARGET, most: int = WIDEST) -> list[Trial]:
-    """List the paper's units: a trial's rows are of 1 to ``most`` neurons."""
+    """List the paper's units: a trial's rows are of 1 to ``most`` neurons, at least 50.
+
+    The grid of wide networks serves narrow ones, too, and rows of 50 are committed.
+    """
+    most = max(most, WIDEST)
     text = str(target.expression)
     same: Any = {"domain": target.domain, "split": "paper"}
     return [
