@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import linregress, t, ttest_1samp
+from scipy.stats import linregress, t
 
-from xsquared.slopes import fit_slope, fit_slope_over_seeds
+from xsquared.slopes import fit_slope
 
 SIZES = np.array([5.0, 8, 13, 21, 34, 50])
 
@@ -25,14 +25,6 @@ def test_two_points_have_no_scatter() -> None:
     slope = fit_slope([10, 20], [8.0, 1.0])
     assert slope.value == slope.low == slope.high == pytest.approx(-3)
     assert str(slope) == "-3.00 [-3.00, -3.00]"
-
-
-def test_the_slope_over_seeds_is_the_mean_of_theirs() -> None:
-    errors = np.array([SIZES**-2.0, 3 * SIZES**-2.5, SIZES**-3.0])
-    slope = fit_slope_over_seeds(SIZES, errors)
-    oracle = ttest_1samp([-2.0, -2.5, -3.0], 0).confidence_interval()
-    np.testing.assert_allclose([slope.value, slope.low, slope.high], [-2.5, *oracle])
-    assert math.isclose(slope.coefficient, 3 ** (1 / 3))
 
 
 def test_regression_is_scipys() -> None:

@@ -77,17 +77,15 @@ def test_every_error_has_its_name() -> None:
         if (trial["problem"], protocol) != ("sine", "paper")
     ]
     table = scalings(to_frame(map(power_law, trials)))
-    orders = {"training": -2.0, "held-out": -1.0, "paper": -2.0}
+    assert len(table) == len(problems) * len(PAPER_UNITS) * 2
     for problem in problems:
         for unit in PAPER_UNITS:
-            for word, order in orders.items():
-                made = table[problem, unit, word]
-                assert made.slope.value == pytest.approx(order)
-                assert made.slope.low == pytest.approx(order)
-                factor = {-2.0: 1.0, -1.0: 3.0}[order]
-                expected = 1.1 * factor * made.parameters**order
-                np.testing.assert_allclose(made.median, expected)
-                np.testing.assert_array_equal(made.widths, [4, 8, 16])
+            training = table[problem, unit, "training"]
+            power = training.parameters**-2.0
+            np.testing.assert_allclose(training.median, 1.1 * power)
+            np.testing.assert_array_equal(training.widths, [4, 8, 16])
+            held_out = table[problem, unit, "held-out"]
+            np.testing.assert_allclose(held_out.median, 3.3 / held_out.parameters)
 
 
 def scaling(errors: list[list[float]], factor: int) -> Scaling:
