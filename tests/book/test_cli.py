@@ -15,8 +15,8 @@ def test_errors_are_one_line(
 ) -> None:
     monkeypatch.chdir(small_project.root)
     assert main(["book", "--only", "99_none"]) == 1
-    said = "xsquared: no chapter named 99_none; the chapters are 01_good\n"
-    assert capsys.readouterr().err == said
+    message = "xsquared: no chapter named 99_none; the chapters are 01_good\n"
+    assert capsys.readouterr().err == message
     assert main(["book", "--jobs", "two"]) == 2
     assert "Invalid value for '--jobs'" in capsys.readouterr().err
 

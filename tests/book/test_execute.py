@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.execute import execute, tidy, told_by
+from xsquared.book.execute import execute, printed, tidy
 from xsquared.book.pictures import SVG
 from xsquared.book.project import BookError, Project, find_project
 
@@ -39,8 +39,8 @@ def test_a_chapter_stays_where_only_a_figures_lines_differ() -> None:
         )
         return new_notebook(cells=[new_code_cell("plot()", outputs=[drawn])])
 
-    assert told_by(chapter("a", 1.0)) == told_by(chapter("a", 2.0))
-    assert told_by(chapter("a", 1.0)) != told_by(chapter("b", 1.0))
+    assert printed(chapter("a", 1.0)) == printed(chapter("a", 2.0))
+    assert printed(chapter("a", 1.0)) != printed(chapter("b", 1.0))
 
 
 @pytest.mark.slow

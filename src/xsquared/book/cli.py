@@ -9,7 +9,7 @@ import ast
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -21,13 +21,12 @@ from xsquared import __version__
 
 
 def typed_value(text: str) -> Any:
-    """Read a value of the command line: a Python literal where it is one, else a
-    string.
-    """
+    """Read a value of the command line: a Python literal, or else a string."""
+    stripped = text.strip()
     try:
-        return ast.literal_eval(text.strip())
+        return ast.literal_eval(stripped)
     except (ValueError, SyntaxError):
-        return text.strip()
+        return stripped
 
 
 @click.group(context_settings={"show_default": True})
@@ -95,9 +94,8 @@ def speedrun(out: Path) -> None:
     start = time.perf_counter()
     runs = speedrun()
     for run in runs:
-        print(
-            f"{run.unit.upper()}  slope {run.slope.value:.3f}, printed {PRINTED[run.unit]}"
-        )
+        slopes = f"slope {run.slope.value:.3f}, printed {PRINTED[run.unit]}"
+        print(f"{run.unit.upper()}  {slopes}")
     speedrun_figure(runs).savefig(out)
     print(f"{out} ({time.perf_counter() - start:.1f} s)")
 
@@ -132,9 +130,8 @@ def study(
     runs some trials anew and compares. To run all trials anew, remove results/NAME.csv
     and results/NAME.toml first.
     """
-    from xsquared.studies.committed import TOLERANCE, check, rows, run
-    from xsquared.studies.declared import STUDIES, find_study
-    from xsquared.studies.sweep import local_client, trial_key
+    from xsquared.studies.declared import STUDIES
+    from xsquared.studies.sweep import local_client
 
     if every == bool(name):
         raise click.UsageError(
@@ -152,33 +149,58 @@ def study(
 
     seed = random.randrange(10**6) if seed is None else seed
     draw = random.Random(seed)
-    status = 0
+    bad = False
     for study_name in STUDIES if every else [name]:
-        trials = find_study(study_name).trials()
         if count:
-            committed = set(rows(study_name)["key"])
-            with_rows = [trial for trial in trials if trial_key(trial) in committed]
-            drawn = draw.sample(with_rows, min(count, len(with_rows)))
-            lines = check(study_name, drawn, connect)
-            print(f"{study_name}: {len(drawn)} trials drawn with seed {seed}")
-            print(f"{len(lines)} rows are not as committed, within {TOLERANCE:.0%}")
-            for line in lines:
-                print(f"  {line}")
-            status |= bool(lines)
+            print(f"{study_name}: trials drawn with seed {seed}")
+            bad |= not _check_study(study_name, count, draw, connect)
         else:
-            frame = run(study_name, connect, part).drop_duplicates("key")
-            failed = 0 if frame.empty else (frame["status"] == "failed").sum()
-            print(
-                f"{study_name}: {len(frame)} of {len(trials)} trials, {failed} of them failed"
-            )
-            status |= bool(failed) and failed == len(frame)
-    return int(status)
+            bad |= not _run_study(study_name, connect, part)
+    return int(bad)
+
+
+def _check_study(
+    name: str,
+    count: int,
+    draw: random.Random,
+    connect: Callable[[], AbstractContextManager[Any]],
+) -> bool:
+    """Run some committed trials anew; whether all come out as they are committed."""
+    from xsquared.studies.committed import TOLERANCE, check, rows
+    from xsquared.studies.declared import find_study
+    from xsquared.studies.sweep import trial_key
+
+    committed = set(rows(name)["key"])
+    trials = [
+        trial for trial in find_study(name).trials() if trial_key(trial) in committed
+    ]
+    drawn = draw.sample(trials, min(count, len(trials)))
+    differences = check(name, drawn, connect)
+    print(
+        f"{len(differences)} rows of {len(drawn)} trials are not as committed, "
+        f"within {TOLERANCE:.0%}"
+    )
+    for difference in differences:
+        print(f"  {difference}")
+    return not differences
+
+
+def _run_study(
+    name: str, connect: Callable[[], AbstractContextManager[Any]], part: bool
+) -> bool:
+    """Run the trials of a study that have no row; whether not all have failed."""
+    from xsquared.studies.committed import run
+    from xsquared.studies.declared import find_study
+
+    frame = run(name, connect, part).drop_duplicates("key")
+    failed = 0 if frame.empty else (frame["status"] == "failed").sum()
+    trials = len(find_study(name).trials())
+    print(f"{name}: {len(frame)} of {trials} trials, {failed} of them failed")
+    return not failed or failed < len(frame)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status. Errors are one message, no
-    traceback.
-    """
+    """Run the command line, errors being one message; return the exit status."""
     try:
         return commands.main(argv, "xsquared", standalone_mode=False) or 0
     except click.ClickException as error:

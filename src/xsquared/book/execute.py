@@ -1,5 +1,4 @@
-"""Execute notebooks through papermill, in parallel, into chapters that only change with
-results.
+"""Execute notebooks through papermill into chapters that only change with results.
 
 Each notebook runs in a process of its own, as papermill changes the working directory.
 Where a chapter's sources and printed outputs are as committed, the committed file
@@ -11,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,7 +24,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.book.pictures import PNG, SVG
-from xsquared.book.project import BookError, Project, read_source, records, said
+from xsquared.book.project import BookError, Project, read_source, records, written
 from xsquared.studies.committed import COMMITTED_ONLY
 from xsquared.studies.sweep import ENVIRONMENT
 
@@ -54,61 +54,85 @@ def execute(
         BookError: an unknown chapter or parameter, or a chapter failed; every other one
             is kept.
     """
-    sources = [
-        source for source in project.sources() if not only or source.stem in only
-    ]
-    if unknown := sorted({*only} - {source.stem for source in sources}):
-        known = ", ".join(source.stem for source in project.sources())
-        raise BookError(
-            f"no chapter named {', '.join(unknown)}; the chapters are {known}"
-        )
-    given = dict(parameters or {})
-    target = project.runs if given else project.chapters
-    for folder in (target, project.chapters):  # nbval replays chapters where they lie
+    sources = _sources(project, only)
+    values = dict(parameters or {})
+    target = project.runs if values else project.chapters
+    # The kernels run where chapters lie, as they do when nbval replays them.
+    for folder in (target, project.chapters):
         folder.mkdir(parents=True, exist_ok=True)
-    os.environ.update(
-        ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1"
-    )  # handed to the kernels
-    os.environ[COMMITTED_ONLY] = "" if given else "1"
-    failures, made = [], []
+    os.environ.update(ENVIRONMENT, PYDEVD_DISABLE_FILE_VALIDATION="1")
+    os.environ[COMMITTED_ONLY] = "" if values else "1"
+    notebooks = []
+    failures = []
     with (
         TemporaryDirectory() as work,
         ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool,
     ):
-        plain = {source: Path(work) / f"{source.stem}.ipynb" for source in sources}
-        declared = {}
-        for source, place in plain.items():
-            nbformat.write(read_source(source), place)
-            declared[source] = papermill.inspect_notebook(str(place)) if given else {}
-        has = {name for own in declared.values() for name in own}
-        if given and (unknown := sorted({*given} - has)):
-            they = ", ".join(sorted(has))
-            raise BookError(
-                f"no chapter has a parameter {', '.join(unknown)}; they have {they}"
-            )
         running = {}
-        for source, place in plain.items():
-            own = {name: given[name] for name in given if name in declared[source]}
-            if own or not given:
-                running[
-                    pool.submit(_execute_one, place, target, project.chapters, own)
-                ] = source
-        for run in tqdm(as_completed(running), total=len(running), unit="chapter"):
-            seconds, failure = run.result()
-            word = "FAILED" if failure else "done"
-            tqdm.write(f"{running[run].stem}: {word} in {seconds:.1f} s")
-            made.append(target / f"{running[run].stem}.ipynb")
-            failures += [failure] if failure else []
+        for notebook, own in _to_run(sources, values, Path(work)):
+            task = pool.submit(_execute_one, notebook, target, project.chapters, own)
+            running[task] = notebook
+        for task in tqdm(as_completed(running), total=len(running), unit="chapter"):
+            notebook = running[task]
+            seconds, failure = task.result()
+            state = "FAILED" if failure else "done"
+            tqdm.write(f"{notebook.stem}: {state} in {seconds:.1f} s")
+            notebooks.append(target / notebook.name)
+            if failure:
+                failures.append(failure)
     if failures:
         raise BookError("\n".join(failures))
-    return sorted(made)
+    return sorted(notebooks)
+
+
+def _sources(project: Project, only: Sequence[str]) -> list[Path]:
+    """List the sources of chapters by their names, all where there are none."""
+    sources = project.sources()
+    names = [source.stem for source in sources]
+    unknown = sorted({*only} - {*names})
+    if unknown:
+        raise BookError(
+            f"no chapter named {', '.join(unknown)}; the chapters are "
+            f"{', '.join(names)}"
+        )
+    return [source for source in sources if not only or source.stem in only]
+
+
+def _to_run(
+    sources: Sequence[Path], values: Mapping[str, Any], folder: Path
+) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Write the notebooks to execute into a folder; each with the values it declares.
+
+    Without values all are executed, with values those that declare one of them.
+    """
+    notebooks = []
+    declared: dict[Path, set[str]] = {}
+    for source in sources:
+        notebook = folder / f"{source.stem}.ipynb"
+        nbformat.write(read_source(source), notebook)
+        notebooks.append(notebook)
+        if values:
+            declared[notebook] = set(papermill.inspect_notebook(str(notebook)))
+    known = set().union(*declared.values())
+    unknown = sorted({*values} - known)
+    if unknown:
+        raise BookError(
+            f"no chapter has a parameter {', '.join(unknown)}; they have "
+            f"{', '.join(sorted(known))}"
+        )
+    for notebook in notebooks:
+        own = {
+            name: value for name, value in values.items() if name in declared[notebook]
+        }
+        if own or not values:
+            yield notebook, own
 
 
 def _execute_one(
     plain: Path, target: Path, kernel_folder: Path, parameters: dict[str, Any]
 ) -> tuple[float, str]:
     """Run one notebook in this process; return wall seconds, and what failed."""
-    output, place = plain.with_suffix(".executed.ipynb"), target / plain.name
+    output = plain.with_suffix(".executed.ipynb")
     start = time.perf_counter()
     try:
         papermill.execute_notebook(
@@ -125,27 +149,35 @@ def _execute_one(
     except PapermillExecutionError as error:
         cell = f"{plain.stem}, cell {error.cell_index} (In [{error.exec_count}])"
         return time.perf_counter() - start, f"{cell}: {error.ename}: {error.evalue}"
-    seconds, notebook = time.perf_counter() - start, nbformat.read(output, as_version=4)
-    wrong = [row for row in records(notebook) if row["unexpected"] and not parameters]
-    if wrong:
-        told = [
-            f"{row['claim']}: measured {row['measured']}, {row['unexpected']}"
-            for row in wrong
+    seconds = time.perf_counter() - start
+    notebook = nbformat.read(output, as_version=4)
+    if not parameters:
+        unexpected = [
+            f"{plain.stem}, {row['claim']}: measured {row['measured']}, "
+            f"{row['unexpected']}"
+            for row in records(notebook)
+            if row["unexpected"]
         ]
-        return seconds, "\n".join(f"{plain.stem}, {line}" for line in told)
+        if unexpected:
+            return seconds, "\n".join(unexpected)
     tidy(notebook)
-    if not place.is_file() or told_by(nbformat.read(place, as_version=4)) != told_by(
-        notebook
-    ):
-        part = place.with_suffix(".part")
-        nbformat.write(notebook, part)
-        part.replace(place)
+    _replace(target / plain.name, notebook)
     return seconds, ""
 
 
+def _replace(path: Path, notebook: nbformat.NotebookNode) -> None:
+    """Put an executed notebook in its place, unless one that says the same is there."""
+    if path.is_file():
+        committed = nbformat.read(path, as_version=4)
+        if printed(committed) == printed(notebook):
+            return
+    part = path.with_suffix(".part")  # what is cut short replaces nothing
+    nbformat.write(notebook, part)
+    part.replace(path)
+
+
 def tidy(notebook: nbformat.NotebookNode) -> None:
-    """Remove from an executed notebook, in place, all that changes without its results
-    changing.
+    """Remove from an executed notebook, in place, what changes without its results.
 
     Timestamps and the interpreter's version go; cell ids become a digest of the cell's
     source; chunks of one stream, which the kernel cuts by timing, become one.
@@ -154,12 +186,11 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": kernel, "language_info": {"name": "python"}}
     )
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for cell in notebook.cells:
-        digest = hashlib.sha256(
-            f"{cell.cell_type}\n{cell.source}".encode()
-        ).hexdigest()[:12]
-        seen[digest] = seen.get(digest, 0) + 1
+        source = f"{cell.cell_type}\n{cell.source}"
+        digest = hashlib.sha256(source.encode()).hexdigest()[:12]
+        seen[digest] += 1
         cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
@@ -169,25 +200,28 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         if tags:
             cell.metadata["tags"] = tags
         if cell.cell_type == "code":
-            merged: list[nbformat.NotebookNode] = []
-            for output in cell.outputs:  # a stream has a name, other outputs have none
-                if merged and output.get("name", "") == merged[-1].get("name"):
-                    merged[-1].text += output.text
-                else:
-                    merged.append(output)
-            cell.outputs = merged
+            cell.outputs = _joined(cell.outputs)
 
 
-def told_by(notebook: nbformat.NotebookNode) -> list[Any]:
-    """What a notebook's author and its outputs say; of figures only that they are
-    there.
-    """
-    told = said(notebook)
+def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Join successive chunks of one stream."""
+    joined: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        stream = output.get("name")  # other outputs have none
+        if joined and stream is not None and stream == joined[-1].get("name"):
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
+
+
+def printed(notebook: nbformat.NotebookNode) -> list[Any]:
+    """List what a notebook's author and its outputs say, figures left blank."""
+    content = written(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            shown = {
-                kind: "" if kind in (SVG, PNG) else text for kind, text in data.items()
-            }
-            told.append((output.get("text"), shown))
-    return told
+            data = dict(output.get("data", {}))
+            for picture in {SVG, PNG} & {*data}:
+                data[picture] = ""
+            content.append((output.get("text"), data))
+    return content

@@ -1,6 +1,4 @@
-"""Formulas as derivations end: checked by sympy, and set on lines that a phone shows
-whole.
-"""
+"""Formulas as derivations end: checked by sympy, set on lines that a phone shows."""
 
 import re
 
@@ -32,8 +30,7 @@ def vanish(*residuals: object) -> None:
 
 
 def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
-    """Set the equation of a name (in TeX) and what is stated, if that is what was
-    found.
+    """Set the equation of a name (in TeX) and what is stated, if it was found.
 
     Raises:
         ValueError: with what is left of the difference.
@@ -43,25 +40,33 @@ def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
 
 
 def formula(name: str, *terms: sp.Expr) -> Math:
-    """Set the equation of a name (in TeX) and a sum, its terms on as few lines as a
-    phone shows.
+    """Set the equation of a name (in TeX) and a sum, on as many lines as it takes.
 
-    Symbols f0, f1, f2 are derivatives of a target, and get primes.
+    A line ends where a phone's does. Symbols f0, f1, f2 are derivatives of a target,
+    and get primes.
+
+    Args:
+        name: the left-hand side.
+        terms: of the sum, in this order; one term is split into its own, the first of
+            which shall have no minus.
     """
     symbols = sp.Tuple(*terms).free_symbols
     derivatives = [symbol for symbol in symbols if re.fullmatch(r"f\d", symbol.name)]
-    names = {symbol: "f_0" + "'" * int(symbol.name[1]) for symbol in derivatives}
-    printer = _Printer({"symbol_names": names})
-    parts = list(terms) if len(terms) > 1 else terms[0].as_ordered_terms()
-    if len(terms) == 1 and printer.doprint(parts[0]).startswith("-"):
-        parts = parts[::-1]
+    primes = {symbol: "f_0" + "'" * int(symbol.name[1]) for symbol in derivatives}
+    printer = _Printer({"symbol_names": primes})
+    summands = list(terms)
+    if len(terms) == 1:
+        summands = terms[0].as_ordered_terms()
+        if printer.doprint(summands[0]).startswith("-"):
+            summands = summands[::-1]
     lines = [""]
-    for part in parts:
-        text = printer.doprint(part)
-        signed = text if text.startswith("-") or part is parts[0] else f"+ {text}"
-        if lines[-1] and _letters(name + lines[-1] + signed) > _LETTERS:
+    for k, summand in enumerate(summands):
+        text = printer.doprint(summand)
+        if k > 0 and not text.startswith("-"):
+            text = f"+ {text}"
+        if lines[-1] and _letters(name + lines[-1] + text) > _LETTERS:
             lines.append("")
-        lines[-1] += f" {signed}"
+        lines[-1] += f" {text}"
     right = r" \\ & ".join(lines)
     return Math(rf"\begin{{aligned}} {name} = {{}}& {right} \end{{aligned}}")
 

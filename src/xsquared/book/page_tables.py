@@ -1,5 +1,4 @@
-"""Tables of the chapters as tables of the page: captioned, numbered, cited cell by
-cell.
+"""Tables of chapters as tables of pages: captioned, numbered, cited cell by cell.
 
 myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject.toml``.
 """
@@ -7,10 +6,11 @@ myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PageTables:
-    """A myst-nb plugin: :data:`~xsquared.book.tables.TABLE_MIME` as a docutils table."""
+    """A myst-nb plugin: shows a :class:`~xsquared.book.tables.Table` as docutils do."""
 
     mime_priority_overrides: ClassVar = [("*", TABLE_MIME, 1)]
 
@@ -31,67 +31,86 @@ class PageTables:
     def handle_mime(
         renderer: NbElementRenderer, data: MimeData, _inline: bool
     ) -> list[nodes.Element] | None:
-        """Make the nodes of one output; none for the verdicts' records; None for
-        others' types.
+        """Make the nodes of one output.
+
+        Returns:
+            A table; nothing for the records of verdicts, whose table is shown; None for
+            other types, which myst-nb shows itself.
         """
         if data.mime_type == VERDICT_MIME:
             return []
         if data.mime_type != TABLE_MIME:
             return None
-        myst, table = renderer.renderer, data.content
+        return [_table(renderer, data.content, data.line or 0)]
 
-        def parsed(node: nodes.Element, text: str) -> nodes.Element:
-            with myst.current_node_context(node):
-                myst.nested_render_text(text, data.line or 0, inline=True)
-            return node
 
-        def row(cells: list[str], committed: list[str]) -> nodes.row:
-            made = nodes.row()
-            for cell, mark, number in zip(
-                cells, committed, table["numeric"], strict=True
-            ):
-                entry = nodes.entry(classes=["number"] if number else [])
-                made += entry
-                entry += parsed(nodes.paragraph(), cell)
-                if mark:
-                    entry["classes"].append("xs-changed")
-                    entry += parsed(nodes.paragraph(), f"({mark})")
-            return made
+def _table(
+    renderer: NbElementRenderer, content: dict[str, Any], line: int
+) -> nodes.table:
+    """Make a docutils table of a table's strings, which hold MyST-Markdown.
 
-        node = nodes.table(classes=["xs-table"], names=[table["name"]])
-        myst.document.note_explicit_target(node, node)
-        node += parsed(nodes.title(), table["caption"])
-        group = nodes.tgroup(cols=len(table["columns"]))
-        node += group
-        for place in range(len(table["columns"])):
-            group += nodes.colspec(
-                colwidth=1, **({"stub": 1} if place < table["stubs"] else {})
-            )
-        plain = [""] * len(table["columns"])
-        marks = table.get("committed", [plain] * len(table["rows"]))
-        group += nodes.thead("", row(table["columns"], plain))
-        group += nodes.tbody("", *map(row, table["rows"], marks))
-        return [node]
+    Where a run with other parameters has marked cells that changed, the committed ones
+    stand below them in brackets.
+    """
+    myst = renderer.renderer
+
+    def fill(node: nodes.Element, text: str) -> nodes.Element:
+        with myst.current_node_context(node):
+            myst.nested_render_text(text, line, inline=True)
+        return node
+
+    def row(cells: list[str], committed: list[str]) -> nodes.row:
+        entries = nodes.row()
+        for cell, before, numeric in zip(
+            cells, committed, content["numeric"], strict=True
+        ):
+            entry = nodes.entry(classes=["number"] if numeric else [])
+            entries += entry
+            entry += fill(nodes.paragraph(), cell)
+            if before:
+                entry["classes"].append("xs-changed")
+                entry += fill(nodes.paragraph(), f"({before})")
+        return entries
+
+    columns = content["columns"]
+    unmarked = [""] * len(columns)
+    marks = content.get("committed", [unmarked] * len(content["rows"]))
+    table = nodes.table(classes=["xs-table"], names=[content["name"]])
+    myst.document.note_explicit_target(table, table)
+    table += fill(nodes.title(), content["caption"])
+    group = nodes.tgroup(cols=len(columns))
+    table += group
+    for k in range(len(columns)):
+        header = {"stub": 1} if k < content["stubs"] else {}
+        group += nodes.colspec(colwidth=1, **header)
+    group += nodes.thead("", row(columns, unmarked))
+    group += nodes.tbody("", *map(row, content["rows"], marks))
+    return table
 
 
 @cache
 def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
-    """The cells of each table of a chapter by ``"row,column"``, but those that share
-    theirs.
+    """Index the cells of a chapter's tables by name and ``"headers,column"``.
+
+    Cells that share headers and column with another one are left out.
     """
-    found: dict[str, dict[str, str]] = {}
+    tables: dict[str, dict[str, str]] = {}
     for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
-            if table := output.get("data", {}).get(TABLE_MIME):
-                counted: dict[str, list[str]] = {}
-                for row in table["rows"]:
-                    stubs = row[: table["stubs"]]
-                    for head, shown in zip(table["columns"], row, strict=True):
-                        counted.setdefault(",".join([*stubs, head]), []).append(shown)
-                found[table["name"]] = {
-                    k: one for k, (one, *more) in counted.items() if not more
-                }
-    return found
+            table = output.get("data", {}).get(TABLE_MIME)
+            if table is None:
+                continue
+            candidates = defaultdict(list)
+            for row in table["rows"]:
+                headers = row[: table["stubs"]]
+                for column, text in zip(table["columns"], row, strict=True):
+                    candidates[",".join([*headers, column])].append(text)
+            tables[table["name"]] = {
+                place: texts[0]
+                for place, texts in candidates.items()
+                if len(texts) == 1
+            }
+    return tables
 
 
 def table_cell(project: Project, asked: str, runs: Sequence[str] = ()) -> str:
@@ -109,10 +128,12 @@ def table_cell(project: Project, asked: str, runs: Sequence[str] = ()) -> str:
     chapters = [project.runs / f"{run}.ipynb" for run in runs]
     chapters += sorted(project.chapters.glob("*.ipynb"))
     for chapter in chapters:
-        if table := _cells(chapter, chapter.stat().st_mtime_ns).get(name):
-            if place in table:
-                return table[place]
+        cells = _cells(chapter, chapter.stat().st_mtime_ns).get(name)
+        if cells is None:
+            continue
+        if place not in cells:
             raise BookError(
-                f"{asked}: expected one cell of {name}, which has {'; '.join(table)}"
+                f"{asked}: expected one cell of {name}, which has {'; '.join(cells)}"
             )
+        return cells[place]
     raise BookError(f"{asked}: no chapter has a table {name}")

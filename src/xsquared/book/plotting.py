@@ -1,6 +1,4 @@
-"""Figures: one house style, one look per unit, and the drawings that several chapters
-share.
-"""
+"""Figures: one house style, one look per unit, drawings that chapters share."""
 
 from __future__ import annotations
 
@@ -18,8 +16,7 @@ from matplotlib.ticker import NullFormatter
 from xsquared.book.pictures import show_in_notebook
 
 if TYPE_CHECKING:
-    # Not at run time: who only draws need not wait for torch, or for a speedrun's
-    # progress bar.
+    # Not at run time: who only draws need not wait for torch.
     from xsquared.slopes import Slope
     from xsquared.studies.speedrun import UnitRun
     from xsquared.units import GatedNetwork
@@ -55,6 +52,10 @@ CONSTRUCTION_NAMES = {
 }
 
 
+#: Markers of curves that are no units'.
+_MARKERS = "osD^vPX*"
+
+
 def use_style() -> None:
     """Apply the house style to every figure that follows.
 
@@ -67,7 +68,7 @@ def use_style() -> None:
 
 
 def line_look(name: str) -> dict[str, Any]:
-    """The look of a unit or target as a continuous line, without markers."""
+    """Give the look of a unit or target as a continuous line, without markers."""
     return {key: value for key, value in LOOK[name].items() if key != "marker"}
 
 
@@ -84,7 +85,7 @@ def error_plot(
     spread: bool = True,
     **style: Any,
 ) -> dict[str, Axes]:
-    """Error against size on logarithmic axes, a curve per unit, a panel per problem.
+    """Draw errors against size on logarithmic axes, a curve a unit, a panel a problem.
 
     A curve is the median over the rows of one size, which are its seeds; a band is
     their range. A second call on the panels of a first one lays other networks over
@@ -111,50 +112,55 @@ def error_plot(
     Returns:
         The panels by problem.
     """
-    parts = dict(iter(frame.groupby("problem", sort=False)))
-    panels = dict(axes or {})
-    if not axes:  # one below another: a phone shows no two beside each other
-        size = (4.8, 2.8 * len(parts) + 0.6)
-        _, column = plt.subplots(len(parts), 1, figsize=size, squeeze=False)
-        panels = dict(zip(parts, column.flat, strict=True))
-    cycle = {
-        name: {"marker": "osD^vPX*"[i % 8]} for i, name in enumerate(frame[by].unique())
-    }
-    for place, ax in panels.items():
-        if place not in parts:
+    problems = dict(iter(frame.groupby("problem", sort=False)))
+    panels = dict(axes) if axes else _panels(list(problems))
+    curves = frame[by].unique()
+    others = {name: {"marker": _MARKERS[k % 8]} for k, name in enumerate(curves)}
+    for problem, rows in problems.items():
+        if problem not in panels:
             continue
-        for key, rows in parts[place].groupby(by, sort=False):
-            look = {"color": None} | LOOK.get(key, cycle[key]) | style
+        ax = panels[problem]
+        for key, networks in rows.groupby(by, sort=False):
+            look = {"color": None} | LOOK.get(key, others[key]) | style
             name = (names or {}).get(key, str(key).upper() if key in LOOK else str(key))
+            # matplotlib's legend leaves out labels that begin with "_".
             label = f"_{name}, {note}" if note else name
-            errors = rows.dropna(subset=[y]).groupby(x)[y].agg(["median", "min", "max"])
+            seeds = networks.dropna(subset=[y]).groupby(x)[y]
+            errors = seeds.agg(["median", "min", "max"])
             (line,) = ax.loglog(errors.index, errors["median"], label=label, **look)
             if spread and not errors["min"].equals(errors["max"]):
-                band: dict[str, Any] = {
-                    "color": line.get_color(),
-                    "alpha": 0.15,
-                    "linewidth": 0,
-                }
-                band["label"] = f"_{name}, range of the seeds"
-                ax.fill_between(errors.index, errors["min"], errors["max"], **band)
-        if axes is None:
-            ax.set_title((titles or {}).get(place, str(place)))
-            for axis in (ax.xaxis, ax.yaxis):
-                axis.set_minor_formatter(NullFormatter())
-    if axes is None:
-        for ax in panels.values():
-            ax.set(
-                xlabel={"n": "neurons", "n_hidden": "neurons"}.get(x, x), ylabel="RMSE"
-            )
+                ax.fill_between(
+                    errors.index,
+                    errors["min"],
+                    errors["max"],
+                    color=line.get_color(),
+                    alpha=0.15,
+                    linewidth=0,
+                    label=f"_{name}, range of the seeds",
+                )
+    if not axes:
+        size = {"n": "neurons", "n_hidden": "neurons"}.get(x, x)
+        for problem, ax in panels.items():
+            ax.set_title((titles or {}).get(problem, str(problem)))
+            ax.set(xlabel=size, ylabel="RMSE")
+            ax.xaxis.set_minor_formatter(NullFormatter())
+            ax.yaxis.set_minor_formatter(NullFormatter())
         next(iter(panels.values())).legend()
     return panels
 
 
+def _panels(problems: list[str]) -> dict[str, Axes]:
+    """Make a panel a problem, one below another: a phone shows no two beside."""
+    size = (4.8, 2.8 * len(problems) + 0.6)
+    _, column = plt.subplots(len(problems), 1, figsize=size, squeeze=False)
+    return dict(zip(problems, column.flat, strict=True))
+
+
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:
-    """Thin vertical lines at the knots (n,), where cells meet."""
-    for place in knots:
+    """Draw thin vertical lines at the knots (n,), where cells meet."""
+    for knot in knots:
         ax.axvline(
-            place, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots"
+            knot, color="0.7", linewidth=0.8, linestyle=":", zorder=0, label="_knots"
         )
 
 
@@ -163,10 +169,8 @@ def draw_hinges(
     network: GatedNetwork,
     box: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
-    """The hinge lines of a network on the plane, exact to the edge of the box."""
-    from xsquared.geometry import (
-        hinge_segments,
-    )  # with torch, which no other drawing needs
+    """Draw the hinge lines of a network on the plane, exact to the edge of the box."""
+    from xsquared.geometry import hinge_segments  # with torch, as no other drawing
 
     for hinge in hinge_segments(network, box):
         (x0, y0), (x1, y1) = hinge.start, hinge.end
@@ -186,22 +190,28 @@ def draw_fitted(
     power: int = 1,
     **look: Any,
 ) -> None:
-    """Draw errors (m,) against sizes (m,) and the fitted line over some of them.
+    """Draw errors (m,) against sizes (m,) and a fitted line.
 
-    The axis has errors to a power, 2 for mean squares; the slope in the legend is the
-    errors' own.
+    Args:
+        ax: the panel.
+        sizes: of the networks, ascending.
+        errors: by size.
+        slope: of the errors, as fitted; the legend has its value.
+        over: the least and the greatest size that the line may reach.
+        power: to which the axis has errors, 2 for mean squares.
+        **look: of the markers; must have a label.
     """
-    look["label"] = f"{look['label']}, slope {slope.value:.2f}"
-    ax.loglog(sizes, errors**power, **{"linestyle": "none"} | look)
-    ends = sizes[(sizes >= over[0]) & (sizes <= over[1])][[0, -1]].astype(float)
+    label = f"{look.pop('label')}, slope {slope.value:.2f}"
+    markers = {"linestyle": "none"} | look
+    ax.loglog(sizes, errors**power, label=label, **markers)
+    fitted = sizes[(sizes >= over[0]) & (sizes <= over[1])]
+    ends = fitted[[0, -1]].astype(float)
     line = (slope.coefficient * ends**slope.value) ** power
-    ax.loglog(
-        ends, line, color=look.get("color"), linewidth=1, label=f"_{look['label']}"
-    )
+    ax.loglog(ends, line, color=look.get("color"), linewidth=1, label=f"_{label}")
 
 
 def speedrun_figure(runs: list[UnitRun]) -> Figure:
-    """Errors of a speedrun against width, with the fitted lines."""
+    """Draw errors of a speedrun against width, with the fitted lines."""
     use_style()
     # Fixed margins and plain tick labels: working margins out, and reading the language
     # of formulas for the powers of ten, took a sixth of a speedrun's time.
@@ -210,12 +220,10 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
     for run in runs:
         look = {"label": run.unit.upper()} | LOOK[run.unit]
         draw_fitted(ax, run.widths, run.errors, run.slope, **look)
-    for axis, label, form in (
-        (ax.xaxis, "neurons", "{x:g}"),
-        (ax.yaxis, "RMSE", "{x:.0e}"),
-    ):
-        axis.set_label_text(label)
-        axis.set_major_formatter(form)
-        axis.set_minor_formatter(NullFormatter())
+    ax.set(xlabel="neurons", ylabel="RMSE")
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.yaxis.set_major_formatter("{x:.0e}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.yaxis.set_minor_formatter(NullFormatter())
     ax.legend()
     return fig

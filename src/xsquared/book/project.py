@@ -54,7 +54,7 @@ class Project:
         return self.root / "_build" / "runs"
 
     def sources(self) -> list[Path]:
-        """The notebooks of the book, in reading order."""
+        """List the notebooks of the book, in reading order."""
         return sorted(self.notebooks.glob("*.md"))
 
 
@@ -73,23 +73,22 @@ def find_project(start: Path) -> Project:
 
 
 def read_source(source: Path) -> nbformat.NotebookNode:
-    """Read a chapter's notebook without outputs, with :data:`INSTALL` where it has an
-    address.
+    """Read a chapter's notebook without outputs.
+
+    Where the repository has an address, :data:`INSTALL` is its second cell.
     """
     notebook: nbformat.NotebookNode = jupytext.read(source)
-    settings = yaml.safe_load(
-        (source.parents[1] / "_config.yml").read_text(encoding="utf-8")
-    )
-    if url := settings.get("repository", {}).get("url"):
+    config = source.parents[1] / "_config.yml"
+    settings = yaml.safe_load(config.read_text(encoding="utf-8"))
+    url = settings.get("repository", {}).get("url")
+    if url:
         cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
         notebook.cells.insert(1, cell)
     return notebook
 
 
-def said(notebook: nbformat.NotebookNode) -> list[Any]:
-    """What a notebook's author says, cell by cell: text or code, tags, how the page
-    shows it.
-    """
+def written(notebook: nbformat.NotebookNode) -> list[Any]:
+    """List what a notebook's author says by cell: source, tags, how a page shows it."""
     return [
         (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
         for cell in notebook.cells
@@ -97,9 +96,7 @@ def said(notebook: nbformat.NotebookNode) -> list[Any]:
 
 
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
-    """The verdicts in a notebook, as :func:`xsquared.book.papers.claims.settle` left
-    them.
-    """
+    """List the verdicts of :func:`xsquared.book.papers.claims.settle` in a notebook."""
     return [
         record
         for cell in notebook.cells

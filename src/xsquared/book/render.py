@@ -11,7 +11,7 @@ from shutil import copytree, ignore_patterns
 import nbformat
 from jupyter_book.sphinx import build_sphinx
 
-from xsquared.book.project import BookError, Project, read_source, said
+from xsquared.book.project import BookError, Project, read_source, written
 
 
 def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
@@ -37,7 +37,7 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
             problems.append(f"{path.name} is missing: {remedy}")
             continue
         notebook = nbformat.read(path, as_version=4)
-        if said(notebook) != said(read_source(source)):
+        if written(notebook) != written(read_source(source)):
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
         outputs = [
             output for cell in notebook.cells for output in cell.get("outputs", [])

@@ -1,10 +1,8 @@
-"""Sphinx roles and directives that print what chapters found, so that no page can
-disagree.
+"""Sphinx roles and directives that print what chapters found.
 
-- ``{cell}`tab-name:row,column```: a cell of a chapter's table, as shown there, linked
-to it. - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims ledger with the
-  chapters' verdicts; ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper it
-  covers, and the paper's slips.
+- ``{cell}`tab-name:row,column```: a cell of a chapter's table, linked to it.
+- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts.
+- ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper is covered, and its slips.
 """
 
 from __future__ import annotations
@@ -44,23 +42,22 @@ class CellRole(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[system_message]]:
         """Make the cell's text a link to its table."""
-        project, runs = Project(Path(self.env.srcdir)), self.config.xsquared_runs
+        project = Project(Path(self.env.srcdir))
         try:
-            text = table_cell(project, self.text, runs)
+            text = table_cell(project, self.text, self.config.xsquared_runs)
         except BookError as error:
             message = self.inliner.reporter.error(str(error), line=self.lineno)
-            return [self.inliner.problematic(self.rawtext, self.rawtext, message)], [
-                message
-            ]
-        name = self.text.partition(":")[0].strip()
-        goal = {
-            "refdomain": "std",
-            "reftype": "ref",
-            "reftarget": name,
-            "refdoc": self.env.docname,
-        }
+            problem = self.inliner.problematic(self.rawtext, self.rawtext, message)
+            return [problem], [message]
         link = addnodes.pending_xref(
-            "", nodes.inline("", text), refexplicit=True, refwarn=True, **goal
+            "",
+            nodes.inline("", text),
+            refdomain="std",
+            reftype="ref",
+            reftarget=self.text.partition(":")[0].strip(),
+            refdoc=self.env.docname,
+            refexplicit=True,
+            refwarn=True,
         )
         return [nodes.inline("", "", link, classes=["pasted-text"])], []
 
@@ -72,10 +69,9 @@ class MarkdownDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
+        write = DIRECTIVES[self.name]
         try:
-            text = DIRECTIVES[self.name](
-                Project(Path(self.env.srcdir)), *self.arguments
-            )
+            text = write(Project(Path(self.env.srcdir)), *self.arguments)
         except (BookError, ValueError) as error:
             raise self.error(
                 f"{self.name} {' '.join(self.arguments)}: {error}"
@@ -93,21 +89,23 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
 
 
 def link_repository(app: Sphinx, config: Config) -> None:
-    """Where the repository has an address, name it on pages; link their sources, and
-    Colab.
+    """Name the repository's address on pages; link their sources, and Colab.
+
+    Without an address pages stay as they are.
     """
     options = config.html_theme_options
-    if url := options.get("repository_url"):
+    url = options.get("repository_url")
+    if not url:
+        return
 
-        def name_address(_app: Sphinx, _page: str, text: list[str]) -> None:
-            text[0] = text[0].replace("<address>", url)
+    def name_address(_app: Sphinx, _page: str, text: list[str]) -> None:
+        text[0] = text[0].replace("<address>", url)
 
-        app.connect("source-read", name_address)
-        options |= {"use_repository_button": True, "use_source_button": True}
-        if "github.com" in url:  # Colab opens no others
-            options["launch_buttons"] = {
-                "colab_url": "https://colab.research.google.com"
-            }
+    app.connect("source-read", name_address)
+    options["use_repository_button"] = True
+    options["use_source_button"] = True
+    if "github.com" in url:  # Colab opens no others
+        options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
 
 
 def show_runs(app: Sphinx, config: Config) -> None:

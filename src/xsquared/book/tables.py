@@ -26,17 +26,18 @@ TABLE_MIME = "application/vnd.xsquared.table+json"
 
 def with_powers(text: str) -> str:
     """Write powers of ten for readers: 2.6·10⁻⁵ for 2.6e-05."""
-    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    found = r"(?<=\d)e(?=[+-])\+?(-?)0*(\d+)"
-    return re.sub(
-        found, lambda power: "·10" + (power[1] + power[2]).translate(raised), text
-    )
+    superscripts = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+    def power(match: re.Match[str]) -> str:
+        sign, digits = match.groups()
+        return "·10" + (sign + digits).translate(superscripts)
+
+    return re.sub(r"(?<=\d)e(?=[+-])\+?(-?)0*(\d+)", power, text)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table that a cell shows; its captions, headers and text cells may hold
-    formulas.
+    """A table that a cell shows; its captions, headers and text cells may hold TeX.
 
     Attributes:
         frame: one row per row; its index holds the row headers, one level a column. An
@@ -54,104 +55,118 @@ class Table:
 
     @cached_property
     def content(self) -> dict[str, Any]:
-        """Name, caption, headers, cells, how many row headers lead, which columns hold
-        numbers.
+        """The strings of the table, as they travel in a notebook's output.
+
+        Keys are ``name``, ``caption``, ``columns`` (headers), ``rows`` (a list of cells
+        a row), ``stubs`` (how many row headers lead) and ``numeric`` (by column,
+        whether it holds numbers).
         """
         frame = self.frame
         if isinstance(frame.index, pd.RangeIndex) and frame.index.name is None:
             frame = frame.set_index(frame.columns[0])
         stubs = frame.index.nlevels
-        heads = [str(head or "") for head in (*frame.index.names, *frame.columns)]
+        columns = [str(name or "") for name in (*frame.index.names, *frame.columns)]
         cells = frame.astype(object).itertuples(index=False, name=None)
-        body = [
-            (*(label if stubs > 1 else (label,)), *row)
-            for label, row in zip(frame.index, cells, strict=True)
-        ]
+        values: list[tuple[object, ...]] = []
+        for label, row in zip(frame.index, cells, strict=True):
+            labels = label if stubs > 1 else (label,)
+            values.append((*labels, *row))
+        rows = []
+        for row in values:
+            headers = [
+                self._text(value, self._level(name))
+                for name, value in zip(columns, row[:stubs], strict=False)
+            ]
+            numbers = [
+                self._text(value, self._format(row[:stubs], name))
+                for name, value in zip(columns[stubs:], row[stubs:], strict=True)
+            ]
+            rows.append(headers + numbers)
         return {
             "name": self.name,
             "caption": self.caption,
-            "columns": heads,
-            "rows": [
-                [
-                    self._shown(
-                        cell, row[:stubs] if place >= stubs else (), head, place < stubs
-                    )
-                    for place, (head, cell) in enumerate(zip(heads, row, strict=True))
-                ]
-                for row in body
-            ],
+            "columns": columns,
+            "rows": rows,
             "stubs": stubs,
             "numeric": [
-                all(
-                    c is None or (isinstance(c, Real) and not isinstance(c, bool))
-                    for c in column
-                )
-                for column in zip(*body, strict=True)
+                all(_is_number(value) for value in column)
+                for column in zip(*values, strict=True)
             ],
         }
 
-    def _shown(
-        self, cell: object, labels: tuple[object, ...], head: str, stub: bool
-    ) -> str:
-        """The string of one cell: the only place where a number is formatted."""
-        if pd.api.types.is_scalar(cell) and pd.isna(cell):
-            return "–"
-        if isinstance(cell, bool | np.bool_):
-            return "yes" if cell else "no"
-        if not isinstance(cell, Real):
-            return with_powers(str(cell))
+    def _level(self, name: str) -> str:
+        """Find the format of a level of row headers."""
         if isinstance(self.formats, str):
-            spec = "" if stub else self.formats
+            return ""
+        return (self.formats or {}).get(name, "")
+
+    def _format(self, labels: tuple[object, ...], name: str) -> str:
+        """Find the format of a cell: its row's before its column's."""
+        if isinstance(self.formats, str):
+            return self.formats
+        formats = self.formats or {}
+        for key in (*map(str, labels), name):
+            if key in formats:
+                return formats[key]
+        return ""
+
+    @staticmethod
+    def _text(value: object, spec: str) -> str:
+        """Write one value: the only place where a number is formatted."""
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            return "–"
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        if not isinstance(value, Real):
+            return with_powers(str(value))
+        if isinstance(value, Integral):
+            text = format(int(float(value)), spec)
         else:
-            formats = self.formats or {}
-            spec = next(
-                (formats[key] for key in (*map(str, labels), head) if key in formats),
-                "",
-            )
-        whole = isinstance(cell, Integral)
-        text = format(
-            int(float(cell)) if whole else float(cell), spec or ("" if whole else "g")
-        )
-        return with_powers(
-            re.sub(r"^-(?=[0.]+$)", "", text)
-        )  # what rounds to zero has no sign
+            text = format(float(value), spec or "g")
+        without_sign = re.sub(r"^-(?=[0.]+$)", "", text)  # what rounds to zero has none
+        return with_powers(without_sign)
 
     def html(self) -> str:
-        """The table as HTML, without styles of its own."""
-        made = self.content
-
-        def line(cells: list[str], heads: int, scope: str) -> str:
-            parts = []
-            for place, (cell, number) in enumerate(
-                zip(cells, made["numeric"], strict=True)
-            ):
-                tag, shown = (
-                    ("th", f' scope="{scope}"') if place < heads else ("td", "")
-                )
-                kind = ' class="number"' if number else ""
-                parts.append(f"<{tag}{shown}{kind}>{escape(cell, quote=False)}</{tag}>")
-            return f"<tr>{''.join(parts)}</tr>"
-
-        head = line(made["columns"], len(made["columns"]), "col")
-        body = "\n".join(line(row, made["stubs"], "row") for row in made["rows"])
+        """Write the table as HTML, without styles of its own."""
+        content = self.content
+        every = len(content["columns"])
+        head = self._html_row(content["columns"], every, "col")
+        body = "\n".join(
+            self._html_row(row, content["stubs"], "row") for row in content["rows"]
+        )
+        caption = escape(self.caption, quote=False)
         return (
-            f'<table class="xs-table">\n<caption>{escape(self.caption, quote=False)}</caption>\n'
+            f'<table class="xs-table">\n<caption>{caption}</caption>\n'
             f"<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>"
         )
+
+    def _html_row(self, cells: list[str], headers: int, scope: str) -> str:
+        """Write a row of which so many cells, from the left, are headers."""
+        row = ""
+        for k, (cell, numeric) in enumerate(
+            zip(cells, self.content["numeric"], strict=True)
+        ):
+            kind = ' class="number"' if numeric else ""
+            text = escape(cell, quote=False)
+            if k < headers:
+                row += f'<th scope="{scope}"{kind}>{text}</th>'
+            else:
+                row += f"<td{kind}>{text}</td>"
+        return f"<tr>{row}</tr>"
 
     def __str__(self) -> str:
         lines = [self.content["columns"], *self.content["rows"]]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        shown = [
-            "  ".join(
-                cell.rjust(width) if number else cell.ljust(width)
-                for cell, width, number in zip(
+        text = [self.caption, ""]
+        for line in lines:
+            cells = [
+                cell.rjust(width) if numeric else cell.ljust(width)
+                for cell, width, numeric in zip(
                     line, widths, self.content["numeric"], strict=True
                 )
-            ).rstrip()
-            for line in lines
-        ]
-        return "\n".join([self.caption, "", *shown])
+            ]
+            text.append("  ".join(cells).rstrip())
+        return "\n".join(text)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
         return {
@@ -159,6 +174,11 @@ class Table:
             "text/html": self.html(),
             TABLE_MIME: self.content,
         }
+
+
+def _is_number(value: object) -> bool:
+    """Whether a column of such values is one of numbers."""
+    return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 
 def glue_numbers(
@@ -177,9 +197,9 @@ def glue_numbers(
         return
     for key, value in numbers.items():
         if isinstance(value, str):
-            value = with_powers(value)
-        elif not isinstance(value, Integral):
-            value = round(
-                float(value), digits[key] if isinstance(digits, Mapping) else digits
-            )
-        glue(key, int(value) if isinstance(value, Integral) else value, display=False)
+            glue(key, with_powers(value), display=False)
+        elif isinstance(value, Integral):
+            glue(key, int(value), display=False)
+        else:
+            decimals = digits[key] if isinstance(digits, Mapping) else digits
+            glue(key, round(float(value), decimals), display=False)

@@ -22,93 +22,100 @@ def collect(project: Project) -> dict[str, dict[str, Any]]:
         BookError: a claim that no chapter settles, or a verdict other than the one on
             record.
     """
-    found = {
-        record["claim"]: record
-        for path in sorted(project.chapters.glob("*.ipynb"))
-        for record in records(nbformat.read(path, as_version=4))
-    }
-    if missing := sorted(set(ledger()) - set(found)):
+    verdicts = {}
+    for path in sorted(project.chapters.glob("*.ipynb")):
+        for record in records(nbformat.read(path, as_version=4)):
+            verdicts[record["claim"]] = record
+    missing = sorted(set(ledger()) - set(verdicts))
+    if missing:
         raise BookError(f"no chapter settles {', '.join(missing)}")
     for key, claim in ledger().items():
-        if found[key]["verdict"] != claim.verdict:
-            raise BookError(
-                f"{key}: {found[key]['verdict']}, on record as {claim.verdict}"
-            )
-    return found
+        verdict = verdicts[key]["verdict"]
+        if verdict != claim.verdict:
+            raise BookError(f"{key}: {verdict}, on record as {claim.verdict}")
+    return verdicts
 
 
 def counts_table(project: Project) -> str:
     """Write a Markdown table of how many claims of each paper got each verdict."""
     collect(project)
     counts = Counter((claim.paper, claim.verdict) for claim in ledger().values())
-    rows = ["| Verdict | " + " | ".join(PAPERS.values()) + " |"]
-    rows += ["| --- |" + " ---: |" * len(PAPERS)]
-    for word, meaning in VERDICTS.items():
-        cells = " | ".join(str(counts[paper, word]) for paper in PAPERS)
-        rows.append(f"| **{word}**: {meaning} | {cells} |")
-    totals = " | ".join(
-        str(sum(c.paper == p for c in ledger().values())) for p in PAPERS
-    )
-    return "\n".join([*rows, f"| all claims | {totals} |"])
+    lines = ["| Verdict | " + " | ".join(PAPERS.values()) + " |"]
+    lines.append("| --- |" + " ---: |" * len(PAPERS))
+    for verdict, meaning in VERDICTS.items():
+        cells = [str(counts[paper, verdict]) for paper in PAPERS]
+        lines.append(f"| **{verdict}**: {meaning} | {' | '.join(cells)} |")
+    claims = Counter(claim.paper for claim in ledger().values())
+    totals = [str(claims[paper]) for paper in PAPERS]
+    lines.append(f"| all claims | {' | '.join(totals)} |")
+    return "\n".join(lines)
+
+
+def verdict_list(project: Project, paper: str) -> str:
+    """Write every claim of one paper by chapter, each with an anchor ``claim-ID``."""
+    verdicts = collect(project)
+    claims = [claim for claim in ledger().values() if claim.paper == paper]
+    blocks = []
+    for chapter, settled in groupby(claims, lambda claim: claim.chapter):
+        blocks.append(
+            f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`."
+        )
+        blocks += [_card(claim, verdicts[claim.id]) for claim in settled]
+    return "\n\n".join(blocks)
 
 
 def _card(claim: Claim, record: dict[str, Any]) -> str:
-    """One claim in Markdown: the verdict and why, how robust it is, what the paper's
-    points say.
-    """
-    says, found, met = ways(), record["found"], record["met"]
-
-    def told(names: Collection[str]) -> str:
-        agree = [f"{says[name]} ({found[name]})" for name in names if met.get(name)]
-        differ = [
-            f"{says[name]} ({found[name]})" for name in names if met.get(name) is False
-        ]
-        parts = ["also by " + "; ".join(agree)] if agree else []
-        return "; ".join([*parts, *(["not by " + "; ".join(differ)] if differ else [])])
-
+    """Write one claim in Markdown, folded: its verdict, and how that was found."""
+    measures = claim.measures.removesuffix(".")
     required = f", required {claim.required}" if claim.required else ""
+    way = ways()[claim.way]
     lines = {
-        "Measured": f"{claim.measures.removesuffix('.')}: {record['measured']}{required}; "
-        f"{says[claim.way]}.",
-        "Robust": told(claim.variations),
-        "The paper's points": told(claim.points),
+        "Measured": f"{measures}: {record['measured']}{required}; {way}.",
+        "Robust": _agreement(claim.variations, record),
+        "The paper's points": _agreement(claim.points, record),
         "Threshold": claim.why,
         "Where": f"{claim.where}; settled in {{doc}}`chapters/{claim.chapter}`.",
     }
-    body = "\n".join(f"- *{name}:* {words}" for name, words in lines.items() if words)
+    body = "\n".join(f"- *{name}:* {text}" for name, text in lines.items() if text)
     head = f"(claim-{claim.id})=\n**{claim.verdict.capitalize()}.** {claim.sentence}"
     return (
         f"```{{dropdown}} {claim.statement} *{claim.verdict}*\n\n{head}\n\n{body}\n```"
     )
 
 
-def verdict_list(project: Project, paper: str) -> str:
-    """Write every claim of one paper by chapter, each with an anchor ``claim-ID``."""
-    found, blocks = collect(project), []
-    own = [claim for claim in ledger().values() if claim.paper == paper]
-    for chapter, claims in groupby(own, lambda claim: claim.chapter):
-        blocks.append(
-            f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`."
-        )
-        blocks += [_card(claim, found[claim.id]) for claim in claims]
-    return "\n\n".join(blocks)
-
-
-def _linked(keys: Collection[str]) -> str:
-    """Keys of claims, errata and derivations as links."""
-    kinds = dict.fromkeys((slip.key for slip in errata()), "erratum-")
-    kinds |= dict.fromkeys(ledger(), "claim-")
-    return ", ".join(f"{{ref}}`{key} <{kinds.get(key, '')}{key}>`" for key in keys)
+def _agreement(names: Collection[str], record: dict[str, Any]) -> str:
+    """Write which other ways of testing agree with a claim, and which do not."""
+    agree, differ = [], []
+    for name in names:
+        measured = f"{ways()[name]} ({record['found'].get(name)})"
+        met = record["met"].get(name)
+        if met:
+            agree.append(measured)
+        elif met is False:  # None: not measured
+            differ.append(measured)
+    clauses = []
+    if agree:
+        clauses.append("also by " + "; ".join(agree))
+    if differ:
+        clauses.append("not by " + "; ".join(differ))
+    return "; ".join(clauses)
 
 
 def coverage_table(_project: Project, paper: str) -> str:
     """Write every place of one paper, with its entries or the reason for none."""
-    rows = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
+    lines = ["| Place | What stands there | Entries |", "| --- | --- | --- |"]
     for place in places():
         if place.paper == paper:
             entries = _linked(place.entries) or f"*None.* {place.reason}"
-            rows.append(f"| {place.where} | {place.says} | {entries} |")
-    return "\n".join(rows)
+            lines.append(f"| {place.where} | {place.says} | {entries} |")
+    return "\n".join(lines)
+
+
+def _linked(keys: Collection[str]) -> str:
+    """Write keys of claims, errata and derivations as links."""
+    prefixes = {slip.key: "erratum-" for slip in errata()}
+    prefixes |= dict.fromkeys(ledger(), "claim-")
+    return ", ".join(f"{{ref}}`{key} <{prefixes.get(key, '')}{key}>`" for key in keys)
 
 
 def errata_list(_project: Project, paper: str) -> str:
@@ -116,11 +123,9 @@ def errata_list(_project: Project, paper: str) -> str:
     entries = []
     for slip in errata():
         if slip.paper == paper:
-            shown = (
-                f"*Evidence:* {slip.evidence}"
-                if slip.evidence
-                else f"*Shown by:* {slip.shown}"
-            )
+            shown = f"*Shown by:* {slip.shown}"
+            if slip.evidence:
+                shown = f"*Evidence:* {slip.evidence}"
             head = f"(erratum-{slip.key})=\n**{slip.where}.** {slip.printed}"
             entries.append(f"{head}\n\n*Right:* {slip.right.strip()}\n\n{shown}")
     return "\n\n---\n\n".join(entries)
