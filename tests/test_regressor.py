@@ -17,6 +17,8 @@ from sklearn.utils.estimator_checks import (
 )
 
 from xsquared import GatedRegressor
+from xsquared.regressor import _Stage
+from xsquared.units import build, set_parameters
 
 #: Checks that scikit-learn 1.9 has for a regressor with weights; a tag could skip all
 #: in silence.
@@ -147,6 +149,32 @@ def test_predictions_stay_in_the_widened_range(draw: np.random.Generator) -> Non
         model.predict([[-100], [100]]),
         [y.min() - 0.1 * np.ptp(y), y.max() + 0.1 * np.ptp(y)],
     )
+
+
+def test_networks_see_features_up_to_five_deviations(draw: np.random.Generator) -> None:
+    x = draw.uniform(-1, 1, (200, 2))
+    y = np.abs(x[:, 0]) + 0.01 * x[:, 1]
+    model = GatedRegressor("mlp", 4, ridge=1e-8, n_networks=1).fit(x, y)
+    at = np.full((3, 2), 0.3)
+    at[:, 1] = model.mean_[1] + model.scale_[1] * np.array([4, 5, 100])
+    near, edge, far = model.predict(at)
+    assert edge - near == pytest.approx(0.01 * model.scale_[1], rel=0.05)
+    assert far == edge
+
+
+def test_networks_half_as_good_again_as_the_best_are_averaged(
+    draw: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A constant c misses standardised values by 1 + c^2 in the mean square.
+    networks = [build("mlp", 2, 1) for _ in range(3)]
+    for network, constant in zip(networks, (0.6, 0.0, 2.0), strict=True):
+        set_parameters(network, D=np.zeros((1, 1)), d=np.array([constant]))
+    stages = iter([(_Stage(0, 0), network)] for network in networks)
+    monkeypatch.setattr(GatedRegressor, "_path", lambda *_: next(stages))
+    x, y = draw.normal(size=(50, 2)), draw.normal(size=50)
+    model = GatedRegressor("mlp", 1, ridge=0.1, n_networks=3).fit(x, y)
+    assert model.models_ == networks[:2]
+    assert_allclose(model.predict(x), y.mean() + 0.3 * y.std())
 
 
 def test_frames_with_dummies(draw: np.random.Generator) -> None:

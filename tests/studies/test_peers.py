@@ -1,9 +1,11 @@
 """Peers reach what is theirs, and choose on validation points."""
 
 import numpy as np
+import pytest
 
+from xsquared.studies import peers
 from xsquared.studies.peers import METHODS, choices, peer_trials, run_peer
-from xsquared.studies.trainers import GROUPS
+from xsquared.studies.trainers import GROUPS, draw_points
 
 
 def test_splines_find_a_cubic() -> None:
@@ -31,3 +33,14 @@ def test_validation_points_choose_and_have_noise_where_training_has() -> None:
     assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
     assert noisy["test_rmse"] < 0.03  # judged without it; 208 cells would have 0.05
     assert noisy["train_rmse"] > 0.08
+
+
+def test_predictions_are_confined_to_the_widened_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(peers, "choices", lambda *_: [lambda x: np.full(len(x), 1e9)])
+    trial = peer_trials()[0]
+    data = draw_points(trial["settings"]["target"], trial["problem"], trial["seed"])
+    highest = data.train.y.max() + 0.1 * np.ptp(data.train.y)
+    wanted = np.sqrt(np.mean((highest - data.test.y) ** 2))
+    assert run_peer(trial)["test_rmse"] == pytest.approx(wanted)
