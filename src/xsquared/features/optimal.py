@@ -101,7 +101,7 @@ class Spectrum:
 def second_moment(d: int, scale: float = 1.0) -> float:
     """Return E GELU(w . x)^2, by quadrature over the length of x.
 
-    Given x, w . x is normal with variance v = (scale |x|)^2, and GELU's mean square is
+    Given x, w . x is normal with variance v = (scale abs(x))^2, and GELU's mean square is
     v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
     """
     length, roots, _ = _length_rule(d)

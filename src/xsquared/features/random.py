@@ -96,7 +96,7 @@ def draw_random_maclaurin(
 def sign_moment(w: np.ndarray, x: np.ndarray) -> float:
     """Return V, the mean of (omega . w)^2 (omega . x)^2 over signs omega.
 
-    It is |w|^2 |x|^2 + 2 (w . x)^2 - 2 sum_i w_i^2 x_i^2.
+    It is (w . w)(x . x) + 2 (w . x)^2 - 2 sum_i (w_i x_i)^2.
     """
     moment = (w @ w) * (x @ x) + 2 * (w @ x) ** 2 - 2 * np.sum(w**2 * x**2)
     return max(0.0, float(moment))
@@ -107,9 +107,9 @@ def draw_variance(
 ) -> float:
     """Return the variance of one draw; that of the mean of D draws is this over D.
 
-    With p_k = |a_k| v_k / c the mean square is c times the sum over k >= exact of
-    |a_k| V^(2k+2) / v_k, V that of w and x. Subtracted is the square of what the exact
-    part leaves over.
+    With p_k = abs(a_k) v_k / c the mean square is c times the sum over k >= exact of
+    abs(a_k) V^(2k+2) / v_k, V that of w and x. Subtracted is the square of what the
+    exact part leaves over.
     """
     pair_moment = sign_moment(w, x)
     most = float(np.max(moment))
