@@ -36,7 +36,7 @@ def left_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
 
 
 def midpoint_curvature_glu(target: Target, n_cells: int) -> GatedNetwork:
-    """Take each cell's curvature at its midpoint, which is eight times more accurate."""
+    """Take each cell's curvature at its midpoint: eight times more accurate."""
     return _quadratic_glu(target, n_cells, 0.5)
 
 

@@ -1,4 +1,4 @@
-"""Root mean square errors of a network's forward pass: over the domain and on points."""
+"""Root mean square errors of a forward pass: over the domain and on points."""
 
 import math
 import warnings

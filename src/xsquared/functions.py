@@ -109,7 +109,7 @@ class Target:
         return _compile(self, orders or (0,) * self.dim)
 
     def __call__(self, *points: np.ndarray) -> np.ndarray:
-        """Evaluate at points, an array a variable; values have their broadcast shape."""
+        """Evaluate at points, an array a variable, of broadcast shapes."""
         return self.derivative()(*points)
 
     def l2_norm(self, order: int = 0) -> float:
@@ -169,7 +169,7 @@ def interval_of(target: Target) -> Interval:
 
 @cache
 def _compile(target: Target, orders: tuple[int, ...]) -> ArrayFunction:
-    """Compile a derivative to numpy, with checks that its values are real and finite."""
+    """Compile a derivative to numpy, checked to be real and finite."""
     raw = sp.lambdify(
         VARIABLES[: target.dim],
         _differentiate(target, orders),

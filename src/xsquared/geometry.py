@@ -1,4 +1,4 @@
-"""The splines hidden in a network: what its neurons add, its knots, hinges and cells."""
+"""The splines hidden in a network: its neurons, knots, hinges and cells."""
 
 import itertools
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Box = tuple[tuple[float, float], tuple[float, float]]
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
-    """Compute what each neuron adds at points (N,) or (N, n_in): (N, n_hidden, n_out)."""
+    """Compute what each neuron adds: (N,) or (N, n_in) -> (N, n_hidden, n_out)."""
     with torch.no_grad():
         hidden = network.hidden(as_points(x))  # (N, numbers a neuron times neurons)
         products = hidden[:, :, None] * network.D.T[None]
@@ -40,7 +40,7 @@ def knots(network: GatedNetwork) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Hinge:
-    """The straight piece of a neuron's hinge that lies in a box: its index, two ends."""
+    """The straight piece of a neuron's hinge that lies in a box."""
 
     neuron: int
     start: tuple[float, float]

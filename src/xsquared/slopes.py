@@ -33,7 +33,8 @@ class Slope:
 def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
     """Fit the slope of log error (m,) against log size (m,) by least squares.
 
-    Sizes and errors are positive. With two sizes the interval is the slope itself, as two points have no scatter.
+    Sizes and errors are positive. With two sizes the interval is the slope itself, as
+    two points have no scatter.
     """
     x = np.log(np.asarray(sizes, np.float64))
     y = np.log(np.asarray(errors, np.float64))

@@ -84,7 +84,7 @@ class TwoNetworks:
 
 
 def initial_networks(protocol: Protocol, seeds: Sequence[int]) -> TwoNetworks:
-    """Draw untrained networks as ``torch.nn.Linear`` does: uniform within 1/sqrt(fan in)."""
+    """Draw untrained networks as torch.nn.Linear does: uniform in 1/sqrt(fan in)."""
     d, m, hidden = protocol.d, protocol.m, protocol.hidden
     shapes = [  # fan in and shape of a network's layers
         (d, (d, hidden)),
@@ -172,7 +172,7 @@ def pair_errors(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> Tenso
 
 
 def pair_rmse(networks: TwoNetworks, W: Tensor, x: Tensor, y: Tensor) -> np.ndarray:
-    """Return the RMSE over the outputs of each test pair, the paper's measure: (S, n)."""
+    """Return the RMSE over each pair's outputs, the paper's measure: (S, n)."""
     return (pair_errors(networks, W, x, y) ** 2).mean(dim=2).sqrt().numpy()
 
 

@@ -62,7 +62,8 @@ class Level:
         multiplicity: number of harmonics of the degree.
         share: what all of them carry together of the second moment.
         sign: of the radial kernel's eigenvalue; Phi has it, Psi has not.
-        function: of the length, with mean square 1, in orthonormal Laguerre polynomials.
+        function: of the length, with mean square 1, in orthonormal Laguerre
+            polynomials.
     """
 
     degree: int
@@ -101,8 +102,8 @@ class Spectrum:
 def second_moment(d: int, scale: float = 1.0) -> float:
     """Return E GELU(w . x)^2, by quadrature over the length of x.
 
-    Given x, w . x is normal with variance v = (scale abs(x))^2, and GELU's mean square is
-    v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
+    Given x, w . x is normal with variance v = (scale length)^2, and GELU's mean square
+    is v/4 + v asin(v/(1+v))/(2 pi) + v^2/(pi (1+v) sqrt(1+2v)).
     """
     length, roots, _ = _length_rule(d)
     v = (scale * length) ** 2
@@ -128,7 +129,7 @@ def spectrum(
     shares = [linear.share]  # of each degree
     for degree, operator in _radial_operators(d, scale):
         of_degree = _levels_of_degree(d, degree, operator, moment)
-        # Levels at least as large as this degree's largest: larger degrees have smaller.
+        # Levels as large as this degree's largest, than which larger degrees have less.
         settled = [
             level.multiplicity
             for level in levels
@@ -377,10 +378,10 @@ def _gegenbauer(
 
 
 def _laguerre_sums(d: int, coefficients: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Sum orthonormal polynomials of half the squared length: (s, k), (...) -> (s, ...).
+    """Sum polynomials with coefficients at lengths: (s, k), (...) -> (s, ...).
 
-    By the recursion b_(k+1) p_(k+1) = (u - 2k - d/2) p_k - b_k p_(k-1) with
-    b_k = sqrt(k (k - 1 + d/2)) and u half the squared length.
+    They are orthonormal in half the squared length u, by the recursion
+    b_(k+1) p_(k+1) = (u - 2k - d/2) p_k - b_k p_(k-1), b_k = sqrt(k (k - 1 + d/2)).
     """
     half_square = length**2 / 2
     values = [np.zeros_like(length), np.ones_like(length)]  # degrees -1 and 0

@@ -1,8 +1,8 @@
 """Better polynomials than Taylor's: Chebyshev, Hermite, best uniform.
 
 They need no more features. Each function returns coefficients by power of z, the
-constant first: z/2 plus an even polynomial, sought in u = z^2. Beyond degree 24 they lose more digits than the degree
-gains.
+constant first: z/2 plus an even polynomial, sought in u = z^2. Beyond degree 24 they
+lose more digits than the degree gains.
 """
 
 import math
@@ -121,6 +121,6 @@ def hermite_fit(degree: int, sigma: float) -> np.ndarray:
 
 
 def max_error(coefficients: np.ndarray, radius: float) -> float:
-    """Return the largest error of a polynomial on 20,001 places of [-radius, radius]."""
+    """Return a polynomial's largest error on 20,001 places of [-radius, radius]."""
     z = radius * np.cos(np.linspace(0, np.pi, _GRID))
     return float(np.abs(polyval(z, coefficients) - gelu(z)).max())

@@ -49,7 +49,7 @@ class RandomMaclaurin:
         return np.concatenate([self.exact.psi(x).numpy(), self._products(x)], axis=-1)
 
     def draws(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Estimate GELU by each random feature alone, (D,), for one w and one x (d,)."""
+        """Estimate GELU by each random feature alone, (D,), for w and x (d,)."""
         exact = self.exact.product(w[None], x).item()
         return exact + self.scales * self._products(w) * self._products(x)
 

@@ -47,7 +47,7 @@ class TensorMap:
         return feature_dimension(self.kind, self.d, self.powers)
 
     def phi(self, w: Tensor | ArrayLike) -> Tensor:
-        """Lift weight rows, with coefficients and multiplicities: (..., d) -> (..., m)."""
+        """Lift weight rows, with coefficients: (..., d) -> (..., m)."""
         blocks = []
         for p, block in self._blocks(w).items():
             weighted = block * float(self.coefficients[p])
@@ -68,7 +68,7 @@ class TensorMap:
         return torch.stack(sums).sum(dim=0)
 
     def _blocks(self, vectors: Tensor | ArrayLike) -> dict[int, Tensor]:
-        """Multiply elements of vectors (..., d), by power: (..., features of the power).
+        """Multiply elements of vectors: (..., d) -> (..., features), by power.
 
         The symmetric features of a power are sorted by their largest index i, so those
         of power p that have no index above i are the first C(i+p, p).

@@ -35,12 +35,14 @@ PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
     "optimal": "20,000 steps from last layers fitted to the optimal map's features",
     "short": "200 steps from weights as torch draws them",
-    "listing": "float64 at a rate that stays, on so many pairs or, with none, fresh batches",
+    "listing": (
+        "float64 at a rate that stays, on so many pairs or, with none, fresh batches"
+    ),
 }
 
 
 def map_trials(protocol: str, sizes: Iterable[tuple[int, int]]) -> list[Trial]:
-    """List trials of a protocol for pairs (d, m) of dimension and number of features."""
+    """List trials of a protocol for dimensions and numbers of features (d, m)."""
     return [_network_trial(protocol, max(64, m), {"d": d, "m": m}) for d, m in sizes]
 
 
