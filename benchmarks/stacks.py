@@ -13,7 +13,8 @@ import torch
 from xsquared.training.adamw import batch_losses, torch_start, train_stack
 from xsquared.units import build, parameter_count
 
-POINTS, BATCH = 1000, 64
+POINTS = 1000
+BATCH = 64
 
 
 def main() -> None:
@@ -43,8 +44,9 @@ def main() -> None:
                 (module(x[0, rows]) - y[0, rows]).square().mean().backward()
                 optimizer.step()
             single = arguments.steps / (time.process_time() - begun)
-            print(f"{unit}, {dim} inputs, {n} neurons: {stacked:.0f} stacked, {single:.0f} alone,"
-                  f" {stacked / single:.1f} times")  # fmt: skip
+            speeds = f"{stacked:.0f} stacked, {single:.0f} alone"
+            ratio = f"{stacked / single:.1f} times"
+            print(f"{unit}, {dim} inputs, {n} neurons: {speeds}, {ratio}")
 
 
 if __name__ == "__main__":

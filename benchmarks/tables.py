@@ -1,5 +1,4 @@
-"""Test errors of GatedRegressor by default, of tanh networks and of ridge regression,
-by table.
+"""Compare GatedRegressor by default, tanh networks and ridge regression, by table.
 
 Run from the root: ``python benchmarks/tables.py [--splits 10] [--only TABLE ...]``.
 Four fifths of the rows are trained on; of the drawn tables and of "housing 2,000" there
@@ -40,7 +39,7 @@ TABLES = ["diabetes", "airfoil", "housing 2,000", *FRIEDMAN, WIDE, "housing"]
 
 
 def table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Features and values of a table; the seed draws what is drawn."""
+    """Load features and values of a table; the seed draws what is drawn."""
     if name == "diabetes":
         return datasets.load_diabetes(return_X_y=True)
     draw = np.random.default_rng(seed)
@@ -49,17 +48,16 @@ def table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
         make = getattr(datasets, f"make_{name[:9]}")
         x, y = make(n_samples=ROWS, random_state=seed, **columns)
         return x, y + float(name.split()[-1]) * y.std() * draw.standard_normal(len(y))
-    data = load(
-        name.split()[0], split="paper", points=1503 if name == "airfoil" else 20640
-    )
-    kept = draw.permutation(len(data.train))[
-        : ROWS if name == "housing 2,000" else None
-    ]
+    rows = 1503 if name == "airfoil" else 20640
+    data = load(name.split()[0], split="paper", points=rows)
+    kept = draw.permutation(len(data.train))
+    if name == "housing 2,000":
+        kept = kept[:ROWS]
     return data.train.x[kept], data.train.y[kept]
 
 
 def rivals(seed: int) -> dict[str, RegressorMixin]:
-    """The estimators that are compared."""
+    """Make the estimators that are compared."""
     network = MLPRegressor(
         hidden_layer_sizes=64,
         activation="tanh",
@@ -78,24 +76,24 @@ def rivals(seed: int) -> dict[str, RegressorMixin]:
     }
 
 
-def measured(name: str, seed: int) -> dict[str, float]:
-    """Errors and seconds on one split."""
+def measure(name: str, seed: int) -> dict[str, float]:
+    """Measure errors and seconds on one split."""
     x, x_test, y, y_test = train_test_split(
         *table(name, seed), test_size=0.2, random_state=seed
     )
     mean, deviation = y.mean(), y.std()
-    found: dict[str, float] = {}
+    measured: dict[str, float] = {}
     for who, model in rivals(seed).items():
         began = time.process_time()
         model.fit(x, (y - mean) / deviation)
-        found[f"{who} s"] = time.process_time() - began
-        missed = model.predict(x_test) - (y_test - mean) / deviation
-        found[who] = float(np.sqrt(np.mean(missed**2)))
-    return found
+        measured[f"{who} s"] = time.process_time() - began
+        misses = model.predict(x_test) - (y_test - mean) / deviation
+        measured[who] = float(np.sqrt(np.mean(misses**2)))
+    return measured
 
 
 def main() -> None:
-    """Every table, a line each, as it is known."""
+    """Print every table, a line each, as it is known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", nargs="*", choices=TABLES, default=TABLES)
@@ -105,13 +103,12 @@ def main() -> None:
     print(f"{'table':34} gated   tanh  ridge  ratio  gated s  tanh s")
     with threadpool_limits(1):
         for name in arguments.only:
-            runs = [measured(name, seed) for seed in range(arguments.splits)]
-            middle = pd.DataFrame(runs).median()
-            ratio = middle["gated"] / min(middle["tanh"], middle["ridge"])
-            errors = "".join(
-                f"{middle[who]:7.4f}" for who in ("gated", "tanh", "ridge")
-            )
-            seconds = f"{middle['gated s']:9.1f}{middle['tanh s']:8.1f}"
+            runs = [measure(name, seed) for seed in range(arguments.splits)]
+            medians = pd.DataFrame(runs).median()
+            gated, tanh, ridge = medians[["gated", "tanh", "ridge"]]
+            errors = f"{gated:7.4f}{tanh:7.4f}{ridge:7.4f}"
+            ratio = gated / min(tanh, ridge)
+            seconds = f"{medians['gated s']:9.1f}{medians['tanh s']:8.1f}"
             print(f"{name:33}{errors}{ratio:7.3f}{seconds}", flush=True)
 
 

@@ -32,21 +32,18 @@ IN_BROWSER = [
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a checkout that has an address, by the standard tool, once for all
-    processes.
-    """
+    """Build the site of a checkout with an address, once for all processes."""
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    copy, made = (
-        folder / "checkout",
-        shutil.ignore_patterns(".*", "_build", "build", "*.pyc"),
-    )
+    copy = folder / "checkout"
+    products = shutil.ignore_patterns(".*", "_build", "build", "*.pyc")
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not copy.exists():
-            shutil.copytree(PROJECT.root, copy, ignore=made)
-            text = (config := copy / "_config.yml").read_text()
-            config.write_text(re.sub('url: ".*?"', "url: https://github.com/a/b", text))
+            shutil.copytree(PROJECT.root, copy, ignore=products)
+            config = copy / "_config.yml"
+            address = "url: https://github.com/a/b"
+            config.write_text(re.sub('url: ".*?"', address, config.read_text()))
             (copy / ".pytest_cache").mkdir()
             (copy / ".pytest_cache/README.md").write_text(
                 "# What a run of the tests leaves\n"
@@ -85,7 +82,7 @@ def address(site: Path) -> Iterator[str]:
 
 @dataclass
 class Reader:
-    """One tab that is led from page to page, with what it asked for and complained of."""
+    """One tab that is led from page to page; what it asked for and complained of."""
 
     page: Any
     address: str

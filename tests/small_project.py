@@ -7,7 +7,8 @@ import pytest
 from xsquared.book.project import Project
 
 HEADER = """---
-jupytext: {text_representation: {extension: .md, format_name: myst, format_version: 0.13}}
+jupytext:
+  text_representation: {extension: .md, format_name: myst, format_version: 0.13}
 kernelspec: {display_name: Python 3, language: python, name: python3}
 ---
 

@@ -1,4 +1,4 @@
-"""What is run by hand still starts: its imports and arguments are those of the package."""
+"""What is run by hand still starts: its imports are those of the package."""
 
 import runpy
 import sys

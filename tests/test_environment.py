@@ -45,17 +45,13 @@ def declared() -> dict[str, list[Requirement]]:
 
 
 def to_lock() -> list[Requirement]:
-    """What the lock must satisfy; an extra that names another extra of ours adds
-    nothing.
-    """
+    """List what the lock must satisfy; extras that name others of ours add nothing."""
     wanted = [needs for extra, needs in declared().items() if extra != UNLOCKED_EXTRA]
     return [need for needs in wanted for need in needs if need.name != PROJECT["name"]]
 
 
 def unmet_needs(pins: Mapping[str, Version]) -> list[str]:
-    """Needs of the locked packages, but torch's of CUDA libraries, that the lock does
-    not meet.
-    """
+    """List needs of locked packages that the lock lacks, but torch's of CUDA."""
     unmet, waiting = [], [(name, frozenset({""})) for name in pins]
     seen = set(waiting)
     while waiting:

@@ -1,6 +1,4 @@
-"""The package installed, outside a checkout: README's Python, rows, chapters as
-notebooks.
-"""
+"""The package installed, outside a checkout: README's Python, rows, notebooks."""
 
 import json
 import os
@@ -23,7 +21,9 @@ CASES: dict[str, dict[str, Any]] = {
     "02_one_more_power": {
         "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
-    "13_gelu_series": {"n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2]},
+    "13_gelu_series": {
+        "n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2],
+    },
     "14_gelu_features": {
         "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "draws": 500,
         "random_dimension": 3, "feature_counts": [64, 128], "seeds": 2,
@@ -81,9 +81,12 @@ def test_readme_rows_and_downloads_with_other_parameters_run(
     python: Path, tmp_path: Path
 ) -> None:
     readme = (PROJECT.root / "README.md").read_text(encoding="utf-8")
-    table = "from sklearn.datasets import make_friedman1\nX, y = make_friedman1(120, random_state=0)"
-    rows = "from xsquared.studies import STUDIES, rows\nassert all(len(rows(s)) for s in STUDIES)"
-    shipped = "from xsquared import load\nassert len(load('housing').test) == 4128"
+    table = """from sklearn.datasets import make_friedman1
+X, y = make_friedman1(120, random_state=0)"""
+    rows = """from xsquared.studies import STUDIES, rows
+assert all(len(rows(name)) for name in STUDIES)"""
+    shipped = """from xsquared import load
+assert len(load('housing').test) == 4128"""
     blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
     notebooks = [[table, *blocks, rows, shipped]]
     for name, parameters in CASES.items():

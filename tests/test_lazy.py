@@ -1,6 +1,4 @@
-"""What an import loads: the numerics without torch where they need none, and no later
-layer.
-"""
+"""What an import loads: no torch where it needs none, and no later layer."""
 
 import subprocess
 import sys

@@ -1,6 +1,4 @@
-"""A unit, a gate and a solver of a reader's own go through the same door as the
-package's.
-"""
+"""A unit, a gate and a solver of a reader's own go through the package's door."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -6,9 +6,7 @@ from pathlib import Path
 
 
 def wait_until(true: Callable[[], bool], what: str, seconds: float = 480.0) -> None:
-    """Poll, for less long than a test may take: what does not happen is named by a
-    TimeoutError.
-    """
+    """Poll, for less long than a test may take; raise TimeoutError with the name."""
     end = time.monotonic() + seconds
     while not true():
         if time.monotonic() > end:

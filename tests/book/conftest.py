@@ -1,6 +1,4 @@
-"""What the tests of the book share: a small project, and one build, one server, one
-browser.
-"""
+"""What the tests of the book share: a small project, one build, one browser."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,8 +21,10 @@ def browser() -> Iterator[Any]:
         "--disable-gpu",
         "--disable-quic",
         "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--no-first-run",
     ]
-    flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         yield chromium

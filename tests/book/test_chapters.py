@@ -33,14 +33,9 @@ def test_chapters_are_executed_from_their_present_sources() -> None:
 @pytest.mark.parametrize("source", SOURCES, ids=NAMES)
 def test_lines_of_code_that_shows_fit_the_page(source: Path) -> None:
     cells = [cell for cell in read_source(source).cells if cell.cell_type == "code"]
-    shown = [
-        cell.source
-        for cell in cells
-        if "hide-input" not in cell.metadata.get("tags", [])
-    ]
-    assert [
-        line for text in shown for line in text.splitlines() if len(line) > 88
-    ] == []
+    for cell in cells:
+        if "hide-input" not in cell.metadata.get("tags", []):
+            assert all(len(line) <= 88 for line in cell.source.splitlines())
 
 
 def test_chapters_settle_every_claim_as_the_ledger_has_it() -> None:
@@ -58,12 +53,11 @@ def test_contents_list_every_page_once() -> None:
 
 
 def test_the_front_pages_picture_is_the_chapters() -> None:
-    cells = chapter("02_one_more_power").cells
     (pixels,) = (
-        o.data[PNG]
-        for c in cells
-        for o in c.get("outputs", [])
-        if PNG in o.get("data", {})
+        output.data[PNG]
+        for cell in chapter("02_one_more_power").cells
+        for output in cell.get("outputs", [])
+        if PNG in output.get("data", {})
     )
     committed = (PROJECT.root / "book" / "_static" / "convergence.png").read_bytes()
     assert b64encode(committed).decode() == pixels.strip()
@@ -79,9 +73,7 @@ def test_committed_files_name_no_path_of_one_machine() -> None:
 
 @pytest.mark.slow
 def test_a_save_in_jupyterlab_leaves_every_source_as_it_is(tmp_path: Path) -> None:
-    """Whose extension writes text from the notebook that is open, as jupytext does
-    here.
-    """
+    """Its extension writes text from the notebook that is open, as jupytext here."""
     shutil.copytree(PROJECT.notebooks, tmp_path / "notebooks")
     shutil.copy(PROJECT.root / "jupytext.toml", tmp_path)
     texts = {path: path.read_bytes() for path in (tmp_path / "notebooks").iterdir()}

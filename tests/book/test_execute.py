@@ -19,7 +19,9 @@ def outputs(path: Path) -> str:
 
 @pytest.mark.slow
 def test_execution_twice_leaves_the_same_bytes(small_project: Project) -> None:
-    drawing = "from xsquared.book.plotting import *\nuse_style()\n_ = plt.plot([n, 3], [1, 5])"
+    drawing = """from xsquared.book.plotting import plt, use_style
+use_style()
+_ = plt.plot([n, 3], [1, 5])"""
     (small_project.notebooks / "02_drawn.md").write_text(notebook_text(drawing))
     first = execute(small_project)
     assert [path.parent for path in first] == [small_project.chapters] * 2

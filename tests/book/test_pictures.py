@@ -1,6 +1,4 @@
-"""Figures as notebooks hold them: SVG that is always the same, in looks that all can
-see.
-"""
+"""Figures as notebooks hold them: always the same SVG, in looks that all can see."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -30,17 +28,17 @@ def house_style() -> Iterator[None]:
 
 
 def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
-    made = []
+    drawings = []
     for factor in (1, 1 + 1e-13):  # last digits do not show
         fig, ax = plt.subplots(figsize=(7, 3))
         x = np.linspace(0, 1, 5)
         ax.semilogy(x, factor * 10.0 ** (x / 3), "o-", label="$10^{x/3}$")
         ax.legend()
-        made.append(bundle(fig)[SVG])
-    assert made[0] == made[1]
-    assert re.fullmatch("<svg .*</svg>", made[0]), "one line"
+        drawings.append(bundle(fig)[SVG])
+    assert drawings[0] == drawings[1]
+    assert re.fullmatch("<svg .*</svg>", drawings[0]), "one line"
     kinds = {
-        element.tag.rpartition("}")[2] for element in ET.fromstring(made[0]).iter()
+        element.tag.rpartition("}")[2] for element in ET.fromstring(drawings[0]).iter()
     }
     assert not kinds & {"text", "metadata", "image"}, (
         "letters of a font that a reader may lack"

@@ -1,6 +1,4 @@
-"""The rendered site in a real browser: complete with the network off, legible, open to
-everyone.
-"""
+"""The rendered site in a real browser: complete offline, legible, open to everyone."""
 
 import tomllib
 
@@ -25,6 +23,24 @@ JUDGED = [
 #: What axe-core finds and stands, each with its reason.
 EXCEPTIONS = tomllib.loads((AXE.parent / "exceptions.toml").read_text())["exception"]
 
+BROKEN_IMAGES = """
+[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)
+"""
+#: Formulas that scroll, or that a script has set smaller.
+WIDE_FORMULAS = """
+[...document.querySelectorAll('span.math, div.math mjx-container')]
+  .filter(f => parseFloat(f.style.fontSize) < 99 || f.scrollWidth > f.clientWidth + 1)
+  .map(f => f.textContent)
+"""
+WIDTHS_OF_FIGURES = """
+[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 472)])
+"""
+RUN_AXE = """
+rules => axe.run('html', { runOnly: rules, resultTypes: ['violations'] })
+  .then(found => found.violations.flatMap(
+    rule => rule.nodes.map(n => [rule.id, n.target.join(' ')])))
+"""
+
 
 @pytest.mark.parametrize("name", ["index", "figure", *CHAPTERS, *PAGES])
 def test_page_is_complete_without_the_network_and_whole_on_a_phone(
@@ -32,25 +48,20 @@ def test_page_is_complete_without_the_network_and_whole_on_a_phone(
 ) -> None:
     page = reader.open(f"{name}.html", 390)
     assert reader.outside == [], "requests that left the machine"
-    theirs = "Identifier 'THEBE_JS_URL' has already been declared"  # Jupyter Book writes it twice
-    assert {*reader.complaints} <= {theirs}, "script errors and failed requests"
+    # Jupyter Book declares it twice.
+    known = "Identifier 'THEBE_JS_URL' has already been declared"
+    assert {*reader.complaints} <= {known}, "script errors and failed requests"
     assert page.locator("mjx-merror").count() == 0
     assert page.locator(".math:not(:has(mjx-container))").count() == 0, (
         "formulas that are not set"
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
-    assert page.evaluate(broken) == []
-    wide = "[...document.querySelectorAll('span.math, div.math mjx-container')].filter(f =>"
-    wide += "parseFloat(f.style.fontSize) < 99 || f.scrollWidth > f.clientWidth + 1)"
-    assert page.evaluate(f"{wide}.map(f => f.textContent)") == [], (
-        "formulas beyond their column"
-    )
+    assert page.evaluate(BROKEN_IMAGES) == []
+    assert page.evaluate(WIDE_FORMULAS) == [], "formulas beyond their column"
     # Letters of 9 points, 12 pixels at a figure's own width, keep 9; the least, of 7,
     # keep 7.
-    sizes = "[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 472)])"
-    for shown, own in page.evaluate(sizes):
-        assert 9 / 12 * own <= shown <= 358, "figures cut, or with letters too small"
+    for shown, natural in page.evaluate(WIDTHS_OF_FIGURES):
+        assert 9 / 12 * natural <= shown <= 358, "figures cut, or letters too small"
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
@@ -61,11 +72,6 @@ def test_page_is_open_to_everyone(
     page = reader.open(f"{name}.html", width, theme)
     page.wait_for_timeout(300)
     page.add_script_tag(path=AXE)
-    found = page.evaluate(
-        "rules => axe.run('html', { runOnly: rules, resultTypes: ['violations'] }).then(found => "
-        "found.violations.flatMap(rule => rule.nodes.map(n => [rule.id, n.target.join(' ')])))",
-        RULES,
-    )
-    assert [
-        what for what in found if what[0] not in {one["rule"] for one in EXCEPTIONS}
-    ] == []
+    known = {exception["rule"] for exception in EXCEPTIONS}
+    violations = page.evaluate(RUN_AXE, RULES)
+    assert [(rule, node) for rule, node in violations if rule not in known] == []

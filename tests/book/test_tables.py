@@ -1,4 +1,4 @@
-"""Tables: one string per cell in every form, found by headers; numbers for the prose."""
+"""Tables: one string a cell in every form, found by headers; numbers for prose."""
 
 import re
 from pathlib import Path

@@ -90,8 +90,9 @@ def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Pat
         The pages.
 
     Raises:
-        BookError: committed chapters are not as they should be, or Sphinx fails; it
-            warns, and not of runs: they may lack a row that the text cites.
+        BookError: committed chapters are not as they should be, or Sphinx fails. Its
+            warnings are shown: a run may lack a row that the text cites, and a label
+            that has moved seems to be there twice.
     """
     check_chapters(project, names)
     if not (project.html / "index.html").is_file():
@@ -123,8 +124,6 @@ def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Pat
         doctreedir=doctrees,
         filenames=[str(project.chapters / f"{name}.ipynb") for name in names],
         quiet=True,
-        warningiserror=not runs,
-        keep_going=True,
     )
     if failure:
         raise BookError(f"the pages of {', '.join(names)} do not build: {failure}")

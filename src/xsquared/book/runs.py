@@ -49,20 +49,10 @@ def mark_run(project: Project, name: str) -> tuple[NotebookNode, str]:
     cells = []
     for cell in run.cells:
         cells.append(cell)
-        if cell.cell_type != "code" or cell.id not in twins:
-            continue
-        twin = twins[cell.id]
-        replaced = []
-        for new, old in zip_longest(_shown(cell), _shown(twin)):
-            if new and old and TABLE_MIME in new.data and TABLE_MIME in old.data:
-                table = new.data[TABLE_MIME]
-                counts["cells of tables"] += _mark_cells(table, old.data[TABLE_MIME])
-            elif old and not (new and _alike(new.data, old.data)):
-                replaced.append(old)
-                drawn = {SVG, PNG} & {*old.data}
-                counts["figures" if drawn else "other outputs"] += 1
-        if replaced:
-            cells.append(_as_committed(twin, replaced))
+        if cell.cell_type == "code" and cell.id in twins:
+            replaced = _mark_cell(cell, twins[cell.id], counts)
+            if replaced:
+                cells.append(_as_committed(twins[cell.id], replaced))
     lines = ["What this run changed, in brackets as committed:", ""]
     lines += _changed_values(committed, run)
     lines += [f"- {what}: {count}, marked" for what, count in counts.items() if count]
@@ -70,6 +60,24 @@ def mark_run(project: Project, name: str) -> tuple[NotebookNode, str]:
     cells.insert(1, new_markdown_cell(f"```{{note}}\n{changes}\n```"))
     run.cells = cells
     return run, changes
+
+
+def _mark_cell(
+    cell: NotebookNode, twin: NotebookNode, counts: Counter[str]
+) -> list[NotebookNode]:
+    """Mark a cell's tables, count what changed, return the twin's other outputs."""
+    replaced = []
+    for new, old in zip_longest(_shown(cell), _shown(twin)):
+        if old is None:  # all of it is new
+            continue
+        table = new.data.get(TABLE_MIME) if new else None
+        committed = old.data.get(TABLE_MIME)
+        if table and committed:
+            counts["cells of tables"] += _mark_table(table, committed)
+        elif new is None or not _alike(new.data, old.data):
+            counts["figures" if {SVG, PNG} & {*old.data} else "other outputs"] += 1
+            replaced.append(old)
+    return replaced
 
 
 def _shown(cell: NotebookNode) -> list[NotebookNode]:
@@ -86,25 +94,29 @@ def _shown(cell: NotebookNode) -> list[NotebookNode]:
     return outputs
 
 
-def _mark_cells(table: dict[str, Any], committed: dict[str, Any]) -> int:
+def _mark_table(table: dict[str, Any], committed: dict[str, Any]) -> int:
     """Put committed cells that differ into a table's ``committed``; count them.
 
-    Cells are matched by row headers and column; ``committed`` has a list a row, empty
-    text where a cell is as it was, a dash where the committed table has none.
+    Cells are matched by row headers and column. ``committed`` has a list a row, empty
+    text where a cell is as it was, a dash where the committed table has none. Rows that
+    the run lacks are named in the caption.
     """
-    before = {
-        (label, head): shown
-        for label, row in zip(_labels(committed), committed["rows"], strict=True)
-        for head, shown in zip(committed["columns"], row, strict=True)
-    }
+    before = dict(zip(_labels(committed), committed["rows"], strict=True))
+    labels = list(_labels(table))
     table["committed"] = []
-    for label, row in zip(_labels(table), table["rows"], strict=True):
+    for label, row in zip(labels, table["rows"], strict=True):
+        cells = dict(zip(committed["columns"], before.get(label, []), strict=False))
         marks = [""] * len(row)
         for k in range(table["stubs"], len(row)):
-            shown = before.get((label, table["columns"][k]), "–")
-            if shown != row[k]:
-                marks[k] = shown
+            text = cells.get(table["columns"][k], "–")
+            if text != row[k]:
+                marks[k] = text
         table["committed"].append(marks)
+    lacking = [
+        ", ".join(map(str, label[:-1])) for label in before if label not in labels
+    ]
+    if lacking:
+        table["caption"] += f" As committed also: {'; '.join(lacking)}."
     return sum(mark != "" for marks in table["committed"] for mark in marks)
 
 
