@@ -51,7 +51,7 @@ def gram_matrix(matrix: Tensor) -> Tensor:
 
 
 def solve(blocks: Blocks, ridge: float = 0.0) -> Solution:
-    """Minimise |A c - b|^2 + ridge |c|^2, the last entry of c left out of the ridge.
+    """Minimise ``|A c - b|^2 + ridge |c|^2``, c's last entry out of the ridge.
 
     Of several solutions it is the shortest for columns of unit length.
 

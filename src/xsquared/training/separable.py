@@ -2,7 +2,7 @@
 
 For inner weights r a network of N points is A(r) c, and the outer weights c are
 eliminated: with P = I - Q Q', Q an orthonormal basis of A's range, r minimises
-|P(r) y|^2. Points come in blocks of k rows: arrays are (k, m) and (k, p) at most, m
+``|P(r) y|^2``. Points come in blocks of k rows: arrays are (k, m) and (k, p) at most, m
 outer and p inner weights.
 
 References: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973); Kaufman, BIT 15 (1975).
