@@ -214,8 +214,8 @@ def _newton_step(second: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     """Solve second step = -gradient, the Hessian scaled by its diagonal.
 
     With S = diag(|second|)^(-1/2), as in the code's preconditioner, (S second S) z =
-    -S gradient and step = S z. Parameters without an entry, those of gates that are off
-    at every point, stay.
+    -S gradient and step = S z: the same step but for rounding. Parameters without an
+    entry, those of gates that are off at every point, stay.
 
     Raises:
         numpy.linalg.LinAlgError: the matrix is singular.

@@ -20,11 +20,12 @@ PAPER_LOOK = {"color": "0.55", "linewidth": 1, "markersize": 3, "zorder": 1}
 
 
 @cache
-def _table() -> pd.DataFrame:
-    """Read all points: figure, problem, unit, width and error."""
+def _errors() -> pd.Series:
+    """Read all errors, by problem, unit and width."""
     path = files(__package__) / "paper_figures.csv"
     with path.open(encoding="utf-8") as stream:
-        return pd.read_csv(stream)
+        table = pd.read_csv(stream)
+    return table.set_index(["problem", "unit", "n_hidden"])["rmse"].sort_index()
 
 
 def paper_points(problem: str, unit: str) -> pd.Series:
@@ -40,10 +41,7 @@ def paper_points(problem: str, unit: str) -> pd.Series:
         Root mean square errors by number of neurons, or of a spline's knots, ascending.
 
     Raises:
-        ValueError: the paper plots no such curve.
+        KeyError: the paper plots no such curve.
     """
-    table = _table()
-    curve = table[(table["problem"] == problem) & (table["unit"] == unit)]
-    if curve.empty:
-        raise ValueError(f"the paper plots no errors of {unit!r} on {problem!r}")
-    return pd.Series(curve["rmse"].to_numpy(), index=curve["n_hidden"].to_numpy())
+    curve: pd.Series = _errors().loc[problem, unit]
+    return curve.rename(None).rename_axis(None)
