@@ -17,40 +17,54 @@ from xsquared.functions import Target, interval_of
 from xsquared.quadrature import gauss_legendre
 from xsquared.splines.spaces import EXTRA_NODES, Space
 
-#: Cells of the mesh on which the density of knots is estimated.
+#: Cells of the mesh, roughly, on which the density of knots is estimated: of more than
+#: two shares of the mass in so many, a cell is halved.
 _MESH = 400
+#: Most cells of that mesh, for each of these: towards a singularity halving has no end.
+_MOST_HALVINGS = 20
+#: Least width of a mesh's cell over the interval's: floats tell its nodes apart.
+_NARROWEST = 1e-14
+#: Errors below this share of the values are what rounding leaves of a polynomial.
+_ROUNDING = 1e-14
+#: Share of the knots that is spread evenly, for where the derivative happens to vanish.
+_FLOOR = 0.05
+#: Least width of a cell over the interval's: at a jump all cells would fall together.
+_LEAST_WIDTH = 1e-9
 #: Points of the midpoint rule that finds zeros of f^(k) and masses between them.
 _FINE = 200_000
+#: Below this share of its largest value f^(k) counts as zero at an end.
+_ZERO_AT_END = 1e-9
 
 
 def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndarray:
-    """Place knots (n_cells + 1,) by the optimal density ``abs(f^(k))^s``, s = 1/(k +
-    1/2).
+    """Place knots (n_cells + 1,) by the optimal density, from values of the target.
 
-    On a small cell the error of the best polynomial of degree k - 1 is a multiple of
-    h^(1/s) abs(f^(k)): its power s stands for the density. Cells that hold too much of
-    it are halved.
+    On a small cell of width h the error of the best polynomial of degree k - 1 is a
+    multiple of h^(1/s) abs(f^(k)), so its power s is the cell's share of the density
+    ``abs(f^(k))^s``, s = 1/(k + 1/2). Cells that hold too much of it are halved.
     """
-    (a, b), degree = interval_of(target), shape.degree
-    edges, first = np.linspace(a, b, _MESH // 4 + 1), 0.0
+    a, b = interval_of(target)
+    degree = shape.degree
+    s = 1 / (degree + 1.5)
+    edges = np.linspace(a, b, _MESH // 4 + 1)
+    first = 0.0  # the mass on the first mesh that has any
     while True:
         width = np.diff(edges)
         error, size = errors_by_values(target, edges, degree, degree + EXTRA_NODES)
-        error[error < 1e-14 * size] = (
-            0.0  # what rounding leaves of a polynomial is nothing
-        )
-        mass = error ** (1 / (degree + 1.5))
+        error[error < _ROUNDING * size] = 0.0
+        mass = error**s
         first = first or float(mass.sum())
-        heavy = (mass > 2 / _MESH * first) & (width > 1e-14 * (b - a))
-        if not heavy.any() or len(edges) > 20 * _MESH:
+        heavy = (mass > 2 / _MESH * first) & (width > _NARROWEST * (b - a))
+        if not heavy.any() or len(edges) > _MOST_HALVINGS * _MESH:
             break
-        edges = np.sort(np.append(edges, (edges[:-1] + width / 2)[heavy]))
-    # A floor keeps a share of the knots where the derivative happens to vanish.
-    mass = mass + 0.05 * first * width / (b - a) if first else width
+        middles = edges[:-1] + width / 2
+        edges = np.sort(np.append(edges, middles[heavy]))
+    # A polynomial of the degree has no mass: any knots do.
+    mass = mass + _FLOOR * first * width / (b - a) if first else width
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
-    # At a jump all cells would fall together.
-    return proportioned_knots(target, np.maximum(np.diff(knots), 1e-9 * (b - a)))
+    widths = np.maximum(np.diff(knots), _LEAST_WIDTH * (b - a))
+    return proportioned_knots(target, widths)
 
 
 @cache
@@ -68,37 +82,43 @@ def is_rough(target: Target) -> bool:
 
 
 def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
-    """Cut a target's interval into n cells with widths in proportion to (n,): knots (n
-    + 1,).
-    """
-    (a, b), share = interval_of(target), np.cumsum(widths)
-    return np.concatenate([[a], a + (b - a) * share[:-1] / share[-1], [b]])
+    """Cut a target's interval into cells of widths in proportion to (n,): (n + 1,)."""
+    a, b = interval_of(target)
+    share = np.cumsum(widths)
+    inner = a + (b - a) * share[:-1] / share[-1]
+    return np.concatenate([[a], inner, [b]])
 
 
 def errors_by_values(
     target: Target, edges: np.ndarray, degree: int, count: int
 ) -> np.ndarray:
-    """Find (2, n) L2 errors of the best polynomial on each cell, and norms, from
-    values.
+    """Measure the best polynomial on each cell from values at so many Gauss nodes.
+
+    Return (2, n): L2 errors on the cells between edges (n + 1,), and the target's
+    norms. By an orthonormal basis, as differences of squares would cancel.
     """
-    (xi, weights), width = gauss_legendre(count), np.diff(edges)
-    basis = (
-        np.polynomial.legendre.legvander(2 * xi - 1, degree) * np.sqrt(weights)[:, None]
-    )
+    xi, weights = gauss_legendre(count)
+    width = np.diff(edges)
+    roots = np.sqrt(weights)
+    basis = np.polynomial.legendre.legvander(2 * xi - 1, degree) * roots[:, None]
     basis = np.linalg.qr(basis)[0]
-    values = np.sqrt(weights) * target(edges[:-1, None] + width[:, None] * xi)
-    return np.sqrt(
-        width * np.square([values - values @ basis @ basis.T, values]).sum(axis=2)
-    )
+    values = roots * target(edges[:-1, None] + width[:, None] * xi)
+    rest = values - values @ basis @ basis.T
+    return np.sqrt(width * np.square([rest, values]).sum(axis=2))
 
 
 @dataclass(frozen=True)
 class SignIntervals:
-    """An interval cut at the zeros of f^(k), measured in what optimal cells have equal
-    shares of.
+    """An interval cut at the zeros of f^(k), measured in masses.
 
-    Between edges (s + 1,) lie masses (s,); ``knots`` maps shares of the whole mass to
-    places.
+    The mass of an interval is the integral of abs(f^(k))^s over it; optimal cells
+    between two zeros have equal ones.
+
+    Attributes:
+        edges: (s + 1,) ends of the interval, and the zeros inside.
+        masses: (s,) between the edges.
+        zero_at_end: whether f^(k) vanishes at the left and at the right end.
+        knots: maps shares of the whole mass, from the left, to places.
     """
 
     edges: np.ndarray
@@ -112,9 +132,7 @@ class SignIntervals:
         return len(self.masses) - 1
 
     def mesh(self, n_cells: int) -> np.ndarray:
-        """Return (n_cells + 1,) places with equal masses between them, both ends among
-        them.
-        """
+        """Return (n_cells + 1,) places with equal masses between them, ends included."""
         places = self.knots(np.linspace(0, 1, n_cells + 1))
         places[[0, -1]] = self.edges[[0, -1]]
         return places
@@ -122,54 +140,57 @@ class SignIntervals:
     def predicted_squared_error(
         self, order: int, cells: np.ndarray, extra: np.ndarray
     ) -> float:
-        """Sum mass^(2k+1) (cells + extra)^(-2k): the law's squared error but for a
-        constant.
+        """Sum mass^(2k+1) (cells + extra)^(-2k), the law's squared error but a factor.
+
+        ``cells`` (s,) lie between the zeros, and a cell with a zero in its middle
+        counts half for either side; ``extra`` (s,) is what zeros and ends save.
         """
-        return float(
-            np.sum(self.masses ** (2 * order + 1) * (cells + extra) ** (-2.0 * order))
-        )
+        power = -2.0 * order
+        return float(np.sum(self.masses ** (1 - power) * (cells + extra) ** power))
 
     def allocate(
         self, order: int, n_cells: int, extra: np.ndarray
     ) -> np.ndarray | None:
-        """Choose the cells (s,) that make :meth:`predicted_squared_error` least; None
-        for too few.
+        """Choose the cells (s,) with the least :meth:`predicted_squared_error`.
 
-        A cell with a zero in its middle counts half for either side; each interval has
-        ``extra`` ones. The sum is convex, so giving one cell after another where it
-        helps most is optimal.
+        One cell stands on each zero; the others lie between. The sum is convex, so
+        giving one cell after another where it helps most is optimal. None where there
+        are fewer cells than zeros.
         """
-        if n_cells < self.zeros:
+        free = n_cells - self.zeros
+        if free < 0:
             return None
-        cells, power = extra + 1.0, -2 * order
+        power = -2 * order
+        cells = extra + 1.0  # two halves, of the cells on the zeros at both sides
         cells[[0, -1]] = extra[[0, -1]] + (0.5 if self.zeros else 0.0)
-        for _ in range(n_cells - self.zeros):
+        for _ in range(free):
             with np.errstate(divide="ignore"):
-                gain = self.masses ** (1 - power) * (
-                    cells**power - (cells + 1) ** power
-                )
+                fall = cells**power - (cells + 1) ** power
+                gain = self.masses ** (1 - power) * fall
             cells[np.argmax(gain)] += 1
         return cells - extra
 
     def neighbouring_allocations(
         self, order: int, cells: np.ndarray, extra: np.ndarray, most: int
     ) -> list[np.ndarray]:
-        """Return the allocations, at most so many, that move one cell at the least
-        cost.
-        """
+        """Move one cell elsewhere: at most so many allocations, the cheapest first."""
         unit = np.eye(len(cells))
         moved = [
             cells - unit[i] + unit[j] for i, j in permutations(range(len(cells)), 2)
         ]
-        kept = [other for other in moved if other.min() > 0]
-        kept.sort(key=lambda other: self.predicted_squared_error(order, other, extra))
-        return kept[:most]
+        possible = [other for other in moved if other.min() > 0]
+        possible.sort(
+            key=lambda other: self.predicted_squared_error(order, other, extra)
+        )
+        return possible[:most]
 
 
 @lru_cache(maxsize=64)  # splines of many numbers of cells ask for the same
 def sign_intervals(target: Target, order: int) -> SignIntervals:
-    """Cut a target's interval at the zeros of its derivative of that order; zero is an
-    error.
+    """Cut a target's interval at the zeros of its derivative of that order.
+
+    A midpoint rule of 200,000 cells: zeros closer than its cells go unseen. Where the
+    derivative vanishes everywhere, a ValueError.
     """
     a, b = interval_of(target)
     edges = np.linspace(a, b, _FINE + 1)
@@ -182,12 +203,13 @@ def sign_intervals(target: Target, order: int) -> SignIntervals:
     mass = np.concatenate([[0.0], np.cumsum(np.abs(values) ** (1 / (order + 0.5)))])
     mass *= (b - a) / _FINE
     seen = np.flatnonzero(values)
-    cut = np.array([0, *seen[1:][np.diff(np.sign(values[seen])) != 0], _FINE])
-    left, right = np.abs(derivative(np.array([a, b]))) < 1e-9 * np.abs(values).max()
-    ends = (bool(left), bool(right))
+    turns = np.diff(np.sign(values[seen])) != 0
+    cut = np.array([0, *seen[1:][turns], _FINE])
+    small = _ZERO_AT_END * np.abs(values).max()
+    left, right = np.abs(derivative(np.array([a, b]))) < small
     return SignIntervals(
         edges[cut],
         np.diff(mass[cut]),
-        ends,
-        lambda part: np.interp(part * mass[-1], mass, edges),
+        (bool(left), bool(right)),
+        lambda shares: np.interp(shares * mass[-1], mass, edges),
     )
