@@ -29,7 +29,8 @@ def depth(masses: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray]:
     is ``z @ masses = tau (wanted - sum of masses / 2)``: the largest tau with
     ``|z| <= 1/2`` has the shares that are farthest from 0 and 1. Return also their
     distance from these: at most 1/2, below zero where no shares between 0 and 1 will
-    do.
+    do. Where masses are of sizes too different for the programme, no shares are known:
+    they are 1/2, at -inf.
     """
     # Rows of one size each.
     size = np.abs(masses).sum(axis=0) + np.abs(wanted) + 1e-300
@@ -39,6 +40,8 @@ def depth(masses: np.ndarray, wanted: np.ndarray) -> tuple[float, np.ndarray]:
     bounds = [(-0.5, 0.5)] * len(masses) + [(0.0, _LARGEST)]
     cost = -np.eye(len(bounds))[-1]
     solution = linprog(cost, A_eq=rows, b_eq=np.zeros(len(aim)), bounds=bounds)
+    if solution.x is None:
+        return -math.inf, np.full(len(masses), 0.5)
     z, tau = solution.x[:-1], max(float(solution.x[-1]), _LEAST)
     return 0.5 - 0.5 / tau, 0.5 + z / tau
 
