@@ -1,6 +1,4 @@
-"""Gauss-Legendre quadrature on cells: integrals of errors that are smooth between
-knots.
-"""
+"""Gauss-Legendre quadrature on cells, for errors that are smooth between knots."""
 
 from functools import cache
 
@@ -16,9 +14,7 @@ LEAST_NODES = 240
 
 @cache
 def gauss_legendre(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of the rule on [0, 1], each (count,); the weights sum to
-    1.
-    """
+    """Return nodes and weights of the rule on [0, 1], (count,); weights sum to 1."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return (nodes + 1) / 2, weights / 2
 
@@ -38,9 +34,11 @@ def pieces(interval: tuple[float, float], knots: np.ndarray) -> np.ndarray:
 
 
 def on_cells(edges: np.ndarray, nodes: int = NODES) -> tuple[np.ndarray, np.ndarray]:
-    """Return points and weights (n, q) on n cells of ends (n + 1,), q at least
-    ``nodes``.
+    """Return points and weights (n, q) on n cells of ends (n + 1,).
+
+    q is at least ``nodes``, and all cells together have at least 240.
     """
     width = np.diff(edges)[:, None]
-    xi, weights = gauss_legendre(max(nodes, -(-LEAST_NODES // len(width))))
+    count = max(nodes, -(-LEAST_NODES // len(width)))
+    xi, weights = gauss_legendre(count)
     return edges[:-1, None] + xi * width, weights * width

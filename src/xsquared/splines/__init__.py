@@ -1,3 +1,1 @@
-"""Splines and their knots, with no networks: spaces, constants, free and optimal knots,
-bounds.
-"""
+"""Splines and their knots: spaces, constants, free and optimal knots, bounds."""

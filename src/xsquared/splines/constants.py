@@ -23,12 +23,11 @@ x = sp.Symbol("x", real=True)
 
 
 def error_constant(order: int, family: Family) -> sp.Expr:
-    """Return the leading constant of the best L2 error of piecewise polynomials of
-    degree k - 1.
+    """Return the leading constant of the best L2 error of pieces of degree k - 1.
 
-    k!/((2k)! sqrt(2k + 1)) where pieces need not meet: the norm of the monic Legendre
-    polynomial over k!. sqrt(abs(B_2k)/(2k)!) for maximal smoothness: the norm of the
-    Bernoulli monospline.
+    ``k!/((2k)! sqrt(2k + 1))`` where pieces need not meet: the norm of the monic
+    Legendre polynomial over k!. ``sqrt(abs(B_2k)/(2k)!)`` for maximal smoothness: the
+    norm of the Bernoulli monospline.
     """
     k = sp.Integer(order)
     if family == "discontinuous":
@@ -38,20 +37,20 @@ def error_constant(order: int, family: Family) -> sp.Expr:
 
 @cache
 def monospline(order: int, continuity: int) -> sp.Expr:
-    """Solve for the error of the best spline on infinitely many cells of width one,
-    f^(k) = 1.
+    """Solve for the error of the best spline of f^(k) = 1 on cells of width one.
 
-    It has period one: on [0, 1] it is x^k/k! plus a rational polynomial of degree k -
-    1, whose derivatives up to ``continuity``, at most k - 2 and -1 for none, agree at
-    both ends.
+    Of infinitely many cells: it has period one. On [0, 1] it is x^k/k! plus a rational
+    polynomial of degree k - 1, whose derivatives up to ``continuity``, at most k - 2
+    and -1 for none, agree at both ends.
     """
     coefficients = sp.symbols(f"a0:{order}")
-    error = (
-        x**order + sum(a * x**j for j, a in enumerate(coefficients))
-    ) / sp.factorial(order)
+    piece = sum(a * x**j for j, a in enumerate(coefficients))
+    error = (x**order + piece) / sp.factorial(order)
     derivatives = [sp.diff(error, x, j) for j in range(continuity + 1)]
     meets = [sp.expand(d.subs(x, 1) - d.subs(x, 0)) for d in derivatives]
-    error = error.subs(sp.solve(meets, coefficients, dict=True)[0]) if meets else error
+    if meets:
+        (fixed,) = sp.solve(meets, coefficients, dict=True)
+        error = error.subs(fixed)
     free = sorted(error.free_symbols - {x}, key=str)
     square = sp.integrate(sp.expand(error**2), (x, 0, 1))
     (least,) = sp.solve([sp.diff(square, a) for a in free], free, dict=True)
@@ -59,9 +58,7 @@ def monospline(order: int, continuity: int) -> sp.Expr:
 
 
 def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
-    """Return the root mean square of :func:`monospline`: the best constant on equal
-    cells.
-    """
+    """Return the best constant on equal cells: the RMS of :func:`monospline`."""
     square = sp.Poly(monospline(order, continuity) ** 2, x).integrate()
     return sp.sqrt(square.eval(1) - square.eval(0))
 
@@ -69,19 +66,18 @@ def equal_cells_constant(order: int, continuity: int) -> sp.Expr:
 def least_squares_spline_rmse(
     target: Target, order: int, n_cells: int, continuity: int | None = None
 ) -> float:
-    """Fit the best spline of degree ``order`` - 1 on equal cells by scipy, and return
-    its RMSE.
+    """Fit the best spline of degree ``order`` - 1 on equal cells, and return its RMSE.
 
-    Derivatives up to ``continuity`` are continuous, none with -1, up to order - 2 where
-    None.
+    By scipy. Derivatives up to ``continuity`` are continuous, none with -1, up to order
+    - 2 where None.
     """
     a, b = interval_of(target)
     smooth = order - 2 if continuity is None else continuity
     cells = np.linspace(a, b, n_cells + 1)
-    knots = np.concatenate(
-        [[a] * order, np.repeat(cells[1:-1], order - 1 - smooth), [b] * order]
-    )
+    inner = np.repeat(cells[1:-1], order - 1 - smooth)
+    knots = np.concatenate([[a] * order, inner, [b] * order])
     points, weights = between((a, b), cells)
-    values, w = target(points), weights / (b - a)
+    values = target(points)
+    w = weights / (b - a)
     spline = make_lsq_spline(points, values, knots, k=order - 1, w=np.sqrt(w))
     return math.sqrt(float(w @ (spline(points) - values) ** 2))
