@@ -19,10 +19,8 @@ from xsquared.studies.evidence import (
 from xsquared.studies.trainers import UNITS
 
 
-def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:
-    """Two targets, on which a factor divides the error by so much, up to a per cent of
-    scatter.
-    """
+def rows_with_factor(factor: float, seeds: int = 5) -> pd.DataFrame:
+    """Two targets on which a factor divides errors by so much, up to 1% of scatter."""
     units = [unit.partition(":") for pair in PAIRS.values() for unit in pair]
     gates = {
         "mlp": "relu",
@@ -55,7 +53,7 @@ def made_rows(factor: float, seeds: int = 5) -> pd.DataFrame:
     ("factor", "pays", "costs"), [(2.0, 8, 0), (1.0, 0, 0), (0.5, 0, 8)]
 )
 def test_other_rows_give_another_answer(factor: float, pays: int, costs: int) -> None:
-    count = answer(effects(log_errors(validated(made_rows(factor)))))
+    count = answer(effects(log_errors(validated(rows_with_factor(factor)))))
     assert (count.settings, count.pays, count.costs) == (8, pays, costs)
     for mean in (count.least, count.median, count.most):
         assert mean == pytest.approx(factor, rel=0.02)
@@ -88,7 +86,7 @@ def test_settings_are_sure_by_holms_test(
 
 
 def test_the_width_is_the_one_that_validation_chooses() -> None:
-    assert set(validated(made_rows(2.0))["n"]) == {8}
+    assert set(validated(rows_with_factor(2.0))["n"]) == {8}
 
 
 def test_an_effect_has_students_interval_and_test() -> None:
@@ -115,7 +113,7 @@ def test_splits_that_share_rows_have_nadeau_and_bengios_interval() -> None:
 
 
 def test_only_splits_of_a_table_share_rows() -> None:
-    by_setting = effects(log_errors(validated(made_rows(2.0))))
+    by_setting = effects(log_errors(validated(rows_with_factor(2.0))))
     drawn, split = by_setting["smooth, 1 input", "ReLU"], by_setting["airfoil", "ReLU"]
     assert split.mean == pytest.approx(drawn.mean)
     wider = math.log(split.high / split.low) / math.log(drawn.high / drawn.low)

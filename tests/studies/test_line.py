@@ -29,7 +29,7 @@ def test_gates_that_move_do_better_than_gates_that_do_not() -> None:
 def test_every_width_to_fifty_is_declared_and_a_budget_names_more_work() -> None:
     trials = LINE.trials()
     for protocol in LINE_PROTOCOLS:
-        assert all(one in trials for one in line_trials(protocol, (1, 50)))
+        assert all(trial in trials for trial in line_trials(protocol, (1, 50)))
         once, twice = (line_trials(protocol, [5], 1, budget=b)[0] for b in (1, 2))
         assert twice["settings"]["max_iterations"] >= 10
         assert twice["settings"] != once["settings"]

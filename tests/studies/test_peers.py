@@ -9,27 +9,26 @@ from xsquared.studies.trainers import GROUPS, draw_points
 
 
 def test_splines_find_a_cubic() -> None:
-    x, at = (
-        np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1)),
-        np.linspace(-1.6, 1.6, 50),
-    )
-    found = choices("splines", x, x[:, 0] ** 3 - x[:, 0], 7)
-    assert min(abs(predict(at[:, None]) - at**3 + at).max() for predict in found) < 1e-8
+    x = np.random.default_rng(0).uniform(-1.7, 1.7, (1000, 1))
+    at = np.linspace(-1.6, 1.6, 50)
+    splines = choices("splines", x, x[:, 0] ** 3 - x[:, 0], 7)
+    errors = [abs(spline(at[:, None]) - at**3 + at).max() for spline in splines]
+    assert min(errors) < 1e-8
 
 
 def test_each_target_has_every_peer_that_is_for_it() -> None:
     trials = peer_trials()
-    several = {t["solver"] for t in trials if t["problem"] != "1 input"}
+    several = {trial["solver"] for trial in trials if trial["problem"] != "1 input"}
     assert several == {*METHODS} - {"splines"}
     targets = sum(map(len, GROUPS.values()))
     assert len(trials) == targets * len(several) + len(GROUPS["1 input"])
 
 
 def test_validation_points_choose_and_have_noise_where_training_has() -> None:
-    wanted = [trial for trial in peer_trials() if trial["solver"] == "splines"]
-    made = {trial["settings"]["target"]: run_peer(trial) for trial in wanted}
-    assert made["smooth"]["test_rmse"] < 1e-4
-    noisy = made["noisy"]
+    trials = [trial for trial in peer_trials() if trial["solver"] == "splines"]
+    rows = {trial["settings"]["target"]: run_peer(trial) for trial in trials}
+    assert rows["smooth"]["test_rmse"] < 1e-4
+    noisy = rows["noisy"]
     assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
     assert noisy["test_rmse"] < 0.03  # judged without it; 208 cells would have 0.05
     assert noisy["train_rmse"] > 0.08

@@ -23,33 +23,31 @@ from xsquared.units import PAPER_UNITS, parameter_count
 
 
 def power_law(trial: Trial) -> dict[str, Any]:
-    """Errors P^-2 and 3 P^-1 on training points and others, times a factor that a seed
-    has.
-    """
-    widths, dim = (
-        trial["settings"]["widths"],
-        {"sine": 2, "airfoil": 5}[trial["problem"]],
-    )
+    """Errors P^-2 on training points, 3 P^-1 on others, times a factor of the seed."""
+    widths = trial["settings"]["widths"]
+    dim = {"sine": 2, "airfoil": 5}[trial["problem"]]
     p = np.array([parameter_count(trial["unit"], dim, n) for n in widths])
-    errors = {"train": p**-2.0, "test": 3 / p}
-    made = {
-        f"{k}_rmse": ((1 + trial["seed"] / 10) * v).tolist() for k, v in errors.items()
+    factor = 1 + trial["seed"] / 10
+    row = {name: value for name, value in trial.items() if name != "settings"}
+    return row | {
+        "n": widths,
+        "parameters": p.tolist(),
+        "train_rmse": (factor * p**-2.0).tolist(),
+        "test_rmse": (factor * 3 / p).tolist(),
     }
-    said = {name: value for name, value in trial.items() if name != "settings"}
-    return {**said, "n": widths, "parameters": p.tolist(), **made}
 
 
 def test_a_trial_holds_all_widths() -> None:
     trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper")
     assert len(trials) == 2 * 3 * 3
-    assert {
-        (t["problem"], t["solver"], t["split"], t.get("points"), t["n"]) for t in trials
-    } == {
+    names = ("problem", "solver", "split", "points", "n")
+    assert {tuple(trial.get(name) for name in names) for trial in trials} == {
         ("sine", "growth", "paper", None, 8),
         ("housing", "growth", "paper", 2000, 8),
     }
-    assert all(t["settings"]["widths"] == [4, 8] for t in trials)
-    assert [t["seed"] for t in trials] == sorted(t["seed"] for t in trials)
+    assert all(trial["settings"]["widths"] == [4, 8] for trial in trials)
+    seeds = [trial["seed"] for trial in trials]
+    assert seeds == sorted(seeds)
 
 
 def test_errors_are_those_of_grown_networks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,13 +55,13 @@ def test_errors_are_those_of_grown_networks(monkeypatch: pytest.MonkeyPatch) -> 
     trial = scaling_trials(["sine"], [1, 3], 2, units=["glu"])[1]
     values = run_scaling({**trial, "points": 150})
     data = load("sine", 1, "held-out", 150)
-    made = grow(data, "glu", [1, 3], seed=1)
+    results = grow(data, "glu", [1, 3], seed=1)
     assert values["n"] == [1, 3]
-    for k, one in enumerate(made):
-        least = rmse(one.training_minimiser, data.train.x, data.train.y)
+    for k, result in enumerate(results):
+        least = rmse(result.training_minimiser, data.train.x, data.train.y)
         assert values["train_rmse"][k] == least
-        assert values["test_rmse"][k] == one.test_rmse
-        assert values["status"][k] == one.status
+        assert values["test_rmse"][k] == result.test_rmse
+        assert values["status"][k] == result.status
         assert values["parameters"][k] == parameter_count("glu", 2, values["n"][k])
     assert values["points"] == [150, 150]
 
@@ -88,23 +86,21 @@ def test_every_error_has_its_name() -> None:
             np.testing.assert_allclose(held_out.median, 3.3 / held_out.parameters)
 
 
-def scaling(errors: list[list[float]], factor: int) -> Scaling:
+def with_errors(errors: list[list[float]], factor: int) -> Scaling:
     trials = scaling_trials(["sine"], [4, 8], 2, units=["mlp"])
-    table = scalings(to_frame(map(power_law, trials)))
-    made = table["sine", "mlp", "training"]
-    return replace(
-        made, parameters=factor * np.array([10, 40]), errors=np.array(errors)
-    )
+    scaling = scalings(to_frame(map(power_law, trials)))["sine", "mlp", "training"]
+    parameters = factor * np.array([10, 40])
+    return replace(scaling, parameters=parameters, errors=np.array(errors))
 
 
 def test_units_are_compared_seed_by_seed_at_equal_parameters() -> None:
     draw = np.random.default_rng(2)
     common = np.exp(draw.normal(size=6))  # what a seed's data do to both
     own = np.exp(0.05 * draw.normal(size=6))
-    over = scaling(
+    over = with_errors(
         [[8.0 * c * o, 2.0 * c * o] for c, o in zip(common, own, strict=True)], 1
     )
-    under = scaling([[4.0 * c, 1.0 * c] for c in common], 2)
+    under = with_errors([[4.0 * c, 1.0 * c] for c in common], 2)
     # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at
     # its end.
     ratio = error_ratio(over, under, 20)

@@ -19,6 +19,7 @@ from tests.studies.trainers import (
     die_on_seed_0,
     fail_on_seed_1,
     measure,
+    measure_beside,
     measure_slowly,
     trials,
 )
@@ -58,6 +59,14 @@ def test_a_row_a_network_and_each_trial_runs_once(tmp_path: Path) -> None:
     )
     assert list(again["seed"]) == [2, 2, 1, 1, 0, 0]
     assert ran(tmp_path) == Counter("012")
+
+
+def test_of_two_sweeps_that_run_a_trial_the_first_ones_row_stays(
+    tmp_path: Path,
+) -> None:
+    rows = sweep(trials(1, tmp_path), measure_beside, tmp_path / "rows.sqlite")
+    assert list(rows["n"]) == [0]
+    assert stored(tmp_path) == 1
 
 
 def test_the_key_is_the_same_everywhere_and_in_every_version() -> None:

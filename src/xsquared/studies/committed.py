@@ -159,7 +159,8 @@ def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.Dat
         raise RuntimeError(
             f"{name}: {absent} of {len(trials)} trials were lost: run it again"
         )
-    if len(added) or len(done) < len(rows(name)):
+    dropped = len(done) < len(rows(name))  # rows that failed, or are of no trial
+    if len(added) or dropped:
         _write_rows(name, study, done, added, absent, commit)
     return rows(name)
 
