@@ -120,5 +120,15 @@ def test_only_splits_of_a_table_share_rows() -> None:
     assert wider == pytest.approx(math.sqrt((1 / 5 + 5 / 16) / (1 / 5)))
 
 
+def test_a_seed_that_lacks_a_unit_counts_nowhere() -> None:
+    networks = validated(rows_with_factor(2.0))
+    last = networks["seed"] == networks["seed"].max()
+    lost = last & (networks["unit"] == "geglu") & (networks["problem"] == "airfoil")
+    kept = ~last | (networks["problem"] != "airfoil")
+    wanted = effects(log_errors(networks[kept]))
+    assert effects(log_errors(networks[~lost])) == wanted
+    assert all(math.isfinite(setting.p) for setting in wanted.values())
+
+
 def test_every_pair_is_of_units_that_are_trained() -> None:
     assert {unit for pair in PAIRS.values() for unit in pair} <= {*UNITS}
