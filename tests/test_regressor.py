@@ -1,6 +1,4 @@
-"""GatedRegressor keeps scikit-learn's rules, is exact where it can be, and linear where
-it may.
-"""
+"""GatedRegressor keeps scikit-learn's rules, and is exact where it can be."""
 
 from collections.abc import Callable
 

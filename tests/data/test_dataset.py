@@ -1,6 +1,4 @@
-"""Datasets: the papers' points, splits without leaks, the way back, and confined
-predictions.
-"""
+"""Datasets: the papers' points, splits without leaks, confined predictions."""
 
 import numpy as np
 import pytest

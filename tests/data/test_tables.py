@@ -14,7 +14,10 @@ from xsquared.data.problems import _housing
 from xsquared.data.tables import FILES, read
 
 FOLDER = Path(tables.__file__).parent
-HEADER = "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,Latitude,Longitude,MedHouseVal"
+HEADER = (
+    "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,"
+    "Latitude,Longitude,MedHouseVal"
+)
 
 
 def text_of(name: str) -> bytes:

@@ -1,6 +1,4 @@
-"""The airfoils' splits: sweeps stay together, and the logarithm replaces the frequency
-alone.
-"""
+"""The airfoils' splits: sweeps stay together, the logarithm changes one column."""
 
 import numpy as np
 

@@ -1,6 +1,4 @@
-"""Declared studies and their committed rows: run, read, checked, and a fixed sample run
-again.
-"""
+"""Declared studies and their committed rows: run, read, checked, run again."""
 
 import sqlite3
 import subprocess

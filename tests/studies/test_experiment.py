@@ -24,10 +24,19 @@ ON_PROBLEM = make_trial("friedman1", "glu", 4, "growth", "", points=100)
 
 def test_a_trial_says_what_its_row_will() -> None:
     assert ON_LINE == {
-        "problem": "1/(1 + 9*x**2)", "domain": [[-1.0, 1.0]], "unit": "glu", "gate": "relu", "n": 4,
-        "protocol": "", "split": "paper", "gates": "trained", "solver": "free_knots",
-        "settings": {}, "seed": 0, "points": 300,
-    }  # fmt: skip
+        "problem": "1/(1 + 9*x**2)",
+        "domain": [[-1.0, 1.0]],
+        "unit": "glu",
+        "gate": "relu",
+        "n": 4,
+        "protocol": "",
+        "split": "paper",
+        "gates": "trained",
+        "solver": "free_knots",
+        "settings": {},
+        "seed": 0,
+        "points": 300,
+    }
 
 
 def test_row_is_the_fit() -> None:

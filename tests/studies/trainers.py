@@ -1,5 +1,6 @@
-"""What the tests of sweeps run in place of trainers; other processes import it by this
-name.
+"""What the tests of sweeps run in place of trainers.
+
+Other processes import it by this name.
 """
 
 import os
@@ -86,8 +87,9 @@ def sweep_slowly(count: int, path: Path) -> None:
 
 
 def run_study_slowly(checkout: Path, noted: Path, part: bool = False) -> None:
-    """Run a study of 20 trials in a checkout, or write what is there; ``noted`` sees
-    each run.
+    """Run a study of 20 trials in a checkout, or write what is there.
+
+    The folder ``noted`` sees each run.
     """
 
     def all_trials() -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ without hinges.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from xsquared.functions import PAPER_TARGET, Target, target
@@ -123,35 +124,27 @@ def smooth_line_trials(
     widths: Sequence[int] = (4, 8, 12, 16, 24, 32, 64), seeds: int = 10
 ) -> list[Trial]:
     """List MLPs with smooth gates on the paper's target and Runge's."""
-    trials: list[Trial] = []
-    for n in widths:
-        for text in (str(PAPER_TARGET.expression), "1/(1+25*x**2)"):
-            for gate in ("gelu", "silu"):
-                for gates, steps in (("frozen", 1), ("trained", 300), ("trained", 600)):
-                    settings = {
-                        "max_iterations": steps,
-                        "ridge": 1e-14,
-                        "sharpest": 16.0,
-                        "starts": 1,
-                    }
-                    trials += [
-                        make_trial(
-                            text,
-                            "mlp",
-                            n,
-                            "varpro",
-                            "smooth",
-                            domain=((-1, 1),),
-                            gate=gate,
-                            settings=settings,
-                            gates=gates,
-                            split="paper",
-                            points=500,
-                            seed=seed,
-                        )
-                        for seed in range(seeds)
-                    ]
-    return trials
+    targets = (str(PAPER_TARGET.expression), "1/(1+25*x**2)")
+    budgets = (("frozen", 1), ("trained", 300), ("trained", 600))
+    cases = product(widths, targets, ("gelu", "silu"), budgets, range(seeds))
+    bounded = {"ridge": 1e-14, "sharpest": 16.0, "starts": 1}
+    return [
+        make_trial(
+            text,
+            "mlp",
+            n,
+            "varpro",
+            "smooth",
+            domain=((-1, 1),),
+            gate=gate,
+            settings={"max_iterations": steps, **bounded},
+            gates=gates,
+            split="paper",
+            points=500,
+            seed=seed,
+        )
+        for n, text, gate, (gates, steps), seed in cases
+    ]
 
 
 def _smooth_line_sample() -> list[Trial]:

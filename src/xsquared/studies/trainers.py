@@ -298,7 +298,7 @@ def run_trainers(trial: Trial) -> dict[str, Any]:
     unit, group, settings = unit_of(trial), trial["problem"], trial["settings"]
     targets, seeds = settings["targets"], range(settings["seeds"])
     dim = draw_points(targets[0], group, 0).dim
-    # The constant of the readout beside, n neurons have so many parameters each.
+    # Of one neuron; the readout's constant is the same for all widths.
     price = parameter_count(unit, dim, 1) - 1
     widths = {size: max(1, round((size - 1) / price)) for size in settings["sizes"]}
     rates = dict.fromkeys(targets, 0.0)
