@@ -9,6 +9,7 @@ import pytest
 
 from xsquared.functions import Target, target
 from xsquared.quadrature import on_cells
+from xsquared.splines import bounds
 from xsquared.splines.bounds import bounds_with_breaks, least_errors, lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.density import sign_intervals
@@ -20,25 +21,25 @@ from xsquared.splines.optimal_knots import optimal_knots
 def test_one_polynomials_error_is_bounded_closely(order: int) -> None:
     f, grid = target("exp(2*x)"), np.linspace(-1, 1, 31)
     values, _ = enclosed(f, grid, order + 3)
-    bounds = least_errors(values, order, grid, 30)
+    found = least_errors(values, order, grid, 30)
     error = 2 * least_squares_spline_rmse(f, order, 1) ** 2
-    assert bounds[0, -1] == pytest.approx(error, rel=1e-4)
-    assert bounds[0, -1] <= error * (1 + 1e-12)
-    assert 0 < least_errors(values, order, grid, 15)[0, -1] < bounds[0, -1]
-    assert (bounds[np.tril_indices(31)] == 0).all()
+    assert found[0, -1] == pytest.approx(error, rel=1e-4)
+    assert found[0, -1] <= error * (1 + 1e-12)
+    assert 0 < least_errors(values, order, grid, 15)[0, -1] < found[0, -1]
+    assert (found[np.tril_indices(31)] == 0).all()
 
 
 @pytest.mark.parametrize("text", ["exp(2*x)", "sin(4*x)"])
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_bounds_are_close_below_the_best_pieces_found(text: str, order: int) -> None:
-    bounds, breaks = bounds_with_breaks(target(text), order, 12)
-    assert (np.diff(bounds) < 0).all()
+    certified, breaks = bounds_with_breaks(target(text), order, 12)
+    assert (np.diff(certified) < 0).all()
     for n in (1, 2, 3, 6, 12):
         starts = breaks[n - 1], None
         found = min(
             optimal_knots(target(text), order, n, start=start).rmse for start in starts
         )
-        assert bounds[n - 1] <= found < 1.7 * bounds[n - 1]
+        assert certified[n - 1] <= found < 1.7 * certified[n - 1]
 
 
 def _exact_square(values: np.ndarray, order: int, width: mpmath.mpf) -> mpmath.mpf:
@@ -73,6 +74,26 @@ def test_rounding_never_lifts_a_bound_above_exact_arithmetic(order: int) -> None
             exact = _exact_square(row, order, width)
             bound = mpmath.mpf(least_errors(row[None], order, grid, 1)[0, 1])
             assert exact * (1 - mpmath.mpf("1e-9")) < bound <= exact
+
+
+@pytest.mark.parametrize("share", [-0.01, 0.01])
+def test_the_distance_of_what_is_projected_is_taken_off(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of the target stands a multiple of it, at a distance that is known."""
+    f = target("exp(2*x)")
+    norm = math.sqrt((math.exp(4) - math.exp(-4)) / 4)
+
+    def multiple(f: Target, grid: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+        values, away = enclosed(f, grid, count)
+        return (1 + share) * values, (1 + share) * away + abs(share) * norm
+
+    error = least_squares_spline_rmse(f, 2, 1)
+    expected = (1 + share) * error - abs(share) * norm / math.sqrt(2)
+    monkeypatch.setattr(bounds, "enclosed", multiple)
+    (bound,) = lower_bounds(f, 2, 1)
+    assert bound == pytest.approx(expected, rel=1e-3)
+    assert bound < error
 
 
 SIZES = ("1e-150", "1e-75", "1e75", "1e150")

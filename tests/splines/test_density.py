@@ -1,5 +1,7 @@
 """Knots of the optimal density: where they crowd, and how many lie between zeros."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,13 @@ def test_cells_are_allocated_as_a_search_over_all_choices_does() -> None:
         cells.sum() == found.sum() and np.abs(cells - found).sum() == 2
         for cells in near
     )
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_the_laws_squared_error_is_that_of_its_masses(order: int) -> None:
+    """One interval: C n^-k with C^2 = mass^(2k+1), twice the length doubles the mass."""
+    for length in (1.0, 2.0):
+        cut = sign_intervals(target(f"x**{order}", (0.0, length)), order)
+        mass = length * math.factorial(order) ** (1 / (order + 0.5))
+        found = cut.predicted_squared_error(order, np.array([3.0]), np.array([1.0]))
+        assert found == pytest.approx(mass ** (2 * order + 1) / 4 ** (2 * order))

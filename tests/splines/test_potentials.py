@@ -1,17 +1,25 @@
-"""Bounds for splines that meet: below every spline, whatever the potentials, and close."""
+"""Bounds for splines that meet: below every spline, whatever the potentials, and close.
+
+The inequality behind them is minimised exactly: for a knot at a given place, what two
+linked pieces count in its box is a quadratic function of their coefficients.
+"""
+
+import math
 
 import numpy as np
 import pytest
 
 from xsquared.functions import target
+from xsquared.quadrature import gauss_legendre
 from xsquared.splines.bounds import lower_bounds
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.free_knots import fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
-from xsquared.splines.pieces import Pairs, best_on_knots
+from xsquared.splines.pieces import Pairs, best_on_knots, target_jets
 from xsquared.splines.potentials import (
     CONTINUITY,
     _costs,
+    _linked,
     _potential,
     _shortest,
     meeting_lower_bound,
@@ -19,6 +27,8 @@ from xsquared.splines.potentials import (
 from xsquared.units import space
 
 F = target("sin(4*x)")
+#: The nodes that integrate over a part of a box: of errors of degree 3 and of F.
+RULE = gauss_legendre(12)
 
 
 @pytest.mark.parametrize(
@@ -51,6 +61,74 @@ def test_whatever_the_potentials_no_spline_is_below_the_bound(order: int) -> Non
         potential = _potential(pairs, knots, off, wild, draw.uniform(0.01, 0.2))
         costs = _costs(pairs, potential)
         assert _shortest(costs, 4, draw.uniform(0, 1) * best / 4) < best
+
+
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_linked_pieces_count_no_more_than_their_box_holds(
+    order: int, scale: float, place: float
+) -> None:
+    """The least of the true integral less what is counted, over all pieces that meet."""
+    r, box = CONTINUITY[order], 40
+    pairs = Pairs(F, order, np.linspace(-1, 1, 91))
+    knots = np.linspace(-1, 1, 4)
+    jets, multipliers = best_on_knots(F, order, r, knots)
+    # Without S nothing but the boxes has a penalty.
+    penalty = 0.03 if scale else 1e-9
+    potential = _potential(pairs, knots, jets, scale * multipliers, penalty)
+    edges = pairs.grid[box : box + 2]
+    middle = edges.mean()
+    knot = edges[0] + place * (edges[1] - edges[0])
+    before = int(np.flatnonzero((pairs.first == 10) & (pairs.last == box))[0])
+    after = int(np.flatnonzero((pairs.first == box + 1) & (pairs.last == 80))[0])
+    of_target = target_jets(F, order, middle)
+
+    def joint(matrix: np.ndarray, side: int) -> np.ndarray:
+        return np.pad(matrix, ((0, 0), (side * order, (1 - side) * order)))
+
+    hessian = np.zeros((2 * order, 2 * order))
+    slope, constant = np.zeros(2 * order), 0.0
+    conditions, jumps = np.zeros((r + 1, 2 * order)), np.zeros(r + 1)
+    sides = (
+        (before, pairs.right, True, edges[0], knot, -1.0),
+        (after, pairs.left, False, knot, edges[1], 1.0),
+    )
+    for side, (pair, end, right, start, stop, sign) in enumerate(sides):
+        # The piece's Taylor coefficients at the middle are jets @ y + at_rest.
+        at_rest = end.offset[pair] + of_target
+        nodes, weights = start + (stop - start) * RULE[0], (stop - start) * RULE[1]
+        powers = (nodes[:, None] - middle) ** np.arange(order)
+        basis = joint(powers @ end.jets[pair], side)
+        rest = F(nodes) - powers @ at_rest
+        counted = _linked(end, potential, right)
+        hessian += basis.T @ (weights[:, None] * basis)
+        slope -= basis.T @ (weights * rest)
+        constant += weights @ rest**2 - counted.value[pair]
+        part = slice(side * order, (side + 1) * order)
+        hessian[part, part] -= counted.matrix[pair]
+        slope[part] -= counted.slope[pair]
+        # Derivatives up to r at the knot, by Taylor coefficients.
+        taylor = np.array(
+            [
+                [
+                    math.comb(j, i) * (knot - middle) ** max(j - i, 0)
+                    for j in range(order)
+                ]
+                for i in range(r + 1)
+            ]
+        )
+        conditions += sign * joint(taylor @ end.jets[pair], side)
+        jumps += sign * taylor @ at_rest
+    special = -np.linalg.pinv(conditions) @ jumps
+    free = np.linalg.svd(conditions)[2][r + 1 :].T
+    reduced = free.T @ hessian @ free
+    tilt = free.T @ (slope + hessian @ special)
+    size = np.abs(hessian).max()
+    assert np.linalg.eigvalsh(reduced)[0] > -1e-12 * size
+    least = special @ hessian @ special + 2 * slope @ special + constant
+    least -= tilt @ np.linalg.lstsq(reduced, tilt, rcond=1e-9)[0]
+    assert least > -1e-10
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])

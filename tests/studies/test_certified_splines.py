@@ -1,10 +1,20 @@
-"""The best splines found have starts that the solver has not."""
+"""The best splines found have starts that the solver has not; bounds are rounded down."""
+
+import pytest
 
 from xsquared.functions import PAPER_TARGET
-from xsquared.studies.certified_splines import best_spline
+from xsquared.studies.certified_splines import best_spline, rounded_down
 from xsquared.training import FreeKnots
 
 
 def test_a_parted_cell_leads_where_the_solver_does_not() -> None:
     alone = FreeKnots().spline(PAPER_TARGET, "gqu", 5)
     assert best_spline(PAPER_TARGET, "gqu", 5).rmse < 0.9 * alone.rmse
+
+
+@pytest.mark.parametrize(
+    ("bound", "row"),
+    [(0.0123456789, 0.0123456), (9.99999999e-7, 9.99999e-7), (0.25, 0.25), (0.0, 0.0)],
+)
+def test_a_rows_bound_is_a_bound(bound: float, row: float) -> None:
+    assert rounded_down(bound) == row
