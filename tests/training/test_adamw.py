@@ -1,4 +1,4 @@
-"""AdamW: stacked networks train as torch trains each alone, the solver's one as well."""
+"""AdamW: stacked networks train as torch trains each alone, the solver's as well."""
 
 import math
 

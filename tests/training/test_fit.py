@@ -1,6 +1,4 @@
-"""``fit()`` with every solver and unit, gates trained and frozen: exact cases, seeds,
-failures.
-"""
+"""``fit()`` with every solver and unit: exact cases, seeds, failures."""
 
 import math
 from collections.abc import Callable

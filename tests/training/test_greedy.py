@@ -1,4 +1,4 @@
-"""The greedy choice and the least loss of a neuron, each against dense least squares."""
+"""The greedy choice and a neuron's worth, each against dense least squares."""
 
 import math
 
@@ -28,9 +28,7 @@ def homogeneous(x: torch.Tensor) -> torch.Tensor:
 def least_loss(
     unit: Unit, x: torch.Tensor, y: torch.Tensor, neurons: InnerWeights
 ) -> float:
-    """Mean square error plus penalty of the best linear weights, by numpy and one dense
-    matrix.
-    """
+    """Mean square error plus penalty of the best outer weights, by numpy."""
     points = homogeneous(x).numpy()
     hidden = unit.gate.value(torch.from_numpy(points @ neurons.gate.numpy().T)).numpy()
     for factor in neurons.factors:
@@ -78,7 +76,7 @@ def test_a_candidate_in_use_or_without_effect_comes_last(unit: Unit) -> None:
 
 @pytest.mark.parametrize("name", ["mlp", "glu", "gqu"])
 def test_the_size_of_a_candidate_does_not_matter(name: str) -> None:
-    """Without a ridge a neuron explains what its columns span, however large they are."""
+    """Without a ridge a neuron explains what its columns span, of any size."""
     x, y = problem(2, 12)
     unit, pool = UNITS[name], rows(UNITS[name], x, 12, 13)
     sizes = torch.logspace(-6, 6, 12, dtype=torch.float64)[:, None]

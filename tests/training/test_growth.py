@@ -1,6 +1,4 @@
-"""Growth: errors that never rise, networks recovered, convergence measured, validation
-obeyed.
-"""
+"""Growth: errors that never rise, networks recovered, validation obeyed."""
 
 import itertools
 from dataclasses import replace
@@ -44,9 +42,7 @@ def test_errors_never_rise_with_the_width(unit: Unit) -> None:
 def test_a_width_that_gains_nothing_keeps_its_error(
     unit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no descent ends well, the network of the width before stays, with idle
-    neurons.
-    """
+    """Where no descent ends well, the network before stays, with idle neurons."""
     made = Growth().grow(WAVES, UNITS[unit], [3, 5], "trained", 2)
     before = next(made)
     worse = module._Task.refine

@@ -14,17 +14,15 @@ from xsquared.training.least_squares import Solution, solve
 def solved(
     a: np.ndarray, b: np.ndarray, ridge: float = 0.0, blocks: int = 1
 ) -> Solution:
-    parts = [(torch.from_numpy(p), torch.from_numpy(q)) for p, q in
-             zip(np.array_split(a, blocks), np.array_split(b, blocks), strict=True)]  # fmt: skip
+    pairs = zip(np.array_split(a, blocks), np.array_split(b, blocks), strict=True)
+    parts = [(torch.from_numpy(p), torch.from_numpy(q)) for p, q in pairs]
     return solve(lambda: parts, ridge)
 
 
 def check(
     a: np.ndarray, b: np.ndarray, ridge: float = 0.0, tolerance: float = 1e-9
 ) -> None:
-    """Coefficients, and what is left of A itself and of others, beside dense least
-    squares.
-    """
+    """Coefficients, and what is left of other columns, beside numpy's."""
     m = a.shape[1]
     below = np.diag([ridge**0.5] * (m - 1) + [0.0])
     whole, right = np.vstack([a, below]), np.concatenate([b, np.zeros(m)])
@@ -86,9 +84,7 @@ def test_columns_of_any_length_are_solved_for(size: float) -> None:
 
 @pytest.mark.parametrize("blocks", [1, 5])
 def test_no_condition_is_squared(blocks: int) -> None:
-    """A Vandermonde matrix of condition 1e9: a consistent system keeps its residual at
-    rounding.
-    """
+    """Of condition 1e9: a consistent system keeps its residual at rounding."""
     a = np.vander(np.linspace(0, 1, 60), 12)
     coefficients = solved(a, a @ np.ones(12), blocks=blocks).coefficients.numpy()
     np.testing.assert_allclose(a @ coefficients, a @ np.ones(12), rtol=1e-13)

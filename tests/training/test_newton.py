@@ -1,6 +1,4 @@
-"""Newton's method: exact derivatives, descent, and minima known from linear least
-squares.
-"""
+"""Newton's method: exact derivatives, steps, and minima of linear least squares."""
 
 import math
 from collections.abc import Sequence
@@ -152,9 +150,7 @@ def test_directions_without_curvature_are_left_out(
 
 
 def test_an_mlp_with_frozen_gates_reaches_its_least_squares_minimum() -> None:
-    """Its loss is quadratic in (D, d): one step is enough, and the second finds
-    nothing.
-    """
+    """Its loss is quadratic in (D, d): one step is enough."""
     network = network_of("mlp")
     hidden = network.hidden(X).detach().numpy()
     matrix = np.column_stack([hidden, np.ones(len(X))])

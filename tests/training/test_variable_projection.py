@@ -1,6 +1,4 @@
-"""Variable projection against finite differences, dense least squares and networks to
-recover.
-"""
+"""Variable projection against differences, dense least squares, known networks."""
 
 import math
 from collections.abc import Callable
@@ -109,9 +107,7 @@ def values(
 
 @every_record
 def test_kaufmans_gradient_is_that_of_the_projected_loss(unit: Unit) -> None:
-    """What Kaufman drops from the Jacobian is orthogonal to the residual, however large
-    that is.
-    """
+    """What Kaufman drops from the Jacobian is orthogonal to any residual."""
     x, y = problem(2, 5)
     start = rows(unit, x, 3, 6)
     draw = np.random.default_rng(7)
@@ -254,7 +250,7 @@ def test_moved_gates_are_recovered(unit: Unit) -> None:
 
 
 def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None:
-    """Towards a step they would sharpen without end; a hinge has no sharpness to bound."""
+    """Towards a step they would sharpen without end; a hinge has no sharpness."""
     data = sampled(target("tanh(200*x)"), 200)
     for unit, gates in (("mlp", "gelu"), ("glu", "silu")):
         record = find_unit(unit, gates)

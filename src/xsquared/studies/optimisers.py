@@ -1,10 +1,9 @@
-"""First-order optimisers for stacks of networks, each a class that turns gradients into
-directions.
+"""SOAP and Muon for stacks of networks: classes that turn gradients into directions.
 
 Weights and gradients of K networks are matrices (K, P), a row a network in the order of
 its module's parameters. :func:`xsquared.training.adamw.train_stack` subtracts rates
-times a direction. Where an optimiser wants matrices, a weight (m, n) and the bias (m,) behind
-it are one (m, n + 1).
+times a direction. Where an optimiser wants matrices, a weight (m, n) and the bias (m,)
+behind it are one (m, n + 1).
 """
 
 from collections.abc import Iterator
@@ -32,11 +31,10 @@ _ADAM_SIZE = 0.2
 
 
 class Soap:
-    """SOAP: Adam in the eigenbases of Shampoo's averages G G' and G' G (arXiv
-    2409.11321).
+    """SOAP: Adam in the eigenbases of Shampoo's averages G G' and G' G.
 
     The first gradient only makes the bases. They are updated by a step of orthogonal
-    iteration.
+    iteration. Reference: arXiv 2409.11321.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -66,7 +64,8 @@ class _Rotated:
     def direction(self, slope: Tensor) -> Tensor:
         """Give Adam's direction in the bases, then update these by the gradient."""
         if not self.bases:
-            self.mean, self.square = torch.zeros_like(slope), torch.zeros_like(slope)
+            self.mean = torch.zeros_like(slope)
+            self.square = torch.zeros_like(slope)
             self.grams = [gram.mul_(1 - _SOAP_BETA) for gram in _grams(slope[:, None])]
             self.bases = [
                 torch.linalg.eigh(gram).eigenvectors.flip(2) for gram in self.grams
@@ -85,9 +84,7 @@ class _Rotated:
         return left @ scaled @ right.mT * correction**-0.5
 
     def update(self) -> None:
-        """Turn the bases by a step of orthogonal iteration, the largest eigenvalue
-        first.
-        """
+        """Turn the bases by a step of orthogonal iteration, in order of eigenvalues."""
         count = len(self.recent)
         shares = [
             (1 - _SOAP_BETA) * _SOAP_BETA ** (count - 1 - k) for k in range(count)
@@ -97,12 +94,12 @@ class _Rotated:
         left, right = self.bases
         mean = left @ self.mean @ right.mT
         for side, added in enumerate(_grams(recent)):
-            gram, basis = self.grams[side], self.bases[side]
+            gram = self.grams[side]
+            basis = self.bases[side]
             gram.mul_(_SOAP_BETA**count).add_(added)
             product = gram @ basis
-            order = (
-                (basis * product).sum(dim=1).argsort(dim=1, descending=True)
-            )  # (K, m)
+            eigenvalues = (basis * product).sum(dim=1)  # (K, m)
+            order = eigenvalues.argsort(dim=1, descending=True)
             rows = order[:, :, None] if side == 0 else order[:, None, :]
             self.square = self.square.gather(side + 1, rows.expand_as(self.square))
             ordered = product.gather(2, order[:, None, :].expand_as(product))
@@ -144,14 +141,13 @@ class Muon:
         directions = list(self.adam(slope).split(sizes, dim=1))
         for k, part in enumerate(ahead.split(sizes, dim=1)):
             if self.inside[k]:
-                directions[k] = muon_direction(
-                    part.unflatten(1, self.shapes[k])
-                ).flatten(1)
+                matrices = part.unflatten(1, self.shapes[k])
+                directions[k] = muon_direction(matrices).flatten(1)
         return torch.cat(directions, dim=1)
 
 
 def muon_direction(momentum: Tensor) -> Tensor:
-    """Bring the singular values of matrices (K, m, n) near one, and the size to Adam's."""
+    """Bring singular values of matrices (K, m, n) near one, and the size to Adam's."""
     a, b, c = _QUINTIC
     wide = momentum.shape[1] <= momentum.shape[2]
     x = momentum if wide else momentum.mT
@@ -164,9 +160,7 @@ def muon_direction(momentum: Tensor) -> Tensor:
 
 
 class Layers:
-    """A module's parameters as matrices (m, n + 1): each weight with the bias that
-    follows it.
-    """
+    """A module's parameters as matrices (m, n + 1): a weight and the bias behind it."""
 
     def __init__(self, module: nn.Module) -> None:
         self.shapes = [weight.shape for weight in [*module.parameters()][::2]]

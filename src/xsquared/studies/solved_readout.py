@@ -1,7 +1,9 @@
-"""Stacks of networks whose linear weights are solved for, during training or after it.
+"""Stacks of networks whose outer weights are solved for, during training or after it.
 
 As in :mod:`xsquared.training.adamw` weights are (K, P), points (K, N, d), and values
-(K, N, outputs).
+(K, N, outputs). A network is linear in its outer weights, the readout (D, d), or, where
+the last factor is solved for as well, (D U, D u) and d: its value is phi(x) c with
+features phi (m,) and outer weights c (m, outputs).
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +17,10 @@ from xsquared.units import GatedNetwork
 
 #: Ridge of the solve at every step, on features scaled to length one.
 RIDGE = 1e-11
+#: Added to the length of a feature that vanishes on all points.
+_LEAST_LENGTH = 1e-30
+#: Slopes with which smooth gates start, at most.
+_STEEPEST = 8.0
 
 
 def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor:
@@ -25,40 +31,44 @@ def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor
     """
     weights = torch_start(module, seeds).to(x)
     for row, points, seed in zip(weights, x, seeds, strict=True):
-        own, draw = as_parameters(module, row), torch.Generator().manual_seed(seed)
+        parameters = as_parameters(module, row)
+        generator = torch.Generator().manual_seed(seed)
         for weight, bias in (("G", "g"), *module.unit.factors):
-            way = torch.randn(own[weight].shape, generator=draw)
-            way /= way.norm(dim=1, keepdim=True)
+            direction = torch.randn(parameters[weight].shape, generator=generator)
+            direction /= direction.norm(dim=1, keepdim=True)
+            n = len(direction)
             if weight == "G" and not module.gate.hinged:
-                way *= 1 + 7 * torch.rand(len(way), 1, generator=draw)
-            through = points[torch.randint(len(points), (len(way),), generator=draw)]
-            own[weight].copy_(way)
-            own[bias].copy_(-(own[weight] * through).sum(dim=1))
+                share = torch.rand(n, 1, generator=generator)
+                direction *= 1 + (_STEEPEST - 1) * share
+            chosen = torch.randint(len(points), (n,), generator=generator)
+            parameters[weight].copy_(direction)
+            offset = (parameters[weight] * points[chosen]).sum(dim=1)
+            parameters[bias].copy_(-offset)
     return weights
 
 
 def solved_losses(
     module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`~xsquared.training.adamw.batch_losses` on all points, with the linear weights solved at calls 1,
-    1 + every.
+    """Make a loss of weights (K, P), outer ones solved at calls 1, 1 + every, ...
 
-    Their derivative is zero at the solution, so that the gradient is that of the
-    reduced error.
+    It is the sum of mean squared errors on all points. Its derivative by the outer
+    weights is zero at the solution, so that the gradient is that of the reduced error.
     """
-    calls, linear = count(), torch.empty(0)
+    calls = count()
+    outer = torch.empty(0)
 
     def loss(weights: Tensor) -> Tensor:
-        nonlocal linear
-        made = features(module, weights, x)
+        nonlocal outer
+        phi = features(module, weights, x)
         if next(calls) % every == 0:
             with torch.no_grad():
-                size = made.norm(dim=1, keepdim=True) + 1e-30
-                scaled = made / size
+                size = phi.norm(dim=1, keepdim=True) + _LEAST_LENGTH
+                scaled = phi / size
                 gram = scaled.mT @ scaled
                 gram.diagonal(dim1=1, dim2=2).add_(RIDGE)
-                linear = torch.linalg.solve(gram, scaled.mT @ y) / size.mT
-        return (made @ linear - y).square().mean(dim=(1, 2)).sum()
+                outer = torch.linalg.solve(gram, scaled.mT @ y) / size.mT
+        return (phi @ outer - y).square().mean(dim=(1, 2)).sum()
 
     return loss
 
@@ -72,26 +82,28 @@ def averaged_losses(
     seed: int = 0,
     factor: bool = True,
 ) -> Callable[[Tensor], Tensor]:
-    """As :func:`~xsquared.training.adamw.batch_losses`, with linear weights solved from a Gram matrix averaged
-    over calls.
+    """Make a loss on batches, outer weights solved from averaged normal equations.
 
-    Each call takes it and the right side ``keep`` times, and adds those of its own
+    Each call takes Gram matrix and right side ``keep`` times, and adds those of its own
     points.
     """
-    turn = shuffled(x, y, batch, seed)
-    gram, right = x.new_zeros(()), x.new_zeros(())
+    batches = shuffled(x, y, batch, seed)
+    gram = x.new_zeros(())
+    right = x.new_zeros(())
 
     def loss(weights: Tensor) -> Tensor:
         nonlocal gram, right
-        points, wanted = next(turn)
-        made = features(module, weights, points, factor)
+        points, values = next(batches)
+        phi = features(module, weights, points, factor)
         with torch.no_grad():
-            gram, right = keep * gram + made.mT @ made, keep * right + made.mT @ wanted
-            size = gram.diagonal(dim1=1, dim2=2).sqrt()[..., None] + 1e-30
+            gram = keep * gram + phi.mT @ phi
+            right = keep * right + phi.mT @ values
+            squares = gram.diagonal(dim1=1, dim2=2)
+            size = squares.sqrt()[..., None] + _LEAST_LENGTH
             scaled = gram / size / size.mT
             scaled.diagonal(dim1=1, dim2=2).add_(RIDGE)
-            linear = torch.linalg.solve(scaled, right / size) / size
-        return (made @ linear - wanted).square().mean(dim=(1, 2)).sum()
+            outer = torch.linalg.solve(scaled, right / size) / size
+        return (phi @ outer - values).square().mean(dim=(1, 2)).sum()
 
     return loss
 
@@ -99,28 +111,29 @@ def averaged_losses(
 def features(
     module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = True
 ) -> Tensor:
-    """Compute what the linear weights multiply, (K, N, m), the constant last.
+    """Compute what the outer weights multiply, (K, N, m), the constant last.
 
-    Of a unit with factors the last one is linear, where it is to be solved for: (U, u)
-    times D is.
+    With ``factor`` the last factor, if any, is among them: neurons times (x, 1).
     """
-    linear = len(module.unit.factors) - bool(module.unit.factors and factor)
-    inner, last = module.unit.factors[:linear], module.unit.factors[linear:]
+    factors = list(module.unit.factors)
+    solves_factor = bool(factors) and factor
+    if solves_factor:
+        factors.pop()
 
-    def one(own: dict[str, Tensor], at: Tensor) -> Tensor:
-        z, constant = at @ own["G"].T + own["g"], at.new_ones(len(at), 1)
-        value = module.gate.value(z)
-        for weight, bias in inner:
-            value = value * (at @ own[weight].T + own[bias])
+    def of_network(parameters: dict[str, Tensor], points: Tensor) -> Tensor:
+        constant = points.new_ones(len(points), 1)
+        z = points @ parameters["G"].T + parameters["g"]
+        value = module.gate.value(z)  # (N, n)
+        for weight, bias in factors:
+            value = value * (points @ parameters[weight].T + parameters[bias])
         if module.unit.paired:
             value = torch.cat([value, z * value], 1)
-        if last:
-            value = (value[:, :, None] * torch.cat([at, constant], 1)[:, None]).flatten(
-                1
-            )
+        if solves_factor:
+            behind = torch.cat([points, constant], 1)  # (N, d + 1)
+            value = (value[:, :, None] * behind[:, None]).flatten(1)
         return torch.cat([value, constant], 1)
 
-    return torch.vmap(one)(as_parameters(module, weights), x)
+    return torch.vmap(of_network)(as_parameters(module, weights), x)
 
 
 def resolved(
@@ -131,34 +144,39 @@ def resolved(
     ridges: Sequence[float],
     factor: bool = True,
 ) -> list[Tensor]:
-    """Solve for the linear weights of networks (K, P), by each ridge on scaled
-    features.
+    """Solve for the outer weights of networks (K, P), by each ridge on scaled features.
+
+    With the singular values s and vectors of the features, c = V s U'y / (s^2 + ridge).
     """
-    made = features(module, weights, x, factor)
-    size = made.norm(dim=1, keepdim=True) + 1e-30
-    left, singular, right = torch.linalg.svd(made / size, full_matrices=False)
+    phi = features(module, weights, x, factor)
+    size = phi.norm(dim=1, keepdim=True) + _LEAST_LENGTH
+    left, singular, right = torch.linalg.svd(phi / size, full_matrices=False)
     singular = singular[..., None]
-    seen = left.mT @ y * singular
-    linear = [right.mT @ (seen / (singular**2 + ridge)) / size.mT for ridge in ridges]
-    return [with_linear(module, weights, part, factor) for part in linear]
+    projected = left.mT @ y * singular
+    solutions = []
+    for ridge in ridges:
+        outer = right.mT @ (projected / (singular**2 + ridge)) / size.mT
+        solutions.append(_with_outer(module, weights, outer, factor))
+    return solutions
 
 
-def with_linear(
-    module: GatedNetwork, weights: Tensor, linear: Tensor, factor: bool = True
+def _with_outer(
+    module: GatedNetwork, weights: Tensor, outer: Tensor, factor: bool
 ) -> Tensor:
-    """Replace the linear weights of networks (K, P) by those of their :func:`features`.
+    """Replace the outer weights of networks (K, P) by those of their :func:`features`.
 
-    They are (K, m, outputs), with one output where a factor is among them.
+    They are (K, m, outputs), with one output where a factor is among them, whose rows
+    they then are, of a readout of ones.
     """
     weights = weights.clone()
-    own = as_parameters(module, weights)
-    own["d"].copy_(linear[:, -1])
-    if not (module.unit.factors and factor):
-        own["D"].copy_(linear[:, :-1].mT)
-        return weights
-    own["D"].fill_(1.0)
-    weight, bias = module.unit.factors[-1]
-    parts = linear[:, :-1, 0].unflatten(1, (module.n_hidden, -1))
-    own[weight].copy_(parts[..., :-1])
-    own[bias].copy_(parts[..., -1])
+    parameters = as_parameters(module, weights)
+    parameters["d"].copy_(outer[:, -1])
+    if module.unit.factors and factor:
+        weight, bias = module.unit.factors[-1]
+        rows = outer[:, :-1, 0].unflatten(1, (module.n_hidden, -1))  # (K, n, d + 1)
+        parameters["D"].fill_(1.0)
+        parameters[weight].copy_(rows[..., :-1])
+        parameters[bias].copy_(rows[..., -1])
+    else:
+        parameters["D"].copy_(outer[:, :-1].mT)
     return weights

@@ -184,7 +184,7 @@ class Adam:
         self.square = torch.zeros_like(weights)
 
     def __call__(self, gradient: Tensor) -> Tensor:
-        """Divide the mean of the gradients (K, P) by the root of that of the squares."""
+        """Divide the mean of gradients (K, P) by the root of that of their squares."""
         self.steps += 1
         self.mean.lerp_(gradient, 1 - _FIRST)
         self.square.mul_(_SECOND).addcmul_(gradient, gradient, value=1 - _SECOND)

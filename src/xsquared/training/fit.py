@@ -127,7 +127,7 @@ def _run(
 
 
 def _judged(data: Dataset, result: Fit) -> Fit:
-    """Measure a network by forward passes, and say where they miss what was promised."""
+    """Measure a network by forward passes; say where they miss what was promised."""
     network = result.network
     if network is None:
         return result

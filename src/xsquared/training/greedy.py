@@ -1,5 +1,4 @@
-"""The orthogonal greedy algorithm: which neurons to insert into a network, and which to
-take out.
+"""The orthogonal greedy algorithm: which neurons to insert, and which to take out.
 
 The candidate is taken whose block of columns lowers the error most, all linear weights
 refitted. Narrow networks of one input are found so as well: two factors of a GQU that

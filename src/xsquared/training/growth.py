@@ -237,7 +237,7 @@ class _Task:
         )
 
     def pad(self, fit: ProjectedFit, inner: InnerWeights) -> ProjectedFit:
-        """Fill a fit up with the last of other neurons, whose outer weights are zero."""
+        """Fill a fit up with the last of other neurons, with outer weights of zero."""
         n = len(fit.inner.gate)
         width = len(inner.gate)
         behind = self.points.shape[1] if self.unit.factors else 1

@@ -38,10 +38,9 @@ _ELEMENTS = 400_000
 
 @dataclass(frozen=True)
 class Newton:
-    """Minimise the mean square error on the training points, in the paper's three
-    stages.
+    """Minimise the mean square error on the training points, in the paper's stages.
 
-    Stages: spline weights; gates as well; all parameters as one layer (where
+    Stages are spline weights; gates as well; all parameters as one layer (where
     ``joint``). Each has at most ``max_iterations`` sweeps, of a step in every layer,
     halved until the loss falls::
 

@@ -30,7 +30,7 @@ STATUSES = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A trained network and how the training went; a solver fills in at most six fields.
+    """A trained network and how training went; a solver fills in at most six fields.
 
     Attributes:
         network: the module to use; None where the run ended before there was one.
@@ -67,8 +67,9 @@ class Fit:
             return f"no network, {ended}: {self.detail}"
         return (
             f"{self.network.extra_repr()}: root mean square error "
-            f"{self.train_rmse:.3g} on the training points, {self.test_rmse:.3g} on the "
-            f"test points; {ended} ({STATUSES[self.status]})"
+            f"{self.train_rmse:.3g} on the training points, "
+            f"{self.test_rmse:.3g} on the test points; "
+            f"{ended} ({STATUSES[self.status]})"
         )
 
 

@@ -1,4 +1,4 @@
-"""The separable least-squares problem: a network's error as a function of inner weights.
+"""The separable least-squares problem: an error as a function of inner weights.
 
 For inner weights r a network of N points is A(r) c, and the outer weights c are
 eliminated: with P = I - Q Q', Q an orthonormal basis of A's range, r minimises
