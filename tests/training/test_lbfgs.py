@@ -45,6 +45,14 @@ def test_it_reaches_the_minimum_of_a_linear_problem() -> None:
     assert run.iterations < 500
 
 
+def test_it_has_converged_where_twenty_iterations_gain_next_to_nothing() -> None:
+    run = fit(DATA, "mlp", 3, solver=LBFGS())
+    losses = run.history[:, 1] ** 2
+    gains = 1 - losses[1:] / losses[:-1]
+    assert run.status == "converged"
+    assert gains[-1] < 1e-7 <= gains[:-1].min()
+
+
 @pytest.mark.parametrize("steps", [3, 25, 40])
 def test_it_takes_no_more_iterations_than_it_may(steps: int) -> None:
     run, other = run_of("glu", steps), run_of("glu", 20)

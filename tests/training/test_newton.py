@@ -187,6 +187,23 @@ def test_a_step_must_lower_the_loss_by_a_share_of_what_it_promises(
     assert float(network.g.detach()) == pytest.approx(end, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.parametrize(("start", "sweeps"), [(0.01, 3), (0.02, 4), (0.1, 8)])
+def test_three_idle_sweeps_in_a_row_end_a_stage(
+    start: float, sweeps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On 1 + z^4 a step leads to 2/3 z: a sweep gains (1 - 16/81) z^4."""
+    monkeypatch.setitem(GATES, "flat", Gate("flat", lambda z: (1 + z**4) ** 0.5))
+    gains = (1 - 16 / 81) * (start * (2 / 3) ** np.arange(sweeps)) ** 4
+    assert (gains < 1e-7).tolist() == [False] * (sweeps - 3) + [True] * 3
+    network = build("mlp", 1, 1, activation="flat")
+    set_parameters(network, G=[[0.0]], g=[start], D=[[1.0]], d=[0.0])
+    point = torch.zeros(1, 1, dtype=torch.float64)
+    run = newton(network, point, point[:, 0], [[("g",)]], 99)
+    assert (run.iterations, run.status) == (sweeps, "converged")
+    end = start * (2 / 3) ** sweeps
+    assert float(network.g.detach()) == pytest.approx(end, rel=1e-6)
+
+
 @pytest.mark.parametrize("unit", list(UNITS))
 @pytest.mark.parametrize("train_gates", [True, False])
 def test_losses_never_rise_and_are_those_of_the_network(
