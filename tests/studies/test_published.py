@@ -210,8 +210,8 @@ def test_newton_steps_end_at_a_minimum_and_leave_a_gate_that_is_off() -> None:
 
 
 def test_a_singular_hessian_ends_the_steps_and_moves_nothing() -> None:
-    # Where the gate is on, weight and bias do the same, and half the points are off: the
-    # Hessian is a matrix of ones, which no rounding makes regular.
+    # Where the gate is on, weight and bias do the same; at half the points it is off. So
+    # the Hessian is a matrix of ones, which no rounding makes regular.
     x = torch.tensor(4 * [[1.0]] + 4 * [[-5.0]], dtype=torch.float64)
     network = Layers(1, "mlp", 1)
     with torch.no_grad():
