@@ -9,14 +9,9 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy, relu
 
-from xsquared.studies import gates_replaced
-from xsquared.studies.gates_replaced import (
-    contexts,
-    forward,
-    replacement,
-    shared_moments,
-    tuned,
-)
+from xsquared.studies import gate_fits
+from xsquared.studies.gate_fits import contexts, forward, replacement, shared_moments
+from xsquared.studies.gates_replaced import tuned
 from xsquared.studies.language_models import FeedForward, Model, folder, missing, model
 
 weights = pytest.mark.skipif(bool(missing()), reason=missing() or "there")
@@ -80,9 +75,9 @@ def test_one_function_is_found_and_tuning_learns(
     of = Model(
         lambda z: 0.3 * z + relu(z) / 2 - 0.1, [feed], [only], run, lambda _: [], nats
     )
-    monkeypatch.setattr(gates_replaced, "model", lambda _: of)
-    monkeypatch.setattr(gates_replaced, "contexts", lambda *_: text)
-    monkeypatch.setattr(gates_replaced, "shared_moments", shared_moments.__wrapped__)
+    monkeypatch.setattr(gate_fits, "model", lambda _: of)
+    monkeypatch.setattr(gate_fits, "contexts", lambda *_: text)
+    monkeypatch.setattr(gate_fits, "shared_moments", shared_moments.__wrapped__)
     z = torch.linspace(-2, 2, 9)[:, None]
     torch.testing.assert_close(
         replacement("", 0, "one-hinge")(z), of.gate(z), rtol=0, atol=1e-5

@@ -16,7 +16,7 @@ STUDIES = {
     "table1": "scaling",
     "gates_replaced": "gates_replaced",
     "models_replaced": "gates_replaced",
-    "segments": "gates_replaced",
+    "segments": "segments",
     "airfoil": "airfoil",
     "learned_maps": "learned_maps",
     "certified_splines": "certified_splines",

