@@ -3,12 +3,13 @@
 import pytest
 
 from xsquared.functions import PAPER_TARGET
+from xsquared.networks_1d.solver import SplineSearch
 from xsquared.studies.certified_splines import best_spline, rounded_down
-from xsquared.training import FreeKnots
+from xsquared.units import space
 
 
 def test_a_parted_cell_leads_where_the_solver_does_not() -> None:
-    alone = FreeKnots().spline(PAPER_TARGET, "gqu", 5)
+    alone = SplineSearch().best_spline(PAPER_TARGET, space("gqu"), 5)
     assert best_spline(PAPER_TARGET, "gqu", 5).rmse < 0.9 * alone.rmse
 
 

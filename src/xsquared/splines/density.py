@@ -7,8 +7,8 @@ the target's values alone: a kink or an infinite slope is no obstacle.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 
 import numpy as np
@@ -64,26 +64,6 @@ def equidistributed_knots(target: Target, shape: Space, n_cells: int) -> np.ndar
     share = np.concatenate([[0.0], np.cumsum(mass)]) / mass.sum()
     knots = np.interp(np.arange(n_cells + 1) / n_cells, share, edges)
     widths = np.maximum(np.diff(knots), _LEAST_WIDTH * (b - a))
-    return proportioned_knots(target, widths)
-
-
-@cache
-def is_rough(target: Target) -> bool:
-    """Whether knots of smooth cubics fall together, as at a kink that is no edge of
-    both meshes.
-    """
-    (a, b), shape = interval_of(target), Space(3, 1)
-    ends = b, b - (b - a) / 997
-    meshes = (
-        equidistributed_knots(replace(target, domain=((a, c),)), shape, _MESH)
-        for c in ends
-    )
-    return any(bool(np.diff(mesh).min() < 1e-5 * np.ptp(mesh)) for mesh in meshes)
-
-
-def proportioned_knots(target: Target, widths: np.ndarray) -> np.ndarray:
-    """Cut a target's interval into cells of widths in proportion to (n,): (n + 1,)."""
-    a, b = interval_of(target)
     share = np.cumsum(widths)
     inner = a + (b - a) * share[:-1] / share[-1]
     return np.concatenate([[a], inner, [b]])

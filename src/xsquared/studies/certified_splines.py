@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from xsquared.functions import PAPER_TARGET, Target
+from xsquared.networks_1d.solver import SplineSearch
 from xsquared.quadrature import on_cells
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
 from xsquared.splines.optimal_knots import optimal_knots
 from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.training import FreeKnots
 from xsquared.units import PAPER_UNITS, parameter_count, space
 
 #: Whose best splines are certified, for each number of neurons.
@@ -43,7 +43,7 @@ def best_spline(target: Target, unit: str, cells: int) -> FreeKnotSpline:
     shape = space(unit)
     newton = optimal_knots(target, shape.degree + 1, cells, shape.smoothness)
     candidates = [
-        FreeKnots().spline(target, unit, cells),
+        SplineSearch().best_spline(target, shape, cells),
         fit_free_knots(target, shape, newton.knots),
     ]
     if cells > 1:

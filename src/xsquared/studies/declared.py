@@ -20,7 +20,6 @@ STUDIES = {
     "airfoil": "airfoil",
     "learned_maps": "learned_maps",
     "certified_splines": "certified_splines",
-    "misses": "misses",
     "trainers": "trainers",
     "peers": "peers",
     "small_models": "small_models",

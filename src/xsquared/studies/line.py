@@ -49,7 +49,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
 #: Fields of :data:`LINE_PROTOCOLS` that are no settings of a solver.
 _TRIAL_FIELDS = ("solver", "gates", "points")
 #: Settings of solvers that a budget multiplies.
-_BUDGETED = ("max_iterations", "starts", "directions")
+_BUDGETED = ("max_iterations", "starts", "stacked_cells", "directions")
 
 
 def line_trials(

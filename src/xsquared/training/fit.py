@@ -141,7 +141,7 @@ def _judged(data: Dataset, result: Fit) -> Fit:
     status = result.status
     if not np.isfinite(error):
         status = "diverged"
-    elif not missed <= allowed:  # also NaN
+    elif status != "unresolved" and not missed <= allowed:  # also NaN
         status = "inexact"
     return replace(
         result,

@@ -1,9 +1,7 @@
 """The orthogonal greedy algorithm: which neurons to insert, and which to take out.
 
 The candidate is taken whose block of columns lowers the error most, all linear weights
-refitted. Narrow networks of one input are found so as well: two factors of a GQU that
-vanish away from the hinge leave a jump of the slope there, and a hinge outside the
-domain gives no knot, so few neurons have more optima than fits of splines see.
+refitted.
 
 References: DeVore and Temlyakov, Adv. Comput. Math. 5 (1996); Siegel and Xu, IEEE
 Trans. Inf. Theory 68 (2022), for its rates with ridge functions.
@@ -16,8 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from xsquared.functions import Interval, Target
-from xsquared.splines.density import is_rough
 from xsquared.training.inner_weights import (
     InnerWeights,
     design,
@@ -25,15 +21,11 @@ from xsquared.training.inner_weights import (
     hidden,
 )
 from xsquared.training.least_squares import gram_matrix
-from xsquared.training.variable_projection import iterates, last
 from xsquared.units import Unit
 
 #: Squares of what is left of a column, as a share of the column's, that count as
 #: rounding.
 _ROUNDING = 1e-12
-#: Of one input: candidates for a neuron, equidistant points, steps after one (of rough
-#: ones twice).
-_CANDIDATES, _POINTS, _STEPS = 200, 400, 4
 
 
 def candidates(
@@ -150,49 +142,3 @@ def _basis(columns: Tensor, others: Tensor | None = None) -> Tensor:
         rest = rest - others @ (others.T @ rest)
     u, s, _ = torch.linalg.svd(rest, full_matrices=False)
     return u[:, s > _ROUNDING**0.5]
-
-
-def greedy_rows(
-    target: Target, unit: Unit, n: int, draw: np.random.Generator
-) -> InnerWeights:
-    """Insert n neurons for a target of one variable, each the best of many, refined in
-    between.
-    """
-    x = torch.from_numpy(np.linspace(*target.domain[0], 2 * _POINTS + 1)[1::2])
-    points, y = (
-        torch.stack([x, torch.ones_like(x)], dim=1),
-        torch.from_numpy(target(x.numpy())),
-    )
-    y = y / (float(y.abs().max()) or 1.0)
-    rows, steps = (
-        _on_interval(unit, target.domain[0], 0, draw),
-        _STEPS * (1 + is_rough(target)),
-    )
-    for _ in range(n):
-        pool = _on_interval(unit, target.domain[0], _CANDIDATES, draw)
-        best = torch.tensor(insertions(unit, points, y, rows, pool, 1, 1e-13))
-        rows = rows.joined(pool.taken(best))
-        rows = last(iterates(unit, x[:, None], y, rows, max_iterations=steps)).inner
-    return rows
-
-
-def _on_interval(
-    unit: Unit, domain: Interval, count: int, draw: np.random.Generator
-) -> InnerWeights:
-    """Draw neurons with hinges inside, a fifth before the domain, and roots up to a
-    length outside.
-
-    A third of the roots is infinite: the neurons are those of a unit with a factor
-    less.
-    """
-    a, b = domain
-    signs, inside = np.resize([1.0, -1.0], count), draw.uniform(a, b, count)
-    hinges = np.where(draw.random(count) < 0.8, inside, inside - signs * (b - a))
-    factors = []
-    for _ in unit.factors[1:]:
-        roots = draw.uniform(2 * a - b, 2 * b - a, count)
-        factors.append(torch.from_numpy(np.column_stack([np.ones(count), -roots])))
-        factors[-1][::3] = torch.tensor([0.0, 1.0], dtype=torch.float64)
-    return InnerWeights(
-        torch.from_numpy(np.column_stack([signs, -signs * hinges])), tuple(factors)
-    )

@@ -24,6 +24,7 @@ STATUSES = {
     "diverged": "the loss is not finite; scale features and values to unit variance",
     "failed": "the linear algebra gave up or memory ran out; "
     "use fewer neurons or points",
+    "unresolved": "a finer rule sees another error; cut the domain at jumps and peaks",
     "inexact": "float64 does not carry weights that cancel so far; use fewer neurons",
 }
 

@@ -10,10 +10,11 @@ import itertools
 import numpy as np
 import pytest
 
+from xsquared.errors import measured_rmse
 from xsquared.functions import target
+from xsquared.networks_1d.solver import SplineSearch
 from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.splines.spaces import ungated_signs
-from xsquared.training.free_knots import FreeKnots
 from xsquared.units import PAPER_UNITS, find_unit
 
 #: By how much a network may be worse, as a share of the error, and what is rounding of
@@ -36,7 +37,7 @@ def test_no_network_is_worse_than_equal_cells(
     f, record, n = target(text, interval), find_unit(unit), 5
     equal = least_squares_spline_rmse(f, record.order, n - (len(record.factors) > 1))
     size = float(np.abs(f(np.linspace(*interval, 501))).max())
-    reached = FreeKnots().fit_target(f, unit, n).rmse
+    reached = measured_rmse(SplineSearch().best_network(f, unit, n)[0], f)
     assert reached - ROUNDING * size <= (1 + TOLERANCE) * equal
 
 
@@ -62,6 +63,9 @@ def test_one_gqu_more_than_cells_carries_every_spline_and_as_many_do_not(
         )
         _, c1, c2, c3 = behind.coef
         assert c2**2 < 3 * c1 * c3
-    few, enough = (FreeKnots().fit_target(f, "gqu", n + more).rmse for more in (0, 1))
+    few, enough = (
+        measured_rmse(SplineSearch().best_network(f, "gqu", n + more)[0], f)
+        for more in (0, 1)
+    )
     assert enough < 1e-9
     assert few > 1e-5

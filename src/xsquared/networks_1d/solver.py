@@ -1,0 +1,176 @@
+"""Networks of one input from the best splines that can be found.
+
+All hinges of n neurons may lie inside the domain: n + 1 cells, if the directions of the
+gates make the polynomial behind them constant (:mod:`xsquared.networks_1d.directions`).
+With n cells one gate is open everywhere (:mod:`xsquared.networks_1d.conversion`).
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import itemgetter
+
+import numpy as np
+
+from xsquared.errors import measured_rmse
+from xsquared.functions import Target, interval_of
+from xsquared.geometry import knots
+from xsquared.networks_1d.conversion import network_from_spline
+from xsquared.networks_1d.directions import best_directions
+from xsquared.quadrature import between
+from xsquared.splines.density import equidistributed_knots
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
+from xsquared.splines.spaces import Space
+from xsquared.units import (
+    GatedNetwork,
+    Unit,
+    build,
+    find_unit,
+    predict,
+    set_parameters,
+    space,
+)
+
+#: How far a knot is jittered, in widths of the smaller cell beside it: below 1/2 knots
+#: keep their order.
+JITTER = 0.4
+#: Cells of the second measurement: with eight nodes each they see a thousand waves.
+MEASURED_CELLS = 1000
+#: Share by which the second measurement may differ: an error is quoted to a tenth.
+MEASURED_SHARE = 0.1
+#: Rounding of values, as a share of the largest: errors below it are not compared.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class SplineSearch:
+    """Search for splines of least error, and for the networks of n neurons they are.
+
+    Attributes:
+        max_iterations: Newton steps of each descent; few take more than a hundred.
+        stacked_cells: cells of all splines that descend from starts together, and from
+            directions of narrow networks, which have more optima than wide ones. In
+            arrays so many cost little more than few.
+        directions: choices of directions in wide networks. Of eight the best is within
+            0.3 per cent of what 32 find for the paper's target.
+    """
+
+    max_iterations: int = 300
+    stacked_cells: int = 160
+    directions: int = 8
+
+    def best_spline(
+        self, f: Target, shape: Space, cells: int, seed: int = 0
+    ) -> FreeKnotSpline:
+        """Descend from the density's knots and jittered copies; take the best spline."""
+        density_knots = equidistributed_knots(f, shape, cells)
+        widths = np.diff(density_knots)
+        room = JITTER * np.minimum(widths[:-1], widths[1:])
+        rng = np.random.default_rng((seed, cells))
+        count = max(self.stacked_cells // cells, 1)
+        shifts = np.zeros((count, cells + 1))
+        shifts[1:, 1:-1] = rng.uniform(-room, room, (count - 1, cells - 1))
+        starts = density_knots + shifts
+        splines = fit_stacked(f, shape, starts, self.max_iterations, None)
+        return min(splines, key=lambda spline: spline.rmse)
+
+    def best_network(
+        self, f: Target, unit: str | Unit, n: int, seed: int = 0
+    ) -> tuple[GatedNetwork, FreeKnotSpline]:
+        """Train all parameters of n neurons for the squared error's integral over f.
+
+        Return the network whose forward pass has the least error and the spline that
+        it is, of a unit with a factor less where that comes closer. A FloatingPointError
+        says that no spline found is a network in float64.
+        """
+        record = find_unit(unit)
+        candidates = _judged(f, self._with_directions(f, record, n, seed))
+        least = min((error for error, *_ in candidates), default=np.inf)
+        # A search where a descent from the density's knots alone comes closer.
+        if self._from_density(f, space(record), n).rmse < least:
+            candidates += _judged(f, self._with_open_gate(f, record, n, seed))
+        if record.factors:
+            # Pieces of a degree less may bend at every knot: at kinks they come closer.
+            lesser = replace(record, factors=record.factors[:-1])
+            if self._from_density(f, space(lesser), n + 1).rmse < least:
+                network, spline = self.best_network(f, lesser, n, seed)
+                equal = with_unit_factor(network, record), spline
+                candidates += _judged(f, [equal])
+        if not candidates:
+            raise FloatingPointError(f"no spline of {n} cells is a network in float64")
+        _, network, spline = min(candidates, key=itemgetter(0))
+        return network, spline
+
+    def _from_density(self, f: Target, shape: Space, cells: int) -> FreeKnotSpline:
+        """Descend from the optimal density's knots alone."""
+        density_knots = equidistributed_knots(f, shape, cells)
+        return fit_free_knots(f, shape, density_knots, self.max_iterations)
+
+    def _with_directions(
+        self, f: Target, unit: Unit, n: int, seed: int
+    ) -> Iterator[tuple[GatedNetwork, FreeKnotSpline]]:
+        """Yield networks of n + 1 cells, whose gates have chosen directions."""
+        shape = space(unit)
+        best_knots = self.best_spline(f, shape, n + 1, seed).knots
+        count = max(self.stacked_cells // (n + 1), self.directions)
+        directions = np.array(best_directions(f, unit, best_knots, count))
+        starts = np.tile(best_knots, (len(directions), 1))
+        for spline in fit_stacked(f, shape, starts, self.max_iterations, directions):
+            with suppress(
+                ValueError
+            ):  # rounding tears the pieces of merged cells apart
+                yield network_from_spline(unit, spline, n), spline
+
+    def _with_open_gate(
+        self, f: Target, unit: Unit, n: int, seed: int
+    ) -> Iterator[tuple[GatedNetwork, FreeKnotSpline]]:
+        """Yield a network of n cells, one gate of which is open everywhere.
+
+        Of GQUs that takes a cubic with real roots; where it has none, n - 1 cells do.
+        """
+        for cells in (n, max(n - 1, 1)):
+            spline = self.best_spline(f, space(unit), cells, seed)
+            with suppress(ValueError):
+                yield network_from_spline(unit, spline, n), spline
+                return
+
+
+def _judged(
+    f: Target, networks: Iterable[tuple[GatedNetwork, FreeKnotSpline]]
+) -> list[tuple[float, GatedNetwork, FreeKnotSpline]]:
+    """Put the error of each forward pass before a network and its spline."""
+    return [(_error(network, f), network, spline) for network, spline in networks]
+
+
+def _error(network: GatedNetwork, f: Target) -> float:
+    """Measure without a warning: :func:`is_resolved` says it of the best network."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return measured_rmse(network, f)
+
+
+def with_unit_factor(network: GatedNetwork, unit: Unit) -> GatedNetwork:
+    """Copy a network of one input to a unit with a factor more, one everywhere."""
+    n = network.n_hidden
+    copy = build(unit, 1, n)
+    weight, bias = unit.factors[-1]
+    ones = {weight: np.zeros((n, 1)), bias: np.ones(n)}
+    set_parameters(copy, **network.state_dict(), **ones)
+    return copy
+
+
+def is_resolved(network: GatedNetwork, f: Target) -> bool:
+    """Measure a network's error once more, on cells where f bends; say whether it stays.
+
+    The nodes of a fit lie between its own knots. Where f has a jump, a peak or waves
+    that these nodes do not see, the fit's error is too small.
+    """
+    a, b = interval_of(f)
+    bends = equidistributed_knots(f, Space(1, 0), MEASURED_CELLS)
+    x, weights = between((a, b), np.concatenate([bends, knots(network)]))
+    values = f(x)
+    square = weights @ (predict(network, x) - values) ** 2 / (b - a)
+    error = _error(network, f)
+    rounding = ROUNDING * float(np.abs(values).max())
+    return bool(np.sqrt(square) <= (1 + MEASURED_SHARE) * error + rounding)
