@@ -21,27 +21,23 @@ from xsquared.units import parameter_count
 
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
 METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
-SEEDS = 1
 #: Values (m,) at points (m, d).
 Predict = Callable[..., np.ndarray]
 
 
 def peer_trials() -> list[Trial]:
-    """List every peer of every target and seed."""
+    """List every peer of every target, on the points of its first seed."""
     trials: list[Trial] = []
-    for seed in range(SEEDS):
-        for group, targets in GROUPS.items():
-            # A neuron of an MLP has d + 2 parameters, the readout one constant.
-            n = round((LARGEST - 1) / (draw_points(targets[0], group, 0).dim + 2))
-            methods = METHODS if group == "1 input" else METHODS[1:]
-            for name in targets:
-                settings = {"target": name}
-                trials += [
-                    make_trial(
-                        group, "mlp", n, method, "peers", settings=settings, seed=seed
-                    )
-                    for method in methods
-                ]
+    for group, targets in GROUPS.items():
+        # A neuron of an MLP has d + 2 parameters, the readout one constant.
+        n = round((LARGEST - 1) / (draw_points(targets[0], group, 0).dim + 2))
+        methods = METHODS if group == "1 input" else METHODS[1:]
+        for name in targets:
+            settings = {"target": name}
+            trials += [
+                make_trial(group, "mlp", n, method, "peers", settings=settings)
+                for method in methods
+            ]
     return trials
 
 
