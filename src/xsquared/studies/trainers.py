@@ -149,11 +149,16 @@ _GREATEST_RATE = 10.0
 _PILOTS = (1000, 1001)
 #: Ridges of a solve after training, of which validation points choose.
 _RIDGES = (1e-14, 1e-8, 1e-4, 1e-2)
-_FROM_HINGES = {"steps": 3_000, "batch": None, "start": "hinges", "kind": torch.float64}
+_FROM_HINGES = {
+    "steps": 3_000,
+    "batch": None,
+    "start": "hinges",
+    "dtype": torch.float64,
+}
 #: What the protocols by AdamW set: steps, points of a batch (all where None), decay
 #: (0.01 where it is not named), start and precision; ``every``, after how many steps
 #: linear weights are solved; ``keep``, what stays of averaged Gram matrices each step.
-WAYS: Mapping[str, Mapping[str, Any]] = {
+_ADAMW: Mapping[str, Mapping[str, Any]] = {
     "adamw": {"steps": 10_000, "batch": 64},
     "retuned": {"steps": 10_000, "batch": 64},
     "undecayed": {"steps": 10_000, "batch": 64, "decay": 0.0},
@@ -367,34 +372,35 @@ def train(
         Their weights (K, P) in float64, for standardised features and values.
     """
     group = trial["problem"]
-    data = [draw_points(name, group, seed) for name, seed, _ in cases]
-    seeds = [seed for _, seed, _ in cases]
     if trial["solver"] != "adamw":
         solver = _SOLVERS[trial["solver"]]
-        weights = [
-            _train_alone(solver, module, points, seed)
-            for points, seed in zip(data, seeds, strict=True)
-        ]
+        weights = []
+        for name, seed, _ in cases:
+            data = draw_points(name, group, seed)
+            weights.append(_train_alone(solver, module, data, seed))
         return torch.stack(weights)
-    way = {**WAYS[trial["protocol"]], **trial["settings"]}
-    options = {"dtype": way.get("kind", torch.float32), "device": _device()}
-    x = torch.tensor(np.array([points.train.x for points in data]), **options)
-    y = torch.tensor(np.array([points.train.y for points in data]), **options)
-    y = y[..., None]
+    seeds = [seed for _, seed, _ in cases]
+    training = [draw_points(name, group, seed).train for name, seed, _ in cases]
+    settings = {**_ADAMW[trial["protocol"]], **trial["settings"]}
+    options = {"dtype": settings.get("dtype", torch.float32), "device": _device()}
+    x = torch.tensor(np.array([points.x for points in training]), **options)
+    y = torch.tensor(np.array([points.y for points in training]), **options)
+    y = y[..., None]  # (K, N, 1) at x (K, N, d)
     rates = torch.tensor([rate for *_, rate in cases], **options)
     module = build(module.unit, module.n_in, module.n_hidden).to(x)
     start = torch_start(module, seeds).to(x)
-    if way.get("start") == "hinges":
+    if settings.get("start") == "hinges":
         start = hinge_start(module, seeds, x)
-    every, keep = way.get("every"), way.get("keep")
+    every, keep = settings.get("every"), settings.get("keep")
+    batch = settings["batch"]
     if every:
         losses = solved_losses(module, x, y, every)
     elif keep:
-        losses = averaged_losses(module, x, y, way["batch"], keep, seed=seeds[0])
+        losses = averaged_losses(module, x, y, batch, keep, seed=seeds[0])
     else:
-        losses = batch_losses(module, x, y, way["batch"], seed=seeds[0])
-    decay = way.get("decay", 0.01)
-    stack = train_stack(start, losses, rates, way["steps"], decay).double()
+        losses = batch_losses(module, x, y, batch, seed=seeds[0])
+    decay = settings.get("decay", 0.01)
+    stack = train_stack(start, losses, rates, settings["steps"], decay).double()
     if every or keep:
         (stack,) = resolved(module, stack, x, y, [RIDGE])
     return stack.cpu()
