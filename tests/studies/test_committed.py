@@ -56,12 +56,9 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(
     judged = [error for error in ("train_rmse", "test_rmse") if error in found] or [
         "nats"
     ]
-    assert (
-        not found[found["protocol"] != "bend"][["parameters", *judged]]
-        .isna()
-        .to_numpy()
-        .any()
-    )
+    # These two judge no network: they are of gates, and of all splines.
+    networks = found[~found["protocol"].isin(["bend", "pieces"])]
+    assert not networks[["parameters", *judged]].isna().to_numpy().any()
     assert "torch" in made["versions"]
 
 

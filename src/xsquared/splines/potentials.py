@@ -99,7 +99,7 @@ def _potential(
     t e_p^2 + d^2/t`` with t = 2 nu/(1 - nu) follows ``(1 - nu)/2 (e_p^2 + e_q^2) <=
     e_p^2 + d^2/(4 nu)``; the other way round where q is. So a share (1 - nu)/2 of the
     box for both pieces is too much by at most the integral of d^2/(4 nu), at most
-    ``delta^(2r+3) D^2 / (4 nu)``. From ``(a + b + c)^2 <= 3 a^2 + 3 b^2 + 3 c^2`` and
+    ``delta^(2r+3) D^2 / (4 nu)`` (a (2r + 3)-th of it would do). From ``(a + b + c)^2 <= 3 a^2 + 3 b^2 + 3 c^2`` and
     ``(x_q - x_p)^2 <= 2 x_p^2 + 2 x_q^2`` follows ``D^2 <= 3 K^2 + 6 Q``; for lines,
     from ``(a + b)^2 <= 1.2 a^2 + 6 b^2``, ``D^2 <= 1.2 K^2 + 12 Q``.
     """

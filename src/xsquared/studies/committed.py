@@ -62,7 +62,14 @@ _ORDER = [
 #: Those of them that are sorted as numbers.
 _NUMBERS = ("points", "seed", "n")
 #: What is compared, of a row and the same network trained anew.
-_COMPARED = ("parameters", "train_rmse", "test_rmse", "integral_rmse", "nats")
+_COMPARED = (
+    "parameters",
+    "train_rmse",
+    "test_rmse",
+    "integral_rmse",
+    "bound",
+    "nats",
+)
 #: By what share an error may differ: training amplifies the last bits, in which
 #: processors differ.
 TOLERANCE = 0.02
