@@ -29,6 +29,7 @@ STUDIES = {
     "published_line": "published_line",
     "map": "map",
     "two_numbers": "two_numbers",
+    "poles": "poles",
 }
 
 

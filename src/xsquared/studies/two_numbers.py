@@ -39,14 +39,19 @@ geometric means of ratios to SwiGLU's.
 *Pilot*, after these lines and for the time it takes: one target of another seed.
 """
 
-import numpy as np
-import torch
+import json
 
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from xsquared.errors import rmse
 from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training.inner_weights import InnerWeights
 from xsquared.training.variable_projection import iterates, last, to_network
-from xsquared.units import predict
+from xsquared.units import GatedNetwork, Unit
 
 #: Units, as a name and a gate, and their neurons.
 UNITS = {
@@ -104,6 +109,23 @@ def starting_gates(n: int, seed: int) -> InnerWeights:
     return InnerWeights(torch.from_numpy(gates[:n]))
 
 
+def fit_from_start(
+    unit: Unit, n: int, x: Tensor, y: Tensor, seed: int
+) -> tuple[GatedNetwork, int]:
+    """Train on x (N, 1) and y (N,) from a start; the network and its iterations."""
+    fits = iterates(
+        unit,
+        x,
+        y,
+        starting_gates(n, seed),
+        max_iterations=_STEPS,
+        ridge=_RIDGE,
+        sharpest=_SHARPEST,
+    )
+    end = last(fits)
+    return to_network(end, unit), end.iterations
+
+
 def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
     """Train a unit from every start, and measure each network."""
     unit, f = unit_of(trial), target_of(trial)
@@ -112,28 +134,44 @@ def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
     wanted = f(fine)
     deviation = wanted.std()
     noise = np.random.default_rng(0).normal(size=_POINTS)
-    y = torch.from_numpy(f(x) + trial["settings"]["noise"] * deviation * noise)
-    points = torch.from_numpy(x)[:, None]
-    train, test, steps = [], [], []
+    values = f(x) + trial["settings"]["noise"] * deviation * noise
+    points, y = torch.from_numpy(x)[:, None], torch.from_numpy(values)
+    columns: dict[str, list[float]] = {
+        "train_rmse": [],
+        "test_rmse": [],
+        "iterations": [],
+    }
     for seed in range(STARTS):
-        start = starting_gates(trial["n"], seed)
-        end = last(
-            iterates(
-                unit,
-                points,
-                y,
-                start,
-                max_iterations=_STEPS,
-                ridge=_RIDGE,
-                sharpest=_SHARPEST,
-            )
-        )
-        missed = predict(to_network(end, unit), fine) - wanted
-        train.append(end.rmse / deviation)
-        test.append(np.sqrt(np.mean(missed**2)) / deviation)
-        steps.append(end.iterations)
-    columns = {"train_rmse": train, "test_rmse": test, "iterations": steps}
+        network, iterations = fit_from_start(unit, trial["n"], points, y, seed)
+        columns["iterations"].append(iterations)
+        columns["train_rmse"].append(rmse(network, x, values) / deviation)
+        columns["test_rmse"].append(rmse(network, fine, wanted) / deviation)
     return {"seed": [*range(STARTS)], **columns}
+
+
+def over_swiglu(frame: pd.DataFrame) -> pd.DataFrame:
+    """Compare rows with SwiGLU's: geometric means over targets of ratios of errors.
+
+    A row a unit ("mlp silu", ...); columns (kind of targets, "best" or "median" of the
+    starts).
+    """
+    unit = frame["unit"] + " " + frame["gate"]
+    kind = frame["problem"].map(dict.fromkeys(ENTIRE, "entire")).fillna("poles")
+    noise = frame["settings"].map(lambda text: json.loads(text)["noise"])
+    kind = kind.where(noise == 0, noise.map("noise {:g}".format))
+    starts = frame.groupby([kind, "problem", unit], sort=False)["test_rmse"]
+    errors = np.log(starts.agg(best="min", median="median"))
+    logs = errors.unstack(2, sort=False).swaplevel(axis=1)
+    ratios = {
+        (name, column): (
+            part.xs(column, axis=1, level=1)
+            .sub(part[("swiglu silu", column)], axis=0)
+            .mean()
+        )
+        for name, part in logs.groupby(level=0, sort=False)
+        for column in ("best", "median")
+    }
+    return np.exp(pd.DataFrame(ratios))
 
 
 def two_numbers_trials(seed: int = DRAWN) -> list[Trial]:
