@@ -43,7 +43,7 @@ $(CPUS): .venv/installed
 oldest: dist
 	rm -rf _build/oldest && $(PYTHON) -m venv _build/oldest && mkdir _build/oldest/empty
 	sed -n '/^\(dependencies\|proofs\|book\) = /,/^]/s/^ *"\(.*\)>=\(.*\)",/\1==\2/p' pyproject.toml | _build/oldest/bin/python -m pip install -q $(PIP_ARGS) -c /dev/stdin pytest pytest-timeout hypothesis packaging papermill ipykernel python-flint _build/dist/*.whl
-	cd _build/oldest/empty && for name in 01_function_space 02_one_more_power 10_smooth_gates; do $(KERNELS) ../bin/papermill --no-progress-bar -k python3 ../../../book/chapters/$$name.ipynb $$name.ipynb || exit 1; done
+	cd _build/oldest/empty && for name in 01_function_space 02_one_more_power 04_curvature; do $(KERNELS) ../bin/papermill --no-progress-bar -k python3 ../../../book/chapters/$$name.ipynb $$name.ipynb || exit 1; done
 	! grep '"unexpected": "[^"]' _build/oldest/empty/*.ipynb
 	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/features tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
 clean:
