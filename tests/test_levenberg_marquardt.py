@@ -70,6 +70,20 @@ def test_the_damping_falls_after_every_step_that_lowers_the_loss() -> None:
     assert found[-1][2] == "iterations"
 
 
+def test_the_damping_stays_above_what_could_leave_a_matrix_singular() -> None:
+    used = []
+
+    def linearise(at: At) -> Callable[[float], At]:
+        def attempt(damping: float) -> At:
+            used.append(damping)
+            return line(3 + (at.x[0] - 3) / 2)
+
+        return attempt
+
+    list(descend(line(13.0), linearise, 30))
+    assert used == [max(1e-2 / 4**k, 1e-12) for k in range(30)]
+
+
 def test_a_step_that_raises_the_loss_or_cannot_be_taken_is_damped() -> None:
     used = []
 

@@ -28,7 +28,7 @@ def between(
 
 
 def pieces(interval: tuple[float, float], knots: np.ndarray) -> np.ndarray:
-    """Return the ends of the pieces; knots outside and knots that coincide cut nothing."""
+    """Return the ends of the pieces; knots outside and equal knots cut nothing."""
     a, b = interval
     return np.concatenate([[a], np.unique(knots[(knots > a) & (knots < b)]), [b]])
 

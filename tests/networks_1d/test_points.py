@@ -4,7 +4,7 @@ optimised.
 
 import numpy as np
 import pytest
-from scipy.interpolate import make_lsq_spline
+from scipy.interpolate import BSpline, make_lsq_spline
 from scipy.optimize import least_squares
 
 from tests.data import unscaled
@@ -79,6 +79,23 @@ def test_noise_attracts_no_cells_and_copies_count() -> None:
     x = np.array([0.0, 1.0, 2.0, 3.0, 3.0, 3.0])
     y = np.array([0.0, 0.0, 0.0, 0.0, 3.0, 3.0])
     assert smoothing_spline(Points(x[:, None], y)).spline(3.0) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_cells_are_chosen_by_generalised_cross_validation(seed: int) -> None:
+    """Against the trace of a dense hat matrix, for few noisy points."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(-1, 1, 18))
+    y = np.sin(4 * x) + 0.3 * rng.standard_normal(18)
+    scores = {}
+    for cells in (1, 2, 4):
+        ends = np.interp(np.linspace(0, 17, cells + 1), np.arange(18), x)
+        knots = np.r_[[x[0]] * 3, ends, [x[-1]] * 3]
+        design = BSpline.design_matrix(x, knots, 3).toarray()
+        hat = design @ np.linalg.pinv(design)
+        scores[cells] = np.linalg.norm(y - hat @ y) / (1 - np.trace(hat) / 18)
+    spline = smoothing_spline(Points(x[:, None], y)).spline
+    assert len(spline.t) - 7 == min(scores, key=lambda cells: scores[cells])
 
 
 def test_on_a_held_out_split_validation_chooses() -> None:

@@ -1,4 +1,4 @@
-"""Knots of the optimal density: where they crowd, and how many lie between zeros."""
+"""The optimal density: where knots crowd, how many lie between zeros."""
 
 import math
 

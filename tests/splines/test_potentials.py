@@ -69,7 +69,7 @@ def test_whatever_the_potentials_no_spline_is_below_the_bound(order: int) -> Non
 def test_linked_pieces_count_no_more_than_their_box_holds(
     order: int, scale: float, place: float
 ) -> None:
-    """The least of the true integral less what is counted, over all pieces that meet."""
+    """Minimise the true integral less what is counted over all pieces that meet."""
     r, box = CONTINUITY[order], 40
     pairs = Pairs(F, order, np.linspace(-1, 1, 91))
     knots = np.linspace(-1, 1, 4)

@@ -1,4 +1,4 @@
-"""The best splines found have starts that the solver has not; bounds are rounded down."""
+"""Best splines have starts that the solver has not; bounds are rounded down."""
 
 import pytest
 

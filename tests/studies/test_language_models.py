@@ -10,7 +10,13 @@ import torch
 from torch.nn.functional import cross_entropy, relu
 
 from xsquared.studies import gate_fits
-from xsquared.studies.gate_fits import contexts, forward, replacement, shared_moments
+from xsquared.studies.gate_fits import (
+    contexts,
+    forward,
+    gate_moments,
+    replacement,
+    shared_moments,
+)
 from xsquared.studies.gates_replaced import tuned
 from xsquared.studies.language_models import FeedForward, Model, folder, missing, model
 
@@ -77,11 +83,13 @@ def test_one_function_is_found_and_tuning_learns(
     )
     monkeypatch.setattr(gate_fits, "model", lambda _: of)
     monkeypatch.setattr(gate_fits, "contexts", lambda *_: text)
+    monkeypatch.setattr(gate_fits, "gate_moments", gate_moments.__wrapped__)
     monkeypatch.setattr(gate_fits, "shared_moments", shared_moments.__wrapped__)
     z = torch.linspace(-2, 2, 9)[:, None]
-    torch.testing.assert_close(
-        replacement("", 0, "one-hinge")(z), of.gate(z), rtol=0, atol=1e-5
-    )
+    for fitted in ("hinge", "one-hinge"):  # a neuron's and a layer's
+        values = replacement("", 0, fitted)(z)
+        expected = of.gate(z).expand_as(values)
+        torch.testing.assert_close(values, expected, rtol=0, atol=1e-4)
     kept, (trained,) = feed.W.clone(), tuned(of, relu, text)
     assert feed.W.equal(kept)
     after, before = (

@@ -2,6 +2,8 @@
 
 import itertools
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from xsquared.data.problems import load
 from xsquared.errors import rmse
 from xsquared.training import Growth, fit, grow
 from xsquared.training import growth as module
+from xsquared.training.variable_projection import ProjectedFit
 from xsquared.units import UNITS, GatedNetwork, Unit, build, predict, set_parameters
 
 WAVES = load("sine", 0, "held-out", 150)
@@ -83,6 +86,26 @@ def test_converged_means_that_twice_the_budget_changes_little(
     assert longer.train_rmse > 0.98 * made.train_rmse
     monkeypatch.setattr(module, "_MOST_ITERATIONS", 2)
     assert fit(data, "glu", 6, seed=6).status == "iterations"
+
+
+@pytest.mark.parametrize(
+    ("errors", "iterations", "converged"),
+    [
+        (0.99 ** np.arange(121), 120, False),
+        (0.99 ** np.minimum(np.arange(121), 30), 60, True),
+    ],
+)
+def test_a_refinement_ends_where_twice_the_steps_gain_less_than_two_per_cent(
+    errors: np.ndarray, iterations: int, converged: bool
+) -> None:
+    """After 15, 30, 60 and 120 steps, so that slow steps may add up."""
+    fits = [
+        ProjectedFit(None, None, error, k, "iterations")
+        for k, error in enumerate(errors.tolist())
+    ]
+    task: Any = SimpleNamespace(descend=lambda *_: iter(fits))
+    end, word = module._Task.refine(task, None, 120)
+    assert (end.iterations, word) == (iterations, converged)
 
 
 @pytest.fixture(scope="module")

@@ -249,6 +249,22 @@ def test_moved_gates_are_recovered(unit: Unit) -> None:
     assert run(unit, x, y, moved).rmse < 1e-9
 
 
+@pytest.mark.parametrize("limit", [10, 25])
+def test_the_best_of_the_starts_goes_on(limit: int) -> None:
+    data = from_target(target("sin(3*x)*y"), points=80)
+    unit, x, y = UNITS["glu"], torch.tensor(data.train.x), torch.tensor(data.train.y)
+    draw = np.random.default_rng(2)
+    starts = [draw_inner_weights(unit, data.train.x, 3, draw) for _ in range(4)]
+    trials = [run(unit, x, y, start, max_iterations=10) for start in starts]
+    errors = [trial.rmse for trial in trials]
+    assert 0 < np.argmin(errors) < 3  # neither the first nor the last
+    end = run(unit, x, y, trials[np.argmin(errors)].inner, max_iterations=limit - 10)
+    solver = VariableProjection(max_iterations=limit, starts=4)
+    made = solver.train(data, unit, 3, "trained", 2)
+    assert made.promised == pytest.approx(end.rmse, rel=1e-9)
+    assert made.iterations == end.iterations + sum(t.iterations for t in trials)
+
+
 def test_smooth_gates_start_and_stay_within_a_bound_of_their_sharpness() -> None:
     """Towards a step they would sharpen without end; a hinge has no sharpness."""
     data = sampled(target("tanh(200*x)"), 200)

@@ -1,1 +1,1 @@
-"""Splines as networks of one input: directions of gates, weights, a curve from points."""
+"""Splines as networks of one input: search, directions of gates, conversion, points."""

@@ -13,6 +13,9 @@ from scipy.interpolate import BSpline, make_lsq_spline
 from xsquared.data.dataset import Points
 from xsquared.functions import Target
 
+#: Least share of the points that coefficients leave free: with all used it is zero.
+_LEAST_FREE = 1e-3
+
 
 @dataclass(frozen=True)
 class Curve(Target):
@@ -26,25 +29,30 @@ class Curve(Target):
 
 
 def smoothing_spline(points: Points) -> Curve:
-    """Fit the cubic spline of 1, 2, 4, ... equally filled cells of least
-    cross-validated error.
+    """Fit the cubic spline of least cross-validated error to points of one input.
+
+    Its 1, 2, 4, ... cells hold equally many points, at least two for each of its
+    coefficients. Of N points and p = cells + 3 coefficients, generalised
+    cross-validation is the root of the sum of squares over 1 - p/N. Points that
+    coincide count as one of their mean, with the root of their number as weight.
     """
-    x, copies, counts = np.unique(
+    x, places, counts = np.unique(
         points.x[:, 0], return_inverse=True, return_counts=True
     )
-    y = np.bincount(copies, points.y) / counts
-    degree, cells, found = min(3, len(x) - 1), 1, list[tuple[float, int, BSpline]]()
-    ends = [x[0]] * degree, [x[-1]] * degree
-    while not found or cells + degree <= len(x) / 2:
-        places = np.interp(np.linspace(0, len(x) - 1, cells + 1), np.arange(len(x)), x)
-        spline = make_lsq_spline(
-            x, y, np.r_[ends[0], places, ends[1]], degree, np.sqrt(counts)
-        )
-        left = max(1 - (cells + degree) / len(points), 1e-3)
-        error = np.linalg.norm(spline(points.x[:, 0]) - points.y) / left
-        found.append((float(error), cells, spline))
+    y = np.bincount(places, points.y) / counts
+    ranks = np.arange(len(x))
+    degree = min(3, len(x) - 1)
+    least = np.inf
+    cells = 1
+    while cells == 1 or cells + degree <= len(x) / 2:
+        ends = np.interp(np.linspace(0, len(x) - 1, cells + 1), ranks, x)
+        knots = np.r_[[x[0]] * degree, ends, [x[-1]] * degree]
+        spline = make_lsq_spline(x, y, knots, degree, np.sqrt(counts))
+        free = max(1 - (cells + degree) / len(points), _LEAST_FREE)
+        residual = spline(points.x[:, 0]) - points.y
+        error = float(np.linalg.norm(residual)) / free
+        if error < least:
+            least, best = error, spline
         cells *= 2
     domain = ((float(x[0]), float(x[-1])),)
-    return Curve(
-        sp.Symbol("x", real=True), domain, "a curve through points", min(found)[2]
-    )
+    return Curve(sp.Symbol("x", real=True), domain, "a curve through points", best)

@@ -112,7 +112,7 @@ class SignIntervals:
         return len(self.masses) - 1
 
     def mesh(self, n_cells: int) -> np.ndarray:
-        """Return (n_cells + 1,) places with equal masses between them, ends included."""
+        """Return (n_cells + 1,) places, ends included, with equal masses between."""
         places = self.knots(np.linspace(0, 1, n_cells + 1))
         places[[0, -1]] = self.edges[[0, -1]]
         return places

@@ -76,7 +76,7 @@ def _constant(number: sp.Expr) -> Any:
 
 
 def _power(base: Any, power: Any, exponent: sp.Expr) -> Any:
-    """Raise a ball to an exponent: by products, or where it is not whole by logarithm."""
+    """Raise a ball to an exponent: by products, or else by the logarithm."""
     if not exponent.is_Integer:
         return (base.log() * power).exp()
     whole = base ** abs(int(exponent))

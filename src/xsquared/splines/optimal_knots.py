@@ -158,7 +158,7 @@ class _Cells:
     def _by_unknowns(
         self, local: np.ndarray, h: np.ndarray, y: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Differentiate y by the cell's unknowns: y_a (n, c, len y), y_ab (n, c, c, ..).
+        """Differentiate y by the cell's unknowns: y_a (n, c, ...), y_ab (n, c, c, ...).
 
         A node lies at ``t + h xi``, so it moves by 1 - xi with the left knot and by xi
         with the right one, and the value there, h^k f^(k), changes by ``k h^(k-1) h_a
@@ -203,7 +203,7 @@ def optimal_knots(
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:
-    """Find the best spline of ``order`` k with free knots to which Newton's method leads.
+    """Find the best spline of ``order`` k to which Newton's method leads.
 
     It starts from ``start`` (n_cells + 1,), or from equal shares of the optimal
     density, with the zeros of f^(k) in the middles of cells. No step changes the number

@@ -74,7 +74,7 @@ def target_jets(target: Target, order: int, places: np.ndarray) -> np.ndarray:
 
 
 class Pairs:
-    """Every interval between two of m + 1 grid points as a piece, with the boxes beside.
+    """Every interval between two of m + 1 grid points as a piece, and its boxes.
 
     Its polynomial is counted from the best one there, in orthonormal coordinates y: the
     squared error is y'y plus the least one. The piece from grid point i to grid point j

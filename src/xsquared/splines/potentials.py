@@ -87,9 +87,9 @@ def _potential(
     knot, ``|d(c)| <= delta/2 D`` for r = 0, and for r = 1 ``|d'(c)| <= delta D``, from
     which ``|d(c)| <= delta^2 D``. So ``|S(d)| <= gain D``.
 
-    **How large D is.** J is that of the best spline plus x_q - x_p, the two pieces' jets
-    less the best spline's, so ``D <= K + |x_q - x_p| + w |x'_q - x'_p|`` with
-    K = D of the best spline.
+    **How large D is.** J is that of the best spline plus x_q - x_p, the jets of the two
+    pieces less the best spline's, so ``D <= K + |x_q - x_p| + w |x'_q - x'_p|`` with K
+    the best spline's D.
 
     **What S adds.** Let Q be the sum of squares of x_p, x_q, w x'_p and w x'_q. As
     ``gain |x| <= omega x^2 + gain^2 / (4 omega)`` for each, ``gain D <= gain K +
@@ -99,9 +99,10 @@ def _potential(
     t e_p^2 + d^2/t`` with t = 2 nu/(1 - nu) follows ``(1 - nu)/2 (e_p^2 + e_q^2) <=
     e_p^2 + d^2/(4 nu)``; the other way round where q is. So a share (1 - nu)/2 of the
     box for both pieces is too much by at most the integral of d^2/(4 nu), at most
-    ``delta^(2r+3) D^2 / (4 nu)`` (a (2r + 3)-th of it would do). From ``(a + b + c)^2 <= 3 a^2 + 3 b^2 + 3 c^2`` and
-    ``(x_q - x_p)^2 <= 2 x_p^2 + 2 x_q^2`` follows ``D^2 <= 3 K^2 + 6 Q``; for lines,
-    from ``(a + b)^2 <= 1.2 a^2 + 6 b^2``, ``D^2 <= 1.2 K^2 + 12 Q``.
+    ``delta^(2r+3) D^2 / (4 nu)`` (a (2r + 3)-th of it would do). From ``(a + b + c)^2
+    <= 3 a^2 + 3 b^2 + 3 c^2`` and ``(x_q - x_p)^2 <= 2 x_p^2 + 2 x_q^2`` follows
+    ``D^2 <= 3 K^2 + 6 Q``; for lines, from ``(a + b)^2 <= 1.2 a^2 + 6 b^2``,
+    ``D^2 <= 1.2 K^2 + 12 Q``.
     """
     k, delta = pairs.order, pairs.delta
     r = CONTINUITY[k]

@@ -276,7 +276,7 @@ def to_powers(shape: Space, width: np.ndarray, local: np.ndarray) -> np.ndarray:
 
 
 def ungated_signs(directions: np.ndarray) -> np.ndarray:
-    """Give multiples (n,) 1, 0 or -1 of cells' polynomials whose sum no gate multiplies.
+    """Give multiples (n,) 1, 0, -1 of cells' polynomials that sum up behind all gates.
 
     It is the first cell's polynomial and what the knots of gates that open to the left
     (-1) add.
@@ -286,7 +286,7 @@ def ungated_signs(directions: np.ndarray) -> np.ndarray:
 
 
 def jumps_at_knots(knots: np.ndarray, pieces: np.ndarray) -> np.ndarray:
-    """Subtract from each piece, in powers of x - t_k, the one before: (n - 1, d + 1)."""
+    """Subtract from pieces, in powers of x - t_k, the ones before: (n - 1, d + 1)."""
     return np.subtract(pieces[1:], taylor_shift(pieces[:-1], np.diff(knots)[:-1]))
 
 

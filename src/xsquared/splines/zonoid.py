@@ -16,7 +16,7 @@ from xsquared.quadrature import on_cells
 
 #: Cells on whose Gauss-Legendre nodes the derivative of order k is taken.
 _CELLS = 250
-#: Bound of tau, for vectors that are the zonoid's middle: shares are 1/2 to nine digits.
+#: Bound of tau, for the zonoid's middle: shares are then 1/2 to nine digits.
 _LARGEST = 1e9
 #: Least tau, for vectors of which no multiple lies inside.
 _LEAST = 1e-9

@@ -105,7 +105,7 @@ def run_certified(trial: Trial) -> dict[str, Any]:
 
 
 def rounded_down(bound: float) -> float:
-    """Round a lower bound to the digits of a row, so that what is written is one, too."""
+    """Round to the digits of a row, so that what is written is a lower bound, too."""
     return float(_DIGITS.create_decimal_from_float(bound))
 
 
