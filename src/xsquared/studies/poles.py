@@ -38,7 +38,7 @@ from xsquared.training.adamw import (
     torch_start,
     train_stack,
 )
-from xsquared.units import GatedNetwork, build
+from xsquared.units import GatedNetwork, build, parameter_count
 
 #: A pole at 0.3 + 0.2i with the residue 0.5 - 0.5i.
 TARGET = "(x - 0.1)/((x - 0.3)**2 + 0.04)"
@@ -79,6 +79,7 @@ def run_poles(trial: Trial) -> dict[str, list[Any]]:
     return {
         "seed": list(range(STARTS)),
         "rate": [rate] * STARTS,
+        "parameters": [parameter_count(unit, 1, n)] * STARTS,
         "test_rmse": errors,
         "gates_trained": texts,
     }

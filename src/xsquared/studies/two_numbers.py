@@ -40,6 +40,7 @@ geometric means of ratios to SwiGLU's.
 """
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,7 +52,7 @@ from xsquared.studies.experiment import make_trial, target_of, unit_of
 from xsquared.studies.sweep import Study, Trial
 from xsquared.training.inner_weights import InnerWeights
 from xsquared.training.variable_projection import iterates, last, to_network
-from xsquared.units import GatedNetwork, Unit
+from xsquared.units import GatedNetwork, Unit, parameter_count
 
 #: Units, as a name and a gate, and their neurons.
 UNITS = {
@@ -126,7 +127,7 @@ def fit_from_start(
     return to_network(end, unit), end.iterations
 
 
-def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
+def run_two_numbers(trial: Trial) -> dict[str, Any]:
     """Train a unit from every start, and measure each network."""
     unit, f = unit_of(trial), target_of(trial)
     x = np.linspace(-1, 1, _POINTS)
@@ -146,7 +147,8 @@ def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
         columns["iterations"].append(iterations)
         columns["train_rmse"].append(rmse(network, x, values) / deviation)
         columns["test_rmse"].append(rmse(network, fine, wanted) / deviation)
-    return {"seed": [*range(STARTS)], **columns}
+    parameters = parameter_count(unit, 1, trial["n"])
+    return {"seed": [*range(STARTS)], "parameters": parameters, **columns}
 
 
 def over_swiglu(frame: pd.DataFrame) -> pd.DataFrame:
