@@ -47,7 +47,7 @@ def write(project: Project, n: int, rows: pd.DataFrame, length: float) -> None:
         [new_output("display_data", data=line)],
         [new_output("stream", name="stdout", text=f"{n}\n")],
     ]
-    cells = [new_code_cell(str(k), outputs=own) for k, own in enumerate(outputs)]
+    cells = [new_code_cell(str(k), outputs=shown) for k, shown in enumerate(outputs)]
     cells.insert(0, new_code_cell("n = 2", metadata={"tags": ["parameters"]}))
     folder = project.chapters
     if n != 2:
