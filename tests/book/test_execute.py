@@ -95,6 +95,7 @@ def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:
         chunks = [
             new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")
         ]
+        chunks.append(new_output("stream", name="stderr", text="c\n"))
         cell = new_code_cell("print('a'); print('b')", outputs=chunks)
         cell.metadata["execution"] = {"iopub.execute_input": "2020-01-01T00:00:00Z"}
         twin = new_code_cell("print('a'); print('b')")
@@ -106,7 +107,7 @@ def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:
     tidy(short)
     tidy(long)
     assert short.metadata.get("papermill") is None
-    assert [o.text for o in short.cells[0].outputs] == ["a\nb\n"]
+    assert [o.text for o in short.cells[0].outputs] == ["a\nb\n", "c\n"]
     assert "execution" not in short.cells[0].metadata
     assert [c.id for c in short.cells] == [c.id for c in long.cells[1:]]
     assert len({c.id for c in long.cells}) == 3

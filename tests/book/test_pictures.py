@@ -102,3 +102,4 @@ def test_an_error_plot_shows_medians_and_bands() -> None:
     assert (band.min(), band.max()) == pytest.approx((80**-3.0, 6e-3))
     error_plot(frame[frame["problem"] == "sine"], axes=panels, note="again")
     assert (len(panels["sine"].lines), len(panels["kink"].lines)) == (2, 1)
+    assert panels["sine"].get_legend_handles_labels()[1] == ["GLU"]

@@ -56,6 +56,9 @@ def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() 
         [["x", "1", "3.0"], ["y", "2", "0.0"]],
     )
 
+    plain = pd.DataFrame({"a": ["x"], "b": [0.25]})
+    assert Table(plain, "C.", "tab-c").content["rows"] == [["x", "0.25"]]
+
 
 def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
     project = Project(tmp_path)
