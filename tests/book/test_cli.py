@@ -6,6 +6,7 @@ import pytest
 
 from xsquared.book.cli import main, typed_value
 from xsquared.book.project import Project
+from xsquared.studies import committed
 
 
 def test_errors_are_one_line(
@@ -26,6 +27,17 @@ def test_errors_are_one_line(
 )
 def test_a_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
     assert typed_value(text) == value
+
+
+@pytest.mark.parametrize("differences", [[], ["n = 3, seed 0: train_rmse 2, not 1"]])
+def test_a_check_that_finds_a_difference_says_it_and_fails(
+    differences: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(committed, "check", lambda *_: differences)
+    assert main(["study", "line", "--check", "2"]) == len(differences)
+    assert "".join(differences) in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -20,16 +20,16 @@ def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
     page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
     call = "([unit, weights, xs]) => xs.map(figure.network(unit, weights).value)"
     for name, curve in curve_data().items():
-        for unit, way in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
-            weights = [float(weight) for weight in curve[way][unit][3][1].split()]
+        for unit, protocol in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
+            weights = [float(weight) for weight in curve[protocol][unit][3][1].split()]
             network = build(unit, 1, 20 if unit == "mlp" else 12)
             vector_to_parameters(
                 torch.tensor(weights, dtype=torch.float64), network.parameters()
             )
-            found = page.evaluate(call, [unit, weights, x.tolist()])
-            assert found == pytest.approx(predict(network, x), abs=1e-9), (
+            values = page.evaluate(call, [unit, weights, x.tolist()])
+            assert values == pytest.approx(predict(network, x), abs=1e-9), (
                 name,
-                way,
+                protocol,
                 unit,
             )
 
@@ -40,15 +40,15 @@ def test_choice_slider_and_switch_change_what_the_figure_says(
     page, asked = browser.new_page(reduced_motion="reduce"), list[str]()
     page.on("request", lambda request: asked.append(request.url))
     page.goto((site / "figure.html").as_uri())
-    said = [page.locator("#said").inner_text()]
+    sentences = [page.locator("#said").inner_text()]
     for label, key in (
         ("Curve", "ArrowDown"),
         ("Parameters:", "ArrowLeft"),
         ("by AdamW", " "),
     ):
         page.get_by_label(label).press(key)
-        said.append(page.locator("#said").inner_text())
-    assert len({*said}) == 4
+        sentences.append(page.locator("#said").inner_text())
+    assert len({*sentences}) == 4
     assert all(url.startswith("file:") for url in asked)
     page.close()
 

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from xsquared.book.figure import curve_data
 from xsquared.book.pictures import PNG, SVG, bundle
 from xsquared.book.plotting import CONSTRUCTION_LOOK, LOOK, error_plot, use_style
 from xsquared.constructions import CONSTRUCTIONS
+from xsquared.studies import rows
 from xsquared.units import UNITS
 
 PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
@@ -45,6 +47,14 @@ def test_a_figure_is_one_line_of_svg_and_the_same_every_time() -> None:
     )
     fig.set_rasterized(True)
     assert list(bundle(fig)) == [PNG]
+
+
+def test_the_figure_that_moves_shows_the_median_seed() -> None:
+    errors = rows("curves").query("protocol == 'adamw' and unit == 'glu'")
+    medians = errors.groupby(["problem", "n"])["test_rmse"].median()
+    for name, curve in curve_data().items():
+        shown = [error for error, _ in curve["adamw"]["glu"]]
+        assert shown == medians[name].to_list()
 
 
 def luminance(color: str) -> float:
@@ -92,3 +102,4 @@ def test_an_error_plot_shows_medians_and_bands() -> None:
     assert (band.min(), band.max()) == pytest.approx((80**-3.0, 6e-3))
     error_plot(frame[frame["problem"] == "sine"], axes=panels, note="again")
     assert (len(panels["sine"].lines), len(panels["kink"].lines)) == (2, 1)
+    assert panels["sine"].get_legend_handles_labels()[1] == ["GLU"]

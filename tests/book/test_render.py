@@ -5,11 +5,14 @@ from unittest.mock import Mock
 
 import nbformat
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 from nbformat.v4 import new_output
+from sphinx.errors import ExtensionError
 
 from xsquared.book.project import BookError, Project, read_source
 from xsquared.book.render import check_chapters
-from xsquared.book.sphinx_ext import link_repository
+from xsquared.book.sphinx_ext import check_alt_texts, link_repository
 
 STREAM = new_output("stream", name="stdout", text="4\n")
 TRACEBACK = new_output(
@@ -34,6 +37,7 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
     commit(small_project)
     with pytest.raises(BookError, match=r"01_good\.ipynb has no outputs"):
         check_chapters(small_project)
+    check_chapters(small_project, ["02_other"])
     commit(small_project, [STREAM], [TRACEBACK])
     with pytest.raises(BookError, match=r"01_good\.ipynb holds a traceback"):
         check_chapters(small_project)
@@ -59,6 +63,15 @@ def test_an_address_alone_gives_links_and_a_cell_that_installs(
             Mock(), Mock(html_theme_options=(options := {"repository_url": url}))
         )
         assert ("launch_buttons" in options) == bool(url)
+
+
+def test_a_picture_without_a_text_is_refused() -> None:
+    page = new_document("01_good")
+    page += nodes.image(uri="a.svg", alt="a line")
+    check_alt_texts(Mock(), page, "01_good")
+    page += nodes.image(uri="b.svg", alt=" ")
+    with pytest.raises(ExtensionError, match=r"01_good: the image b\.svg"):
+        check_alt_texts(Mock(), page, "01_good")
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ _ = plt.plot([0, n], [0, 1])
 
 
 def write(project: Project, n: int, rows: pd.DataFrame, length: float) -> None:
-    """Write a chapter as executed, or its run where n is not 2."""
+    """Write a chapter as executed, or its run where n is not 2; 4 prints nothing."""
     table = Table(rows, "Errors.", "tab-a")._repr_mimebundle_()
     line = {SVG: f'<svg id="i{n}1234abcd-0" d="M{length} 0L8 0">'}
     glued = {"application/papermill.record/text/plain": str(n)}
@@ -45,9 +45,9 @@ def write(project: Project, n: int, rows: pd.DataFrame, length: float) -> None:
         [new_output("display_data", data=glued, metadata=scrap)],
         [new_output("display_data", data=table)],
         [new_output("display_data", data=line)],
-        [new_output("stream", name="stdout", text=f"{n}\n")],
+        [new_output("stream", name="stdout", text=f"{n}\n")] if n != 4 else [],
     ]
-    cells = [new_code_cell(str(k), outputs=own) for k, own in enumerate(outputs)]
+    cells = [new_code_cell(str(k), outputs=shown) for k, shown in enumerate(outputs)]
     cells.insert(0, new_code_cell("n = 2", metadata={"tags": ["parameters"]}))
     folder = project.chapters
     if n != 2:
@@ -85,6 +85,9 @@ def test_changes_are_found_by_headers_and_counted(small_project: Project) -> Non
     page, changes = mark_run(small_project, "01_good")
     counts[0] = "- figures: 1, marked"
     assert changes.splitlines()[2:] == values + counts
+    write(small_project, 4, rows, 1.25)
+    _, silent = mark_run(small_project, "01_good")
+    assert silent.splitlines()[-1] == counts[1]
     shown = [cell for cell in page.cells if cell.source == "# committed"]
     assert [SVG in cell.outputs[1].data for cell in shown] == [True, False]
 

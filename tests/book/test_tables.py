@@ -41,17 +41,23 @@ def test_all_forms_hold_the_same_strings_and_html_names_its_headers() -> None:
 def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() -> None:
     index = pd.Index(["ratio", "error"], name="cells")
     frame = pd.DataFrame({25: [1.0, 0.5], 50: [2.0, 0.25]}, index=index)
-    made = Table(
+    content = Table(
         frame, "C.", "tab-c", {"25": ".1f", "50": ".2f", "error": ".0e"}
     ).content
-    assert made["columns"] == ["cells", "25", "50"]
-    assert made["rows"] == [["ratio", "1.0", "2.00"], ["error", "5·10⁻¹", "2·10⁻¹"]]
-    assert (made["stubs"], made["numeric"]) == (1, [False, True, True])
+    assert content["columns"] == ["cells", "25", "50"]
+    assert content["rows"] == [["ratio", "1.0", "2.00"], ["error", "5·10⁻¹", "2·10⁻¹"]]
+    assert (content["stubs"], content["numeric"]) == (1, [False, True, True])
     levels = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": [3, -0.0]}).set_index(
         ["a", "b"]
     )
-    made = Table(levels, "C.", "tab-c", ".1f").content
-    assert (made["stubs"], made["rows"]) == (2, [["x", "1", "3.0"], ["y", "2", "0.0"]])
+    content = Table(levels, "C.", "tab-c", ".1f").content
+    assert (content["stubs"], content["rows"]) == (
+        2,
+        [["x", "1", "3.0"], ["y", "2", "0.0"]],
+    )
+
+    plain = pd.DataFrame({"a": ["x"], "b": [0.25]})
+    assert Table(plain, "C.", "tab-c").content["rows"] == [["x", "0.25"]]
 
 
 def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:

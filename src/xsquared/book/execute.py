@@ -69,8 +69,8 @@ def execute(
         ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool,
     ):
         running = {}
-        for notebook, own in _to_run(sources, values, Path(work)):
-            task = pool.submit(_execute_one, notebook, target, project.chapters, own)
+        for notebook, given in _to_run(sources, values, Path(work)):
+            task = pool.submit(_execute_one, notebook, target, project.chapters, given)
             running[task] = notebook
         for task in tqdm(as_completed(running), total=len(running), unit="chapter"):
             notebook = running[task]
@@ -121,11 +121,11 @@ def _to_run(
             f"{', '.join(sorted(known))}"
         )
     for notebook in notebooks:
-        own = {
+        given = {
             name: value for name, value in values.items() if name in declared[notebook]
         }
-        if own or not values:
-            yield notebook, own
+        if given or not values:
+            yield notebook, given
 
 
 def _execute_one(
@@ -171,9 +171,9 @@ def _replace(path: Path, notebook: nbformat.NotebookNode) -> None:
         committed = nbformat.read(path, as_version=4)
         if printed(committed) == printed(notebook):
             return
-    part = path.with_suffix(".part")  # what is cut short replaces nothing
-    nbformat.write(notebook, part)
-    part.replace(path)
+    unfinished = path.with_suffix(".part")  # what is cut short replaces nothing
+    nbformat.write(notebook, unfinished)
+    unfinished.replace(path)
 
 
 def tidy(notebook: nbformat.NotebookNode) -> None:

@@ -29,13 +29,13 @@ def vanish(*residuals: object) -> None:
         raise ValueError(f"expected zeros, got {reduced}")
 
 
-def derived(name: str, found: sp.Expr, stated: sp.Expr) -> Math:
-    """Set the equation of a name (in TeX) and what is stated, if it was found.
+def derived(name: str, result: sp.Expr, stated: sp.Expr) -> Math:
+    """Set the equation of a name (in TeX) and what is stated, if it is the result.
 
     Raises:
         ValueError: with what is left of the difference.
     """
-    vanish(found - stated)
+    vanish(result - stated)
     return formula(name, stated)
 
 

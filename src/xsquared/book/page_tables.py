@@ -106,8 +106,8 @@ def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
                 for column, text in zip(table["columns"], row, strict=True):
                     candidates[",".join([*headers, column])].append(text)
             tables[table["name"]] = {
-                place: texts[0]
-                for place, texts in candidates.items()
+                address: texts[0]
+                for address, texts in candidates.items()
                 if len(texts) == 1
             }
     return tables
@@ -124,16 +124,16 @@ def table_cell(project: Project, asked: str, runs: Sequence[str] = ()) -> str:
     Raises:
         BookError: no such cell, or several.
     """
-    name, _, place = " ".join(asked.split()).partition(":")
+    name, _, address = " ".join(asked.split()).partition(":")
     chapters = [project.runs / f"{run}.ipynb" for run in runs]
     chapters += sorted(project.chapters.glob("*.ipynb"))
     for chapter in chapters:
         cells = _cells(chapter, chapter.stat().st_mtime_ns).get(name)
         if cells is None:
             continue
-        if place not in cells:
+        if address not in cells:
             raise BookError(
                 f"{asked}: expected one cell of {name}, which has {'; '.join(cells)}"
             )
-        return cells[place]
+        return cells[address]
     raise BookError(f"{asked}: no chapter has a table {name}")

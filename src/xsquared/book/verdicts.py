@@ -85,14 +85,10 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
 
 def _agreement(names: Collection[str], record: dict[str, Any]) -> str:
     """Write which other ways of testing agree with a claim, and which do not."""
-    agree, differ = [], []
-    for name in names:
-        measured = f"{ways()[name]} ({record['found'].get(name)})"
-        met = record["met"].get(name)
-        if met:
-            agree.append(measured)
-        elif met is False:  # None: not measured
-            differ.append(measured)
+    met = record["met"]
+    measured = {name: f"{ways()[name]} ({record['found'][name]})" for name in names}
+    agree = [measured[name] for name in names if met[name]]
+    differ = [measured[name] for name in names if not met[name]]
     clauses = []
     if agree:
         clauses.append("also by " + "; ".join(agree))
