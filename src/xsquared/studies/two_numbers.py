@@ -105,7 +105,10 @@ def starting_gates(n: int, seed: int) -> InnerWeights:
 
 
 def run_two_numbers(trial: Trial) -> dict[str, list[float]]:
-    """Train a unit from every start, and measure each network."""
+    """Train a unit from every start by :func:`iterates`, and measure each network.
+
+    The rows' solver is called varpro for that descent: the class is not asked.
+    """
     unit, f = unit_of(trial), target_of(trial)
     x = np.linspace(-1, 1, _POINTS)
     fine = np.linspace(-1, 1, _JUDGED)
