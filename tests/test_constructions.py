@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline
@@ -20,7 +21,7 @@ from xsquared.constructions import (
 from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.geometry import knots
-from xsquared.units import UNITS, GatedNetwork, Unit, predict
+from xsquared.units import UNITS, GatedNetwork, Unit, build, predict
 
 NAMES = list(CONSTRUCTIONS)
 BUILDERS = [made.build for made in CONSTRUCTIONS.values()]
@@ -178,5 +179,14 @@ def test_a_ridge_sum_is_the_sum_of_its_parts(name: str, dim: int, seed: int) -> 
     draw = np.random.default_rng(seed)
     parts = [CONSTRUCTIONS[name].build(PAPER_TARGET, n) for n in (3, 1, 5)]
     along, x = draw.standard_normal((3, dim)), draw.standard_normal((20, dim))
+    expected = sum(predict(part, x @ a) for part, a in zip(parts, along, strict=True))
+    np.testing.assert_allclose(predict(ridge_sum(parts, along), x), expected, atol=1e-9)
+
+
+def test_a_ridge_sum_keeps_the_two_numbers_of_paired_neurons_apart() -> None:
+    draw = torch.Generator().manual_seed(1)
+    parts = [build("pair", 1, n, generator=draw) for n in (3, 1, 5)]
+    along = np.array([[1.0, 0.5], [-2.0, 1.0], [0.0, 3.0]])
+    x = np.random.default_rng(0).standard_normal((20, 2))
     expected = sum(predict(part, x @ a) for part, a in zip(parts, along, strict=True))
     np.testing.assert_allclose(predict(ridge_sum(parts, along), x), expected, atol=1e-9)

@@ -172,21 +172,31 @@ def ridge_sum(networks: Sequence[GatedNetwork], directions: np.ndarray) -> Gated
     a'x = t, and ridge functions keep the order of one dimension.
     """
     unit = networks[0].unit
-    along = np.asarray(directions)
+    directions = np.asarray(directions)
     parameters = [
         {name: value.detach().numpy() for name, value in network.named_parameters()}
         for network in networks
     ]
+    # Where neurons have two numbers, a readout weighs all the first, then all the
+    # second: neurons are put side by side in each, (outputs, numbers, neurons).
+    readouts = [
+        weights["D"].reshape(network.n_out, unit.numbers, network.n_hidden)
+        for weights, network in zip(parameters, networks, strict=True)
+    ]
+    readout = np.concatenate(readouts, axis=2)
+    outputs, _, neurons = readout.shape
     values = {
-        "D": np.hstack([of["D"] for of in parameters]),
-        "d": np.sum([of["d"] for of in parameters], axis=0),
+        "D": readout.reshape(outputs, unit.numbers * neurons),
+        "d": np.sum([weights["d"] for weights in parameters], axis=0),
     }
     for weight, bias in (("G", "g"), *unit.factors):
-        rows = [of[weight] * a for of, a in zip(parameters, along, strict=True)]
+        rows = [
+            weights[weight] * direction  # (neurons, 1) times (d,)
+            for weights, direction in zip(parameters, directions, strict=True)
+        ]
         values[weight] = np.vstack(rows)
-        values[bias] = np.concatenate([of[bias] for of in parameters])
-    neurons = sum(network.n_hidden for network in networks)
-    network_of_all = build(unit, along.shape[1], neurons)
+        values[bias] = np.concatenate([weights[bias] for weights in parameters])
+    network_of_all = build(unit, directions.shape[1], neurons, outputs)
     set_parameters(network_of_all, **values)
     return network_of_all
 

@@ -1,4 +1,7 @@
-"""The Levenberg-Marquardt loop that every solver of least-squares problems here shares.
+"""Levenberg-Marquardt: how variable projection and splines with free knots descend.
+
+The first does by :func:`descend`, the second, many fits in step, by :func:`dampings`,
+which decides for both what is tried next and where it ends.
 
 Where a damped step lowers the loss the damping falls, where it does not the damping
 rises and the step is tried again. Reference: Nocedal and Wright, Numerical
@@ -62,6 +65,9 @@ def dampings(
 ) -> Generator[tuple[float, int, Status], float]:
     """Yield dampings to try, 0 at the end; take the losses they lead to.
 
+    With each come the iterations so far and how the descent stands, as
+    :func:`descend` yields them.
+
     Args:
         loss: that at the start.
         max_iterations: steps that may lower the loss.
@@ -74,19 +80,19 @@ def dampings(
             more damping; one that raises it by less has converged.
         patience: as above.
     """
-    stalled = iterations = 0
-    while iterations < max_iterations and stalled < patience and loss > floor:
+    idle = iterations = 0
+    while iterations < max_iterations and idle < patience and loss > floor:
         trial = yield damping, iterations, "iterations"
         raised = not trial < (1 + rounding) * loss  # also NaN
         if trial < loss:
-            stalled = stalled + 1 if loss - trial < stall * loss else 0
+            idle = idle + 1 if loss - trial < stall * loss else 0
             loss = trial
             damping = max(damping / lowered, _LEAST)
         elif raised and damping * _RAISED < _MOST:
             damping *= _RAISED
             continue
         else:  # no damping lowers the loss, or rounding alone raises it
-            stalled = patience
+            idle = patience
         iterations += 1
-    ended = stalled >= patience or loss <= floor or not max_iterations
+    ended = idle >= patience or loss <= floor or not max_iterations
     yield 0.0, iterations, "converged" if ended else "iterations"

@@ -16,7 +16,7 @@ from tests.studies.trainers import measure
 from tests.waiting import wait_until
 from xsquared.studies import STUDIES, Study, committed, find_study, rows, sweep
 from xsquared.studies.committed import TOLERANCE, check, compare, run
-from xsquared.studies.experiment import make_trial, run_trial
+from xsquared.studies.experiment import make_trial, run_trial, unit_of
 from xsquared.studies.sweep import Trial, fingerprint, trial_key
 
 ROOT = Path(__file__).parents[2]
@@ -44,8 +44,10 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(
     made = tomllib.loads((ROOT / "results" / f"{name}.toml").read_text())
     there = set(found["key"])
     assert (made["rows"], made["trials"]) == (len(found), len(there))
+    of_no_trial = found.loc[~found["key"].isin(keys), ["problem", "unit", "protocol"]]
+    assert of_no_trial.drop_duplicates().to_dict("records") == []
     # A study may be committed in part, and then says so.
-    assert there == keys if "part_of" not in made else there < keys
+    assert (there < keys) == ("part_of" in made)
     assert made.get("part_of", len(there)) == len(keys) == len(trials)
     assert {trial_key(trial) for trial in study.sample()} <= keys
     assert {trial["protocol"] for trial in trials} <= set(study.protocols)
@@ -60,6 +62,14 @@ def test_every_row_of_a_study_is_committed_once_and_tells_what_made_it(
     networks = found[~found["protocol"].isin(["bend", "pieces"])]
     assert not networks[["parameters", *judged]].isna().to_numpy().any()
     assert "torch" in made["versions"]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_unit_and_gate_of_a_row_is_found(name: str) -> None:
+    # Tables of what the first paper published have no gates: all are ReLU.
+    found = rows(name).reindex(columns=["unit", "gate"], fill_value="relu")
+    for row in found.drop_duplicates().to_dict("records"):
+        assert unit_of(row).activation == row["gate"]
 
 
 def test_every_file_of_results_belongs_to_a_study() -> None:

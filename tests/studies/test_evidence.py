@@ -17,23 +17,17 @@ from xsquared.studies.evidence import (
     validated,
 )
 from xsquared.studies.trainers import UNITS
+from xsquared.units import find_unit
 
 
 def rows_with_factor(factor: float, seeds: int = 5) -> pd.DataFrame:
     """Two targets on which a factor divides errors by so much, up to 1% of scatter."""
     units = [unit.partition(":") for pair in PAIRS.values() for unit in pair]
-    gates = {
-        "mlp": "relu",
-        "glu": "relu",
-        "relu2_mlp": "relu2",
-        "geglu": "gelu",
-        "swiglu": "silu",
-    }
     return pd.DataFrame(
         {
             "problem": problem,
             "unit": unit,
-            "gate": gate or gates[unit],
+            "gate": gate or find_unit(unit).activation,
             "seed": seed,
             "n": n,
         }

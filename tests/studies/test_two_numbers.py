@@ -37,14 +37,14 @@ def test_units_start_alike_at_equal_parameters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pair", "factor"), [("silu", "swiglu"), ("relu", "glu"), ("gelu", "geglu")]
+    ("gate", "factor"), [("silu", "swiglu"), ("relu", "glu"), ("gelu", "geglu")]
 )
-def test_two_numbers_span_what_a_factor_does(pair: str, factor: str) -> None:
+def test_two_numbers_span_what_a_factor_does(gate: str, factor: str) -> None:
     """With the same gates and readouts solved both kinds miss a target by as much."""
     x = torch.linspace(-1, 1, 200, dtype=torch.float64)
     y = 1 / (1 + 25 * x**2)
     errors = [
         last(iterates(unit, x[:, None], y, starting_gates(4, 1), max_iterations=0)).rmse
-        for unit in (find_unit("pair", pair), find_unit(factor))
+        for unit in (find_unit("pair", gate), find_unit(factor))
     ]
     assert errors[0] == pytest.approx(errors[1], rel=1e-6)

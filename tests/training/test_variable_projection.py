@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from xsquared.data.dataset import from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
-from xsquared.training import separable as module
+from xsquared.training import separable
 from xsquared.training.inner_weights import InnerWeights, draw_inner_weights
 from xsquared.training.variable_projection import (
     ProjectedFit,
@@ -74,12 +74,12 @@ def model_of(
     y: torch.Tensor,
     weights: torch.Tensor | None = None,
     train_gates: bool = True,
-) -> module.Problem:
+) -> separable.Problem:
     root = (
         torch.full_like(y, len(y) ** -0.5) if weights is None else torch.sqrt(weights)
     )
     points = torch.cat([x, torch.ones_like(x[:, :1])], dim=1)
-    return module.Problem(
+    return separable.Problem(
         unit, points, points * root[:, None], root * y, train_gates, 0.0
     )
 
@@ -159,9 +159,9 @@ def test_points_in_blocks_leave_the_steps_of_all_at_once(
     x, y = problem(2, 45)
     options = {"train_gates": True, "max_iterations": 2, "ridge": ridge}
     whole = run(unit, x, y, rows(unit, x, 4, 47), **options)
-    monkeypatch.setattr(module, "BLOCK", 7)
-    for kept in (0, module._KEPT):
-        monkeypatch.setattr(module, "_KEPT", kept)
+    monkeypatch.setattr(separable, "BLOCK", 7)
+    for kept in (0, separable._KEPT):
+        monkeypatch.setattr(separable, "_KEPT", kept)
         made = run(unit, x, y, rows(unit, x, 4, 47), **options)
         assert math.isclose(made.rmse, whole.rmse, rel_tol=1e-5, abs_tol=1e-9)
 

@@ -25,7 +25,7 @@ _LENGTHS = r' (?:d|x|y|width|height|viewBox)="[^"]*"|translate\([^)]*\)'
 _NAMES = r' id="([a-z][0-9a-f]{10})"'
 
 
-def as_svg(fig: Figure) -> str:
+def _as_svg(fig: Figure) -> str:
     """Draw a figure as one line of SVG, letters as outlines, alike on all processors.
 
     Lengths are rounded to hundredths of a point. Names get a number each, after a
@@ -61,7 +61,7 @@ def _rounded(attribute: re.Match[str]) -> str:
 def bundle(fig: Figure) -> dict[str, str]:
     """Make a figure's output: SVG, or pixels after ``fig.set_rasterized(True)``."""
     if not fig.get_rasterized():
-        return {SVG: as_svg(fig)}
+        return {SVG: _as_svg(fig)}
     drawn = io.BytesIO()
     fig.savefig(drawn, format="png", dpi=2 * fig.dpi, bbox_inches="tight")
     return {PNG: b64encode(drawn.getvalue()).decode()}

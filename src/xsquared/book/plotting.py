@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from xsquared.units import GatedNetwork
 
 #: Look of each unit's lines in every figure; colour, marker and dashes say the same. A
-#: unit of one's own gets its look by an entry of its own.
+#: unit of one's own gets its look by an entry of its own, one of the package must have
+#: it.
 LOOK: dict[str, dict[str, Any]] = {
     "target": {"color": "#555555", "linestyle": "--"},
     "mlp": {"color": "#2a78b5", "marker": "o"},

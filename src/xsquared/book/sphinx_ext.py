@@ -108,7 +108,7 @@ def link_repository(app: Sphinx, config: Config) -> None:
         options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
 
 
-def show_runs(app: Sphinx, config: Config) -> None:
+def _show_runs(app: Sphinx, config: Config) -> None:
     """Read runs in their chapters' places, with what is not as committed marked."""
     pages = {f"book/chapters/{name}": name for name in config.xsquared_runs}
 
@@ -127,7 +127,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name in DIRECTIVES:
         app.add_directive(name, MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
-    app.connect("config-inited", show_runs)
+    app.connect("config-inited", _show_runs)
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))

@@ -95,7 +95,7 @@ class SplineSearch:
             lesser = replace(record, factors=record.factors[:-1])
             if self._from_density(f, space(lesser), n + 1).rmse < least:
                 network, spline = self.best_network(f, lesser, n, seed)
-                equal = with_unit_factor(network, record), spline
+                equal = _with_unit_factor(network, record), spline
                 candidates += _judged(f, [equal])
         if not candidates:
             raise FloatingPointError(f"no spline of {n} cells is a network in float64")
@@ -150,7 +150,7 @@ def _error(network: GatedNetwork, f: Target) -> float:
         return measured_rmse(network, f)
 
 
-def with_unit_factor(network: GatedNetwork, unit: Unit) -> GatedNetwork:
+def _with_unit_factor(network: GatedNetwork, unit: Unit) -> GatedNetwork:
     """Copy a network of one input to a unit with a factor more, one everywhere."""
     n = network.n_hidden
     copy = build(unit, 1, n)

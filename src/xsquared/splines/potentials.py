@@ -110,18 +110,22 @@ def _potential(
     terms = 1 if lines else 2
     known_squared, jets_squared = (1.2, 12.0) if lines else (3.0, 6.0)
 
-    # In each box h, S and the best spline are those of the nearest knots.
+    # In each box, h (the mean width of the cells that meet), S and the best jets are
+    # interpolated between the inner knots beside it.
     inner = np.interp(knots[1:-1], pairs.grid, np.arange(pairs.m + 1))
     h = _spread((knots[2:] - knots[:-2]) / 2, inner, pairs.m)
     slopes = _spread(multipliers, inner, pairs.m)
     best = _spread(jets, inner, pairs.m)
 
     # omega: a share of the largest form that a cell of width h has in the jet r + 1.
-    unit = np.ones(1)
-    own_form = np.sum(piece_jets(k, 0 * unit, unit, unit)[0, r + 1] ** 2)
-    omega = penalty * h ** (2 * r + 3) / own_form
+    # A cell (0, 1) has 1/squared_jet, as y'y >= jet^2/squared_jet.
+    zero = np.zeros(1)
+    one = np.ones(1)
+    squared_jet = np.sum(piece_jets(k, zero, one, one)[0, r + 1] ** 2)
+    omega = penalty * h ** (2 * r + 3) / squared_jet
     nu = np.minimum(_NU * delta / h, 0.5)
 
+    # K, the best spline's D.
     w = (r + 2) / 2 * delta
     jump = np.abs(best[:, 1] - best[:, 0])
     known = jump[:, r + 1]
@@ -131,16 +135,22 @@ def _potential(
         gain = np.abs(slopes[:, 0]) * delta / 2
     else:
         gain = np.abs(slopes[:, 1]) * delta + np.abs(slopes[:, 0]) * delta**2
-    boxes = delta ** (2 * r + 3) / nu / 4
-    constant = (
-        terms * gain**2 / (2 * omega) + gain * known + known_squared * boxes * known**2
-    )
+    # What boxes charge too much is at most ``overcharge`` times D^2.
+    overcharge = delta ** (2 * r + 3) / nu / 4
+    constant_of_potential = terms * gain**2 / (2 * omega) + gain * known
+    constant_of_boxes = known_squared * overcharge * known**2
+    # Q's coefficient: omega Q for S, jets_squared Q of the D^2 for the boxes.
     form = np.zeros((pairs.m, k))
-    form[:, r + 1] = omega + jets_squared * boxes
+    form[:, r + 1] = omega + jets_squared * overcharge
     if not lines:
         form[:, r + 2] = form[:, r + 1] * w**2
-    padded = np.pad(slopes, ((0, 0), (0, k - r - 1)))
-    return _Potential(padded, best, (1 - nu) / 2, form, constant)
+    return _Potential(
+        slopes=np.pad(slopes, ((0, 0), (0, k - r - 1))),
+        best=best,
+        share=(1 - nu) / 2,
+        form=form,
+        constant=constant_of_potential + constant_of_boxes,
+    )
 
 
 def _spread(values: np.ndarray, inner: np.ndarray, m: int) -> np.ndarray:
@@ -154,28 +164,37 @@ def _spread(values: np.ndarray, inner: np.ndarray, m: int) -> np.ndarray:
 def _linked(end: End, potential: _Potential, right: bool) -> Quadratic:
     """Sum what a link adds to the pieces' squared errors at their left or right end.
 
-    That is the share of the box, S with its sign, and less the penalties. A piece has
-    at its left end the part of the right piece of the best spline, and pays the
-    constant there; at its right end that of the left piece.
+    That is the share of the squared error in the box, plus S at the left end or minus S
+    at the right one, minus the penalties. A piece is at its left end the right one of
+    the two that meet there, and pays the constant; at its right end it is the left one.
     """
-    box, jets = end.box, end.jets
-    best = potential.best[box]
-    off = end.offset - best[:, 0 if right else 1]
-    centred = end.offset - best.mean(axis=1)
+    box = end.box  # (p,)
+    jets = end.jets  # (p, k, k), of the piece's jets ``jets @ y + offset``
+    best = potential.best[box]  # (p, 2, k), left and right piece
+    if right:
+        sign_of_s = -1.0
+        best_piece = best[:, 0]
+        constant = 0.0
+    else:
+        sign_of_s = 1.0
+        best_piece = best[:, 1]
+        constant = potential.constant[box]
+    slopes = sign_of_s * potential.slopes[box]
     share = potential.share[box]
     form = potential.form[box]
-    weighed = form[..., None] * jets
-    slopes = (-1.0 if right else 1.0) * potential.slopes[box]
-    constant = 0.0 if right else potential.constant[box]
+    form_times_jets = form[..., None] * jets
+    # At y = 0, jets as the penalties and as S count them: (p, k).
+    from_best_piece = end.offset - best_piece
+    from_mean = end.offset - best.mean(axis=1)
     return Quadratic(
-        share[:, None, None] * end.squared.matrix
-        - np.einsum("pja,pjb->pab", jets, weighed),
-        share[:, None] * end.squared.slope
-        - np.einsum("pj,pja->pa", off, weighed)
+        matrix=share[:, None, None] * end.squared.matrix
+        - np.einsum("pja,pjb->pab", jets, form_times_jets),
+        slope=share[:, None] * end.squared.slope
+        - np.einsum("pj,pja->pa", from_best_piece, form_times_jets)
         + np.einsum("pj,pja->pa", slopes, jets) / 2,
-        share * end.squared.value
-        - np.einsum("pj,pj->p", form, off**2)
-        + np.einsum("pj,pj->p", slopes, centred)
+        value=share * end.squared.value
+        - np.einsum("pj,pj->p", form, from_best_piece**2)
+        + np.einsum("pj,pj->p", slopes, from_mean)
         - constant,
     )
 

@@ -66,7 +66,7 @@ def airfoil_trials(
     ]
 
 
-def run_airfoil(trial: Trial) -> dict[str, Any]:
+def _run_airfoil(trial: Trial) -> dict[str, Any]:
     """Train one network for each width, as ``run_scaling`` does."""
     return run_scaling(trial, airfoil(trial["protocol"], trial["seed"]))
 
@@ -79,7 +79,7 @@ def _sample() -> list[Trial]:
 AIRFOIL = Study(
     "MLP, GLU and GQU on the airfoils, held out by row and by sweep",
     AIRFOIL_PROTOCOLS,
-    run_airfoil,
+    _run_airfoil,
     lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
     _sample,
 )

@@ -81,7 +81,7 @@ def piece_trials(target: Target = PAPER_TARGET, most: int = WIDEST) -> list[Tria
     ]
 
 
-def run_certified(trial: Trial) -> dict[str, Any]:
+def _run_certified(trial: Trial) -> dict[str, Any]:
     """Bound what n + 1 pieces reach; where they meet, search for the best as well."""
     # Loaded here, as python-flint is needed for new rows alone.
     from xsquared.splines.bounds import lower_bounds
@@ -109,7 +109,7 @@ def rounded_down(bound: float) -> float:
     return float(_DIGITS.create_decimal_from_float(bound))
 
 
-def what_is_missing() -> str:
+def _what_is_missing() -> str:
     """Say what must be installed for new rows, if anything."""
     if find_spec("flint"):
         return ""
@@ -124,8 +124,8 @@ CERTIFIED_SPLINES = Study(
         "pieces": "a lower bound for n + 1 polynomials of the unit's order, wherever "
         "they break, that need not meet",
     },
-    run_certified,
+    _run_certified,
     lambda: [*certified_trials(), *piece_trials()],
     lambda: [*certified_trials(NEURONS[:1]), *piece_trials()],
-    what_is_missing,
+    _what_is_missing,
 )

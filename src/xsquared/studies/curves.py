@@ -42,7 +42,7 @@ _SEARCHES: dict[str, list[Solver]] = {
 _DIGITS = {"adamw": 7, "best": 13}
 
 
-def by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
+def _by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
     """Find weights of small error on every curve by four seeds of each search."""
     for name, curve in TARGETS.items():
         data = sampled(curve, 1000)
@@ -55,7 +55,7 @@ def by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
         yield name, 0, min(networks, key=partial(sampled_rmse, target=curve))
 
 
-def by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
+def _by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
     """Train three seeds on every curve by AdamW at the rates of ``trainers``."""
     networks = rows("trainers").query("protocol == 'adamw' and size == 120")
     of_gate = networks[networks["gate"] == trial["gate"]]
@@ -85,10 +85,10 @@ def _unscale(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> None
     parameters["d"].mul_(data.target_scale).add_(data.target_mean)
 
 
-def run_curves(trial: Trial) -> dict[str, list[Any]]:
+def _run_curves(trial: Trial) -> dict[str, list[Any]]:
     """Train a unit of n neurons on every curve; keep the weights as text."""
     protocol = trial["protocol"]
-    search = by_adamw if protocol == "adamw" else by_search
+    search = _by_adamw if protocol == "adamw" else _by_search
     networks = []
     for name, seed, network in search(trial):
         vector = parameters_to_vector(network.parameters()).tolist()
@@ -127,7 +127,7 @@ CURVES = Study(
         "best": "the best of four or twelve searches",
         "adamw": f"{PROTOCOLS['adamw']}; three seeds",
     },
-    run_curves,
+    _run_curves,
     _all_trials,
     lambda: _all_trials()[1:2],
 )

@@ -14,7 +14,8 @@ from scipy.special import stdtr, stdtrit
 
 from xsquared.units import find_unit
 
-#: The unit without a factor and the one with it, by gate.
+#: The unit without a factor and the one with it, by gate, as columns of
+#: :func:`log_errors`.
 PAIRS = {
     "ReLU": ("mlp", "glu"),
     "ReLU²": ("relu2_mlp", "glu:relu2"),
@@ -94,7 +95,8 @@ def log_errors(networks: pd.DataFrame, error: str = "test_rmse") -> pd.DataFrame
         error: the column that is taken.
 
     Returns:
-        A frame whose columns are a unit's name, or ``name:gate`` with another gate.
+        A frame whose columns are a unit's name, or ``name:gate`` with another gate
+        than the unit's own.
     """
     names = [
         unit if find_unit(unit).activation == gate else f"{unit}:{gate}"

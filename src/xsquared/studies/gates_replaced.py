@@ -61,7 +61,7 @@ _FEW = 4
 _TUNING_RATE = 1e-4
 
 
-def replaced_trials() -> list[Trial]:
+def _replaced_trials() -> list[Trial]:
     """List every replacement in every layer that is looked into."""
     return [
         layer_trial(name, gate, "layer", layer=layer)
@@ -70,7 +70,7 @@ def replaced_trials() -> list[Trial]:
     ]
 
 
-def model_trials() -> list[Trial]:
+def _model_trials() -> list[Trial]:
     """List every replacement in all layers, and the language model as it is."""
     trials = [layer_trial(name, gate, "all") for name in GATES for gate in REPLACED]
     trials.append(layer_trial("smollm2", "own", "all"))
@@ -83,7 +83,7 @@ def model_trials() -> list[Trial]:
     return trials
 
 
-def control_trials() -> list[Trial]:
+def _control_trials() -> list[Trial]:
     """List controls of single layers, then those of the whole language model."""
     single = [("permuted", "bend"), ("normal", "bend")]
     single += [(gate, "layer") for gate in SHARED]
@@ -114,7 +114,7 @@ def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> T
 
 
 @torch.no_grad()
-def run_replaced(trial: Trial) -> dict[str, Any]:
+def _run_replaced(trial: Trial) -> dict[str, Any]:
     """Put another gate into one layer: errors of its output by held-out context."""
     name = trial["settings"]["model"]
     layer = trial["settings"]["layer"]
@@ -132,7 +132,7 @@ def run_replaced(trial: Trial) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def run_model(trial: Trial) -> dict[str, Any]:
+def _run_model(trial: Trial) -> dict[str, Any]:
     """Put another gate into all layers: errors of the stream, and nats a token."""
     name = trial["settings"]["model"]
     of = model(name)
@@ -195,12 +195,12 @@ def tuned(of: Model, other: Gate, text: Tensor) -> list[FeedForward]:
 
 
 @torch.no_grad()
-def run_control(trial: Trial) -> dict[str, Any]:
+def _run_control(trial: Trial) -> dict[str, Any]:
     """Run a control: other rows' gates by context, or another gate as the rest do."""
     if trial["protocol"] == "layer":
-        return run_replaced(trial)
+        return _run_replaced(trial)
     if trial["protocol"] != "bend":
-        return run_model(trial)
+        return _run_model(trial)
     name = trial["settings"]["model"]
     layer = trial["settings"]["layer"]
     feed = model(name).feed[layer]
@@ -263,10 +263,12 @@ GATES_REPLACED = Study(
             "deviation"
         )
     },
-    run_replaced,
-    replaced_trials,
+    _run_replaced,
+    _replaced_trials,
     lambda: [
-        trial for trial in replaced_trials()[:6] if trial["solver"] in ("line", "cubic")
+        trial
+        for trial in _replaced_trials()[:6]
+        if trial["solver"] in ("line", "cubic")
     ],
     missing,
 )
@@ -277,8 +279,8 @@ MODELS_REPLACED = Study(
         "everywhere": "there, too",
         "more": "as all, on all held-out contexts",
     },
-    run_model,
-    model_trials,
+    _run_model,
+    _model_trials,
     lambda: [layer_trial("minilm", "cubic", "all")],
     missing,
 )
@@ -291,8 +293,8 @@ CONTROLS = Study(
         "all": "the same in all layers, but at each context's first token",
         "tuned": "feed-forward layers trained on with this gate, but at first tokens",
     },
-    run_control,
-    control_trials,
-    lambda: control_trials()[:2],
+    _run_control,
+    _control_trials,
+    lambda: _control_trials()[:2],
     missing,
 )

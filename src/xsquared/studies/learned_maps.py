@@ -41,7 +41,7 @@ PROTOCOLS = {
 }
 
 
-def map_trials(protocol: str, sizes: Iterable[tuple[int, int]]) -> list[Trial]:
+def _map_trials(protocol: str, sizes: Iterable[tuple[int, int]]) -> list[Trial]:
     """List trials of a protocol for dimensions and numbers of features (d, m)."""
     return [_network_trial(protocol, max(64, m), {"d": d, "m": m}) for d, m in sizes]
 
@@ -80,9 +80,9 @@ def all_trials() -> list[Trial]:
         listing += [listing_trial(16, pairs, 125 * count) for count in epochs]
         listing.append(listing_trial(16, pairs, 2000, hidden=32))
     return [
-        *map_trials("short", [(2, 8)]),
-        *map_trials("drawn", law + corners),
-        *map_trials("optimal", from_optimal),
+        *_map_trials("short", [(2, 8)]),
+        *_map_trials("drawn", law + corners),
+        *_map_trials("optimal", from_optimal),
         *listing,
     ]
 
@@ -155,5 +155,5 @@ LEARNED_MAPS = Study(
     PROTOCOLS,
     run_map,
     all_trials,
-    lambda: map_trials("short", [(2, 8)]),
+    lambda: _map_trials("short", [(2, 8)]),
 )

@@ -56,7 +56,7 @@ _RIDGE = 1e-12
 _POINTS = 400
 
 
-def run_poles(trial: Trial) -> dict[str, list[Any]]:
+def _run_poles(trial: Trial) -> dict[str, list[Any]]:
     """Train a unit from every start; give errors over the deviation, and gates."""
     data = sampled(target_of(trial), _POINTS)
     unit, n = unit_of(trial), trial["n"]
@@ -131,7 +131,7 @@ POLES = Study(
     {
         "poles": "eight starts, 400 points; first-order trainers take 4,000 batches of 64"
     },
-    run_poles,
+    _run_poles,
     poles_trials,
     lambda: poles_trials()[3:4],  # AdamW's: variable projection amplifies rounding
 )

@@ -254,7 +254,7 @@ def _on_waves(x: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(x), torch.from_numpy(np.sin(4 * x).prod(axis=1))
 
 
-def run_published(trial: Trial) -> dict[str, Any]:
+def _run_published(trial: Trial) -> dict[str, Any]:
     """Fit one network; ``test_rmse`` is what the paper plots.
 
     ``exact_rmse`` and ``pivoted_rmse`` are the same by singular values and by a pivoted
@@ -312,7 +312,7 @@ def few_widths(problem: str, unit: str) -> list[int]:
     return widths[distances.argmin(axis=1)].tolist()
 
 
-def published_trials(
+def _published_trials(
     problem: str, unit: str, widths: Sequence[int], seed: int = 0
 ) -> list[Trial]:
     """List trials of one cell of Table 1, narrow ones first."""
@@ -337,10 +337,10 @@ def _all_trials() -> list[Trial]:
     """
     trials = []
     for (problem, unit), sweep in SWEEPS.items():
-        trials += published_trials(problem, unit, sweep)
+        trials += _published_trials(problem, unit, sweep)
         choose = window if problem == "sine" else few_widths
         for seed in SEEDS[1:]:
-            trials += published_trials(problem, unit, choose(problem, unit), seed)
+            trials += _published_trials(problem, unit, choose(problem, unit), seed)
     return trials
 
 
@@ -350,7 +350,7 @@ def _sample() -> list[Trial]:
         trial
         for problem in ("friedman1", "friedman2", "friedman3", "airfoil")
         for unit in ("mlp", "glu")
-        for trial in published_trials(problem, unit, (10, 28))
+        for trial in _published_trials(problem, unit, (10, 28))
     ]
 
 
@@ -362,7 +362,7 @@ AS_PUBLISHED = Study(
         "equations; 2,000 points or all rows, judged on them, the planar target on "
         "44 x 44 others; a point is hit within 0.1 per cent, a slope within 0.01"
     },
-    run_published,
+    _run_published,
     _all_trials,
     _sample,
 )

@@ -26,7 +26,7 @@ _SEGMENTS = 16
 _POINTS = 64
 
 
-def segment_trials() -> list[Trial]:
+def _segment_trials() -> list[Trial]:
     """List every degree for the model's own gate and for ReLU in its place."""
     return [
         layer_trial(name, gate, "segments", layer=layer, degree=degree)
@@ -37,7 +37,7 @@ def segment_trials() -> list[Trial]:
 
 
 @torch.no_grad()
-def run_segments(trial: Trial) -> dict[str, Any]:
+def _run_segments(trial: Trial) -> dict[str, Any]:
     """Measure what polynomials of a degree leave of a layer's output between tokens."""
     settings = trial["settings"]
     name = settings["model"]
@@ -96,8 +96,8 @@ SEGMENTS = Study(
             "what polynomials leave along 16 segments a context, 64 Gauss points each"
         )
     },
-    run_segments,
-    segment_trials,
-    lambda: segment_trials()[2:3],
+    _run_segments,
+    _segment_trials,
+    lambda: _segment_trials()[2:3],
     missing,
 )

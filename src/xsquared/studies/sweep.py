@@ -195,7 +195,7 @@ def _module_file(module: str) -> Path | None:
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
     """Run a trial on one thread; give its columns, overridden by what run measured."""
     measured: dict[str, Any] = {"status": "completed"}
-    with one_thread():
+    with _one_thread():
         start = time.thread_time()
         try:
             # numpy's numbers become Python's.
@@ -279,7 +279,7 @@ def _rows_of_workers(
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Keep numerical libraries to one thread, so that trials share the cores."""
     import torch
     from threadpoolctl import threadpool_limits

@@ -132,7 +132,8 @@ def _judged(data: Dataset, result: Fit) -> Fit:
     if network is None:
         return result
     closest = result.training_minimiser or network
-    x, y = data.train.x, data.train.y
+    x = data.train.x  # (N, d)
+    y = data.train.y  # (N,)
     error = rmse(closest, x, y)
     missed = _rounding(closest, x)
     if result.promised is not None:

@@ -106,11 +106,14 @@ def _solve_by_rotations(blocks: Blocks, ridge: float, scale: Tensor) -> Solution
     Where its rank is in doubt, by the singular values of R.
     """
     m = len(scale)
-    above = m - 1 if ridge else 0
-    triangle = torch.eye(m + 1, dtype=scale.dtype)[:above] * ridge**0.5
+    # The triangle of A with b as one more column, over sqrt(ridge) in each column that
+    # bears the ridge: all of A's but the last.
+    with_ridge = m - 1 if ridge else 0
+    triangle = torch.eye(m + 1, dtype=scale.dtype)[:with_ridge] * ridge**0.5
     for matrix, right, *_ in blocks():
         rows = torch.cat([matrix, right[:, None]], dim=1)
         triangle = torch.linalg.qr(torch.cat([triangle, rows]), mode="r").R
+    # Columns times scale: what solves for these, times scale, solves for A.
     q, r = torch.linalg.qr(triangle[:, :-1] * scale)
     projected = q.T @ triangle[:, -1:]
     pivots = r.diagonal().abs()

@@ -2,6 +2,10 @@
 
 Outer weights are solved for, inner ones take Levenberg-Marquardt steps
 (:mod:`xsquared.training.separable`).
+
+The descent, :func:`iterates`, is also that of ``Growth``, of ``FreeKnots`` on points
+and with frozen gates, and of ``GatedRegressor``: its defaults are theirs as well. What
+is the solver's alone, :class:`VariableProjection` hands over.
 """
 
 from __future__ import annotations
@@ -41,9 +45,13 @@ class VariableProjection:
 
     Inner weights are drawn: directions uniform on the sphere, hinges between two
     training points. They take Levenberg-Marquardt steps with Kaufman's Jacobian
-    J = P dA/dr c. The best of several starts goes on after ten iterations.
+    J = P dA/dr c. After ten iterations of each start the inner weights of least error,
+    without the ridge, start a descent of their own, with the damping of a first step,
+    unless they have converged.
 
     Attributes:
+        max_iterations: of the start that goes on, its ten among them; a fit counts
+            those of all starts.
         starts: random starts that compete; with frozen gates there is one.
         ridge: as above; a very small one keeps wide networks from weights that cancel.
         sharpest: greatest length, 1 or more, of the rows of gates that are no power,
@@ -95,7 +103,8 @@ class ProjectedFit:
 
     Attributes:
         outer: (m,), D or the columns of V, coordinate by coordinate, then d.
-        rmse: weighted root mean square error on the points, without the ridge.
+        rmse: weighted root mean square error on the points, without the ridge; the loss
+            that falls in a descent has it.
         iterations: those so far.
     """
 

@@ -28,7 +28,7 @@ HIT = 1e-3
 JUMP = 3
 
 
-def figure_of(problem: str) -> str:
+def _figure_of(problem: str) -> str:
     """Name the figure that plots a problem's errors: 6 synthetic ones, 7 tables."""
     return "7" if PROBLEMS[problem].kind == "table" else "6"
 
@@ -65,7 +65,7 @@ def jumps(errors: pd.Series) -> pd.Index:
     return errors.index[errors > JUMP * narrower]
 
 
-def slopes_by_seed(
+def _slopes_by_seed(
     networks: pd.DataFrame, problem: str, unit: str, column: str
 ) -> pd.Series:
     """Fit a cell's slopes over the widths of its window, by seed.
@@ -89,7 +89,7 @@ def points_hit(
 ) -> np.ndarray:
     """Tell of each plotted point of a cell whether seed 0 meets it within :data:`HIT`.
 
-    Arguments are as for :func:`slopes_by_seed`.
+    Arguments are as for :func:`_slopes_by_seed`.
     """
     plotted = paper_points(problem, unit)
     of_cell = networks[(networks["problem"] == problem) & (networks["unit"] == unit)]
@@ -109,7 +109,7 @@ def table1_claims(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
     """
     slopes = {  # by way a frame, a row a seed and a column a cell
         way: pd.DataFrame(
-            {cell: slopes_by_seed(networks, *cell, column) for cell in SWEEPS}
+            {cell: _slopes_by_seed(networks, *cell, column) for cell in SWEEPS}
         )
         for way, column in ERRORS.items()
     }
@@ -153,7 +153,7 @@ def _farthest(values: pd.Series, centre: float) -> float:
 
 def _shares_hit(networks: pd.DataFrame, figure: str) -> dict[str, float]:
     """Count by way the share of all points of a figure that rows meet."""
-    cells = [cell for cell in SWEEPS if figure_of(cell[0]) == figure]
+    cells = [cell for cell in SWEEPS if _figure_of(cell[0]) == figure]
     hits = {
         way: np.concatenate([points_hit(networks, *cell, column) for cell in cells])
         for way, column in ERRORS.items()
