@@ -26,10 +26,16 @@ FUNCTIONS = {
     "tanh": sp.tanh,
     "exp": sp.exp,
     "log": sp.log,
+    "ln": sp.log,
     "sqrt": sp.sqrt,
     "erf": sp.erf,
     "abs": sp.Abs,
+    "sign": sp.sign,
+    "floor": sp.floor,
+    "relu": lambda argument: sp.Max(0, argument),
 }
+#: Functions of two arguments or more.
+EXTREMES = {"min": sp.Min, "max": sp.Max}
 
 _NAMES = {str(variable): variable for variable in VARIABLES} | {"pi": sp.pi, "e": sp.E}
 _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
@@ -41,6 +47,8 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+_JUMPING = (sp.sign, sp.floor, sp.ceiling, sp.Heaviside)
+_KINKED = (sp.Abs, sp.Max, sp.Min)
 #: Integers from which Python's own are no numbers to numpy.
 _LARGE = 2**64
 
@@ -54,7 +62,8 @@ def parse(text: str) -> sp.Expr:
     It is built from the text's syntax tree, so nothing in it runs.
 
     Raises:
-        ValueError: it is not arithmetic of numbers, x, y, z, pi, e and FUNCTIONS.
+        ValueError: it is not arithmetic of numbers, x, y, z, pi, e, FUNCTIONS and
+            EXTREMES.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -67,11 +76,17 @@ def parse(text: str) -> sp.Expr:
                 name in FUNCTIONS
             ):
                 return FUNCTIONS[name](build(argument))
+            case ast.Call(func=ast.Name(id=name), args=[_, _, *_], keywords=[]) if (
+                name in EXTREMES
+            ):
+                return EXTREMES[name](*map(build, node.args))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(left), build(right))
-        known = ", ".join([*_NAMES, *FUNCTIONS])
+            case ast.BinOp(op=ast.BitXor()):
+                raise ValueError(f"{text!r}: a power is written **, not ^")
+        known = ", ".join([*_NAMES, *FUNCTIONS, *EXTREMES])
         segment = ast.get_source_segment(text, node)
         raise ValueError(
             f"{segment!r} in {text!r}: expected arithmetic (+ - * / **) of {known}"
@@ -103,8 +118,8 @@ class Target:
         ``orders`` are one a variable.
 
         Raises:
-            ValueError: at once for one of ``abs``; when called, where it is not finite
-                or not real.
+            ValueError: at once by a variable in what has kinks or jumps, such as
+                ``abs`` or ``sign``; when called, where it is not finite or not real.
         """
         return _compile(self, orders or (0,) * self.dim)
 
@@ -210,10 +225,13 @@ def _differentiate(target: Target, orders: tuple[int, ...]) -> sp.Expr:
     for variable, order in zip(VARIABLES, orders, strict=False):
         if not order:
             continue
-        if any(variable in kinked.free_symbols for kinked in expression.atoms(sp.Abs)):
-            raise ValueError(
-                f"{target.name} has no derivative of order {order}: abs may have a kink"
-            )
+        for part in expression.atoms(*_KINKED, *_JUMPING):
+            if variable in part.free_symbols:
+                does = "jump" if isinstance(part, _JUMPING) else "have a kink"
+                raise ValueError(
+                    f"{target.name} has no derivative of order {order} in {variable}: "
+                    f"{part} may {does}"
+                )
         expression = sp.diff(expression, variable, order)
     if expression.has(sp.zoo):  # 1/0, which lambdify does not know
         return sp.nan
