@@ -176,6 +176,21 @@ def test_kinks_and_jumps_in_one_variable_leave_the_other_smooth(
     np.testing.assert_allclose(twice, 2 * made(np.ones(4), y), rtol=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("sign(x - 0.2)*exp(x)", [0.2]),
+        ("sign(x)", [0.0]),
+        ("floor(2*x + 0.5)", [-0.75, -0.25, 0.25, 0.75]),
+        ("sign(x**2 - 0.25) + floor(x + 0.3)", [-0.5, -0.3, 0.5, 0.7]),
+        ("x*sign(x**2 + 1)", []),
+        ("abs(x)", []),
+    ],
+)
+def test_places_of_jumps_are_those_of_algebra(text: str, places: list[float]) -> None:
+    np.testing.assert_allclose(target(text).jumps(), places, rtol=0, atol=1e-15)
+
+
 def test_paper_target_has_its_values_and_norms() -> None:
     np.testing.assert_allclose(
         PAPER_TARGET(np.array([-1.0, 0.0, 0.5, 1.0])), [0.5, 0.5, 1, 0.5]
@@ -193,6 +208,7 @@ def test_paper_target_has_its_values_and_norms() -> None:
         ("sin(100*x)", 0, math.sqrt(1 - math.sin(200) / 200)),
         ("tanh((x - 0.3)/0.01)", 2, math.sqrt(16 / 15 / 0.01**3)),
         ("10**12*x", 0, math.sqrt(2 / 3) * 1e12),
+        ("1 + sign(x - 0.3)/3", 0, math.sqrt((1.3 * 4 + 0.7 * 16) / 9)),
         ("x*10**(-12)", 0, math.sqrt(2 / 3) * 1e-12),
     ],
 )

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import sympy as sp
@@ -49,6 +50,12 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
 }
 _JUMPING = (sp.sign, sp.floor, sp.ceiling, sp.Heaviside)
 _KINKED = (sp.Abs, sp.Max, sp.Min)
+#: Points between which jumps are looked for, and their least distance as a share of the
+#: interval: a sign of zero is no second jump.
+_SEARCHED = 10_000
+_SAME_JUMP = 1e-12
+#: Halvings of a cell in which a function jumps: to the next float.
+_HALVINGS = 60
 #: Integers from which Python's own are no numbers to numpy.
 _LARGE = 2**64
 
@@ -127,6 +134,13 @@ class Target:
         """Evaluate at points, an array a variable, of broadcast shapes."""
         return self.derivative()(*points)
 
+    def jumps(self) -> np.ndarray:
+        """Find where ``sign`` and ``floor`` jump: places (m,) in the one interval.
+
+        Quadrature has to know them. Of several within a ten-thousandth one is found.
+        """
+        return _jumps(self)
+
     def l2_norm(self, order: int = 0) -> float:
         """Compute a derivative's L2 norm over the domain of one variable."""
         f = self.derivative(order)
@@ -135,8 +149,12 @@ class Target:
         def square(x: float) -> float:
             return float(f(x)) ** 2
 
-        integral, _ = quad(square, a, b, limit=500, epsabs=0.0, epsrel=1e-11)
-        return math.sqrt(integral)
+        ends = [a, *self.jumps(), b]
+        parts = [
+            quad(square, *piece, limit=500, epsabs=0.0, epsrel=1e-11)[0]
+            for piece in pairwise(ends)
+        ]
+        return math.sqrt(sum(parts))
 
 
 def target(
@@ -180,6 +198,26 @@ def interval_of(target: Target) -> Interval:
     """Return the domain of a target of one variable."""
     (interval,) = target.domain
     return interval
+
+
+@cache
+def _jumps(target: Target) -> np.ndarray:
+    """Bisect where a part that jumps has another value than at the point before."""
+    a, b = interval_of(target)
+    found = [np.empty(0)]
+    for part in target.expression.atoms(*_JUMPING):
+        step = Target(part, target.domain, str(part))
+        points = np.linspace(a, b, _SEARCHED)
+        values = step(points)
+        cells = np.flatnonzero(np.diff(values))
+        low, high, before = points[cells], points[cells + 1], values[cells]
+        for _ in range(_HALVINGS):
+            middle = low + (high - low) / 2
+            is_before = step(middle) == before
+            low, high = np.where(is_before, [middle, high], [low, middle])
+        found.append(high)
+    places = np.unique(np.concatenate(found))
+    return places[np.diff(places, prepend=-np.inf) > _SAME_JUMP * (b - a)]
 
 
 @cache
