@@ -137,7 +137,8 @@ class Target:
     def jumps(self) -> np.ndarray:
         """Find where ``sign`` and ``floor`` jump: places (m,) in the one interval.
 
-        Quadrature has to know them. Of several within a ten-thousandth one is found.
+        Quadrature has to know them. Of several within a ten-thousandth one is found;
+        those of quotients, as of ``x/abs(x)``, are not looked for.
         """
         return _jumps(self)
 
@@ -167,7 +168,7 @@ def target(
     Args:
         expression: text or sympy; the last letter of x, y, z in it counts variables.
         domain: one interval ``(a, b)`` for every variable, or one per variable.
-        name: for messages and tables; None takes the text.
+        name: for messages and tables; None takes the expression as sympy writes it.
 
     Raises:
         ValueError: another letter, or an interval that is not one.
