@@ -78,6 +78,22 @@ def test_kinks_and_singularities_at_ends_and_knots_are_measured(
     )
 
 
+@pytest.mark.parametrize("beside", [0.0, 1e-9, -1e-6, 1e-3, -0.1])
+@pytest.mark.parametrize("width", [1e-7, 1e-4])
+def test_a_ramp_beside_a_jump_has_its_integral(beside: float, width: float) -> None:
+    """By hand: at a distance s from the ramp's middle, sign leaves w/3 + 4 s^2/w within
+    the ramp of width w, and 4 s - w beyond w/2.
+    """
+    network = build("mlp", 1, 2)
+    start = 0.2 + beside - width / 2
+    bias, slope = [-start, -start - width], 2 / width
+    set_parameters(network, G=[[1.0]] * 2, g=bias, D=[[slope, -slope]], d=[-1.0])
+    s, w = abs(beside), np.diff(knots(network))[0]
+    square = w / 3 + 4 * s**2 / w if s < w / 2 else w / 3 + 4 * s - w
+    reached = measured_rmse(network, target("sign(x - 0.2)"))
+    assert math.isclose(reached, math.sqrt(square / 2), rel_tol=1e-6)
+
+
 @pytest.mark.parametrize("text", ["1/(x - 0.123456)", "exp(-((x - 0.1)/0.0003)**2)"])
 def test_a_target_that_is_not_resolved_is_warned_of(text: str) -> None:
     with pytest.warns(RuntimeWarning, match="is not resolved"):

@@ -8,7 +8,7 @@ import pytest
 import sympy as sp
 from scipy.integrate import quad
 
-from xsquared.functions import FUNCTIONS, PAPER_TARGET, parse, target
+from xsquared.functions import PAPER_TARGET, parse, target
 
 SMOOTH = [
     "sin(3*x)",
@@ -21,14 +21,20 @@ SMOOTH = [
 
 
 @pytest.mark.parametrize(
-    "text", [*SMOOTH, "2", "x", "-x", "+x", "pi*e", "abs(x) + sqrt(x + 2)"]
+    "text",
+    [
+        *(*SMOOTH, "2", "x", "-x", "+x", "pi*e", "abs(x) + sqrt(x + 2)"),
+        *("floor(3*x)", "min(x, 0.3)", "max(x**2, -x, 0.5)", "relu(x)*ln(x + 2)"),
+        *("sign(x - 0.2)*exp(x)", "sign(x)"),
+    ],
 )
 def test_values_agree_with_plain_python(text: str) -> None:
     points = np.linspace(-1, 1, 11)
-    names = {name: getattr(math, name) for name in FUNCTIONS if name != "abs"}
-    names |= {"abs": abs, "pi": math.pi, "e": math.e}
+    names = vars(math) | {"abs": abs, "min": min, "max": max, "ln": math.log}
+    names |= {"sign": lambda z: (z > 0) - (z < 0), "relu": lambda z: max(z, 0)}
     expected = [
-        float(eval(text, {"__builtins__": {}}, names | {"x": p})) for p in points
+        float(eval(text, {"__builtins__": {}}, names | {"x": p}))
+        for p in points.tolist()
     ]
     np.testing.assert_allclose(target(text)(points), expected, rtol=1e-14, atol=1e-15)
 
@@ -96,6 +102,8 @@ def test_an_expression_of_sympy_is_that_of_its_text() -> None:
         ),
         *(
             "sin(x, x)",
+            "max(x)",
+            "max(*x)",
             "sin(*x)",
             "gamma(x)",
             "sin",
@@ -103,7 +111,6 @@ def test_an_expression_of_sympy_is_that_of_its_text() -> None:
             "x < 1",
             "x +",
             "",
-            "x^2",
         ),
     ],
 )
@@ -112,6 +119,11 @@ def test_text_beyond_arithmetic_is_refused_and_never_run(text: str) -> None:
         ValueError, match=r"expected arithmetic|cannot read the expression"
     ):
         parse(text)
+
+
+def test_a_caret_is_answered_by_the_sign_of_a_power() -> None:
+    with pytest.raises(ValueError, match=r"a power is written \*\*, not \^"):
+        parse("1 + 2*x^2")
 
 
 @pytest.mark.parametrize(
@@ -143,11 +155,40 @@ def test_unknown_symbols_and_empty_or_infinite_domains_are_refused() -> None:
             target("x", domain)
 
 
-def test_a_kink_in_one_variable_leaves_the_other_smooth() -> None:
-    made = target("x**2*abs(y)")
-    with pytest.raises(ValueError, match="has no derivative of order"):
+@pytest.mark.parametrize(
+    ("rough", "why"),
+    [
+        ("abs(y)", r"Abs\(y\) may have a kink"),
+        ("relu(y)", r"Max\(0, y\) may have a kink"),
+        ("min(y, 0)", r"Min\(0, y\) may have a kink"),
+        ("sign(y)", r"sign\(y\) may jump"),
+        ("floor(y)", r"floor\(y\) may jump"),
+    ],
+)
+def test_kinks_and_jumps_in_one_variable_leave_the_other_smooth(
+    rough: str, why: str
+) -> None:
+    made = target(f"x**2*{rough}")
+    with pytest.raises(ValueError, match=f"no derivative of order 1 in y: {why}"):
         made.derivative(0, 1)
-    np.testing.assert_allclose(made.derivative(2, 0)(0.5, -0.25), 0.5)
+    y = np.linspace(-0.9, 0.9, 4)
+    twice = made.derivative(2, 0)(np.full(4, 0.5), y)
+    np.testing.assert_allclose(twice, 2 * made(np.ones(4), y), rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("sign(x - 0.2)*exp(x)", [0.2]),
+        ("sign(x)", [0.0]),
+        ("floor(2*x + 0.5)", [-0.75, -0.25, 0.25, 0.75]),
+        ("sign(x**2 - 0.25) + floor(x + 0.3)", [-0.5, -0.3, 0.5, 0.7]),
+        ("x*sign(x**2 + 1)", []),
+        ("abs(x)", []),
+    ],
+)
+def test_places_of_jumps_are_those_of_algebra(text: str, places: list[float]) -> None:
+    np.testing.assert_allclose(target(text).jumps(), places, rtol=0, atol=1e-15)
 
 
 def test_paper_target_has_its_values_and_norms() -> None:
@@ -167,6 +208,7 @@ def test_paper_target_has_its_values_and_norms() -> None:
         ("sin(100*x)", 0, math.sqrt(1 - math.sin(200) / 200)),
         ("tanh((x - 0.3)/0.01)", 2, math.sqrt(16 / 15 / 0.01**3)),
         ("10**12*x", 0, math.sqrt(2 / 3) * 1e12),
+        ("1 + sign(x - 0.3)/3", 0, math.sqrt((1.3 * 4 + 0.7 * 16) / 9)),
         ("x*10**(-12)", 0, math.sqrt(2 / 3) * 1e-12),
     ],
 )

@@ -22,11 +22,12 @@ _ROUNDING = 1e-12
 def measured_rmse(network: GatedNetwork, target: Target) -> float:
     """Compute the RMSE of the forward pass over the domain (Eq. 4, infinite N).
 
-    Gauss-Legendre quadrature on the pieces between knots does not see what is narrower
-    than its nodes. A RuntimeWarning says where a coarser rule tells another error.
+    Gauss-Legendre quadrature on the pieces between knots and jumps of the target does
+    not see what is narrower than its nodes. A RuntimeWarning says where a coarser rule
+    tells another error.
     """
     a, b = interval_of(target)
-    ends = pieces((a, b), knots(network))
+    ends = pieces((a, b), np.concatenate([knots(network), target.jumps()]))
     widths = np.diff(ends)[:, None]
     coarse_edges = np.append(ends[:-1, None] + widths * _SHARES, b)
     midpoints = coarse_edges[:-1] + np.diff(coarse_edges) / 2

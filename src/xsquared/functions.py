@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import sympy as sp
@@ -26,10 +27,16 @@ FUNCTIONS = {
     "tanh": sp.tanh,
     "exp": sp.exp,
     "log": sp.log,
+    "ln": sp.log,
     "sqrt": sp.sqrt,
     "erf": sp.erf,
     "abs": sp.Abs,
+    "sign": sp.sign,
+    "floor": sp.floor,
+    "relu": lambda argument: sp.Max(0, argument),
 }
+#: Functions of two arguments or more.
+EXTREMES = {"min": sp.Min, "max": sp.Max}
 
 _NAMES = {str(variable): variable for variable in VARIABLES} | {"pi": sp.pi, "e": sp.E}
 _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
@@ -41,6 +48,14 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
+_JUMPING = (sp.sign, sp.floor, sp.ceiling, sp.Heaviside)
+_KINKED = (sp.Abs, sp.Max, sp.Min)
+#: Points between which jumps are looked for, and their least distance as a share of the
+#: interval: a sign of zero is no second jump.
+_SEARCHED = 10_000
+_SAME_JUMP = 1e-12
+#: Halvings of a cell in which a function jumps: to the next float.
+_HALVINGS = 60
 #: Integers from which Python's own are no numbers to numpy.
 _LARGE = 2**64
 
@@ -54,7 +69,8 @@ def parse(text: str) -> sp.Expr:
     It is built from the text's syntax tree, so nothing in it runs.
 
     Raises:
-        ValueError: it is not arithmetic of numbers, x, y, z, pi, e and FUNCTIONS.
+        ValueError: it is not arithmetic of numbers, x, y, z, pi, e, FUNCTIONS and
+            EXTREMES.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -67,11 +83,17 @@ def parse(text: str) -> sp.Expr:
                 name in FUNCTIONS
             ):
                 return FUNCTIONS[name](build(argument))
+            case ast.Call(func=ast.Name(id=name), args=[_, _, *_], keywords=[]) if (
+                name in EXTREMES
+            ):
+                return EXTREMES[name](*map(build, node.args))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(left), build(right))
-        known = ", ".join([*_NAMES, *FUNCTIONS])
+            case ast.BinOp(op=ast.BitXor()):
+                raise ValueError(f"{text!r}: a power is written **, not ^")
+        known = ", ".join([*_NAMES, *FUNCTIONS, *EXTREMES])
         segment = ast.get_source_segment(text, node)
         raise ValueError(
             f"{segment!r} in {text!r}: expected arithmetic (+ - * / **) of {known}"
@@ -103,14 +125,22 @@ class Target:
         ``orders`` are one a variable.
 
         Raises:
-            ValueError: at once for one of ``abs``; when called, where it is not finite
-                or not real.
+            ValueError: at once by a variable in what has kinks or jumps, such as
+                ``abs`` or ``sign``; when called, where it is not finite or not real.
         """
         return _compile(self, orders or (0,) * self.dim)
 
     def __call__(self, *points: np.ndarray) -> np.ndarray:
         """Evaluate at points, an array a variable, of broadcast shapes."""
         return self.derivative()(*points)
+
+    def jumps(self) -> np.ndarray:
+        """Find where ``sign`` and ``floor`` jump: places (m,) in the one interval.
+
+        Quadrature has to know them. Of several within a ten-thousandth one is found;
+        those of quotients, as of ``x/abs(x)``, are not looked for.
+        """
+        return _jumps(self)
 
     def l2_norm(self, order: int = 0) -> float:
         """Compute a derivative's L2 norm over the domain of one variable."""
@@ -120,8 +150,12 @@ class Target:
         def square(x: float) -> float:
             return float(f(x)) ** 2
 
-        integral, _ = quad(square, a, b, limit=500, epsabs=0.0, epsrel=1e-11)
-        return math.sqrt(integral)
+        ends = [a, *self.jumps(), b]
+        parts = [
+            quad(square, *piece, limit=500, epsabs=0.0, epsrel=1e-11)[0]
+            for piece in pairwise(ends)
+        ]
+        return math.sqrt(sum(parts))
 
 
 def target(
@@ -134,7 +168,7 @@ def target(
     Args:
         expression: text or sympy; the last letter of x, y, z in it counts variables.
         domain: one interval ``(a, b)`` for every variable, or one per variable.
-        name: for messages and tables; None takes the text.
+        name: for messages and tables; None takes the expression as sympy writes it.
 
     Raises:
         ValueError: another letter, or an interval that is not one.
@@ -165,6 +199,26 @@ def interval_of(target: Target) -> Interval:
     """Return the domain of a target of one variable."""
     (interval,) = target.domain
     return interval
+
+
+@cache
+def _jumps(target: Target) -> np.ndarray:
+    """Bisect where a part that jumps has another value than at the point before."""
+    a, b = interval_of(target)
+    found = [np.empty(0)]
+    for part in target.expression.atoms(*_JUMPING):
+        step = Target(part, target.domain, str(part))
+        points = np.linspace(a, b, _SEARCHED)
+        values = step(points)
+        cells = np.flatnonzero(np.diff(values))
+        low, high, before = points[cells], points[cells + 1], values[cells]
+        for _ in range(_HALVINGS):
+            middle = low + (high - low) / 2
+            is_before = step(middle) == before
+            low, high = np.where(is_before, [middle, high], [low, middle])
+        found.append(high)
+    places = np.unique(np.concatenate(found))
+    return places[np.diff(places, prepend=-np.inf) > _SAME_JUMP * (b - a)]
 
 
 @cache
@@ -210,10 +264,13 @@ def _differentiate(target: Target, orders: tuple[int, ...]) -> sp.Expr:
     for variable, order in zip(VARIABLES, orders, strict=False):
         if not order:
             continue
-        if any(variable in kinked.free_symbols for kinked in expression.atoms(sp.Abs)):
-            raise ValueError(
-                f"{target.name} has no derivative of order {order}: abs may have a kink"
-            )
+        for part in expression.atoms(*_KINKED, *_JUMPING):
+            if variable in part.free_symbols:
+                does = "jump" if isinstance(part, _JUMPING) else "have a kink"
+                raise ValueError(
+                    f"{target.name} has no derivative of order {order} in {variable}: "
+                    f"{part} may {does}"
+                )
         expression = sp.diff(expression, variable, order)
     if expression.has(sp.zoo):  # 1/0, which lambdify does not know
         return sp.nan

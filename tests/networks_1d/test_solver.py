@@ -157,6 +157,7 @@ def test_jittered_starts_find_what_random_knots_find() -> None:
     [
         ("x/abs(x - 10**-9)", "mlp", 3, False),
         ("atan(10**6*x)", "mlp", 3, False),
+        *(("sign(x - 10**-9)", unit, 2, True) for unit in UNITS),
         ("exp(2*x)", "glu", 5, True),
         ("abs(x - 0.3)", "mlp", 3, True),
         ("tanh(50*x)", "gqu", 12, True),
@@ -179,6 +180,17 @@ def test_the_status_says_where_nodes_miss_a_jump(
     assert understated is not resolved
     assert is_resolved(network, f) is resolved
     assert (fit(f, unit, n).status != "unresolved") is resolved
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_two_neurons_make_a_step_but_for_the_distance_of_their_knots(unit: str) -> None:
+    """A ramp of width w about the jump of sign leaves w/3; gates are sharp."""
+    f = target("sign(x - 0.2)")
+    network, _ = best_network(f, unit, 2)
+    low, high = knots(network)
+    assert low < 0.2 < high < low + 1e-9
+    limit = math.sqrt((high - low) / 6)
+    assert math.isclose(measured_rmse(network, f), limit, rel_tol=1e-2)
 
 
 def test_a_linear_programme_that_fails_costs_no_network() -> None:

@@ -168,7 +168,7 @@ def is_resolved(network: GatedNetwork, f: Target) -> bool:
     """
     a, b = interval_of(f)
     bends = equidistributed_knots(f, Space(1, 0), MEASURED_CELLS)
-    x, weights = between((a, b), np.concatenate([bends, knots(network)]))
+    x, weights = between((a, b), np.concatenate([bends, knots(network), f.jumps()]))
     values = f(x)
     square = weights @ (predict(network, x) - values) ** 2 / (b - a)
     error = _error(network, f)

@@ -45,7 +45,7 @@ def least_errors(
     polynomials (:func:`xsquared.splines.enclosures.enclosed`), the one polynomial has
     degree k - 1. The bound, from below, is the larger one of two: the sum over two
     halves of the interval, and, up to ``longest`` cells, by projections
-    (:func:`_projected`). Return (m + 1, m + 1) by left and right end; 0 where right <=
+    (``_projected``). Return (m + 1, m + 1) by left and right end; 0 where right <=
     left.
     """
     m = len(values)

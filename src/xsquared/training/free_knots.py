@@ -28,7 +28,8 @@ class FreeKnots(SplineSearch):
     Knots descend from the optimal density; the best spline becomes a network by
     formula, judged by its forward pass (:class:`SplineSearch` has the settings). GQUs
     at kinks may be some times from the best: two knots of the smooth splines merge at a
-    kink, for which a GQU has one neuron.
+    kink, for which a GQU has one neuron. At jumps GLUs and GQUs come out as the MLPs
+    that they contain: float64 carries no curvature of the narrow cell there.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the
     points and by variable projection from there; held-out validation chooses before or

@@ -43,7 +43,8 @@ class Fit:
         training_minimiser: the module of least training error; validation chooses
             ``network``.
         train_rmse: of ``network`` on the training points.
-        test_rmse: of the predictions of ``data.predict`` on the test points.
+        test_rmse: of the predictions of ``data.predict`` on the test points; that over
+            the domain is :func:`xsquared.errors.measured_rmse`.
         seconds: of the run so far.
         detail: the message of the error that ended the run.
     """

@@ -56,7 +56,7 @@ class VariableProjection:
         ridge: as above; a very small one keeps wide networks from weights that cancel.
         sharpest: greatest length, 1 or more, of the rows of gates that are no power,
             which start between 1 and it. None: they start at 1, and nothing bounds
-            them.
+            them; a descent to steep targets may end there, as converged.
     """
 
     name: ClassVar[str] = "varpro"
