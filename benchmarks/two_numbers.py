@@ -1,8 +1,8 @@
 """Compare gates with one number and with two: ``python benchmarks/two_numbers.py``.
 
 Prints the committed rows of the study ``two_numbers``: geometric means of errors over
-SwiGLU's, then best and median errors by target. With ``--seed N`` its six targets with poles are
-drawn anew, and what is missing is computed: ten minutes of one core.
+SwiGLU's, then best and median errors by target. With ``--seed N`` its six targets with
+poles are drawn anew, and what is missing is computed: ten minutes of one core.
 """
 
 import argparse

@@ -63,7 +63,7 @@ class SplineSearch:
     def best_spline(
         self, f: Target, shape: Space, cells: int, seed: int = 0
     ) -> FreeKnotSpline:
-        """Descend from the density's knots and jittered copies; take the best spline."""
+        """Descend from the density's knots and jittered copies; take the best."""
         density_knots = equidistributed_knots(f, shape, cells)
         widths = np.diff(density_knots)
         room = JITTER * np.minimum(widths[:-1], widths[1:])
@@ -81,8 +81,8 @@ class SplineSearch:
         """Train all parameters of n neurons for the squared error's integral over f.
 
         Return the network whose forward pass has the least error and the spline that
-        it is, of a unit with a factor less where that comes closer. A FloatingPointError
-        says that no spline found is a network in float64.
+        it is, of a unit with a factor less where that comes closer. A
+        FloatingPointError says that no spline found is a network in float64.
         """
         record = find_unit(unit)
         candidates = _judged(f, self._with_directions(f, record, n, seed))
@@ -161,7 +161,7 @@ def _with_unit_factor(network: GatedNetwork, unit: Unit) -> GatedNetwork:
 
 
 def is_resolved(network: GatedNetwork, f: Target) -> bool:
-    """Measure a network's error once more, on cells where f bends; say whether it stays.
+    """Measure an error once more, on cells where f bends; say whether it stays.
 
     The nodes of a fit lie between its own knots. Where f has a jump, a peak or waves
     that these nodes do not see, the fit's error is too small.

@@ -150,7 +150,7 @@ FIRST = _first_of_each_kind()
 
 
 def draw_points(name: str, seed: int) -> Dataset:
-    """Draw a target's points, or split a table, by the seed; values are (N, outputs)."""
+    """Draw a target's points, or split a table; values are (N, outputs)."""
     target = TARGETS[name]
     values = target.values
     if values is None:

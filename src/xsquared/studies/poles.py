@@ -88,7 +88,7 @@ def _run_poles(trial: Trial) -> dict[str, list[Any]]:
 def _first_order(
     trainer: str, module: GatedNetwork, x: Tensor, y: Tensor
 ) -> tuple[Tensor, Tensor, float]:
-    """Train a stack of rates times seeds; weights (K, P) and errors (K,) of the best."""
+    """Train a stack of rates times seeds; weights (K, P), errors (K,) of the best."""
     rates = torch.tensor([10**e for e in _RATES for _ in range(STARTS)]).double()
     start = torch_start(module, range(STARTS)).double().repeat(len(_RATES), 1)
     points = x.expand(len(start), -1, -1)
@@ -128,9 +128,7 @@ def poles_trials(problem: str = TARGET) -> list[Trial]:
 
 POLES = Study(
     "Where trained gates have their poles, by unit and trainer",
-    {
-        "poles": "eight starts, 400 points; first-order trainers take 4,000 batches of 64"
-    },
+    {"poles": "eight starts, 400 points; first-order trainers: 4,000 batches of 64"},
     _run_poles,
     poles_trials,
     lambda: poles_trials()[3:4],  # AdamW's: variable projection amplifies rounding
