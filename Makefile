@@ -17,8 +17,12 @@ test: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=2 types replay
 types: ; $(VENV)/mypy && $(VENV)/lint-imports
 replay: ; $(PYTEST)
+# A double click opens text as a notebook, by a setting inside .venv.
 lab: .venv/installed
-	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]' && $(VENV)/jupyter lab
+	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]'
+	mkdir -p .venv/share/jupyter/lab/settings
+	echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}' > .venv/share/jupyter/lab/settings/overrides.json
+	$(VENV)/jupyter lab
 pdf: .venv/installed
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
 	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
