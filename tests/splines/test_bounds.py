@@ -96,6 +96,15 @@ def test_the_distance_of_what_is_projected_is_taken_off(
     assert bound < error
 
 
+@pytest.mark.parametrize(
+    ("steep", "plain"),
+    [("1e12*x + 1e15 + sin(4*x)", "sin(4*x)"), ("(1e5 + x)**2 + x**5", "x**2 + x**5")],
+)
+def test_a_line_costs_no_bound(steep: str, plain: str) -> None:
+    found = lower_bounds(target(steep), 3, 4)
+    assert found == pytest.approx(lower_bounds(target(plain), 3, 4), rel=1e-9)
+
+
 SIZES = ("1e-150", "1e-75", "1e75", "1e150")
 OF_ANY_SIZE = ("sin(3*x)", "tanh(200*x)", "sqrt(x**2 + 1e-6)", "1/(x**2 + 1e-4)")
 #: Forty targets on intervals, and what share of one polynomial's error is certified at
