@@ -2,12 +2,27 @@
 
 import itertools
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from xsquared.studies.map import MAP, TRIPLES
-from xsquared.studies.map_effects import cell_effects, predicted_effects, triple_steps
+from xsquared.studies.map_effects import (
+    CHANGES,
+    cell_effects,
+    count_predictions,
+    decay_gains,
+    gains,
+    in_words,
+    mean_gains,
+    predicted_effects,
+    trained_parts,
+    triple_steps,
+)
 from xsquared.studies.map_predictions import PREDICTED
+from xsquared.studies.map_targets import TARGETS
+from xsquared.studies.sweep import trial_key
 from xsquared.units import find_unit
 
 
@@ -64,3 +79,117 @@ def test_all_triples_are_trained_in_every_case_that_is_predicted() -> None:
     trials = pd.DataFrame(MAP.trials()).assign(test_rmse=1.0)
     found = predicted_effects(triple_steps(trials))
     assert (found["targets"] >= 2).all()
+
+
+@pytest.fixture(scope="module")
+def random_rows() -> pd.DataFrame:
+    """A row a trial and seed on three targets, random errors, some trials left out."""
+    rng = np.random.default_rng(0)
+    trials = [
+        {**trial, "seed": seed, "key": trial_key(trial)}
+        for trial in MAP.trials()
+        if trial["problem"] in ("friedman", "ridges16", "housing")
+        for seed in range(2)
+    ]
+    rows = pd.DataFrame(trials).assign(test_rmse=rng.lognormal(size=len(trials)))
+    return rows[rng.random(len(rows)) < 0.9].sample(frac=1, random_state=0)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_gain_compares_two_networks_that_differ_in_one_thing(
+    change: str, random_rows: pd.DataFrame
+) -> None:
+    """Against all pairs of rows, one by one."""
+    column, pairs = CHANGES[change]
+    rows = random_rows.assign(unit=random_rows["unit"] + ":" + random_rows["gate"])
+    names = ["problem", "unit", "protocol", "size", "blocks", "steps", "seed"]
+    errors = {
+        tuple(row[:-1]): row[-1] for row in rows[[*names, "test_rmse"]].to_numpy()
+    }
+    at = names.index(column)
+    expected = []
+    for network, error in errors.items():
+        if network[5] != 4000:
+            continue
+        for before, after in pairs:
+            changed = (*network[:at], after, *network[at + 1 :])
+            if network[at] == before and changed in errors:
+                expected.append(np.log(error / errors[changed]))
+    found = gains(random_rows, change)
+    assert sorted(found["log"]) == pytest.approx(sorted(expected))
+    assert all(TARGETS[row.problem].kind == row.kind for row in found.itertuples())
+
+
+def test_gains_leave_out_what_diverged_and_may_be_none() -> None:
+    rows = made_rows(2.0, 0.5)
+    rows.loc[(rows["unit"] == "pair") & (rows["seed"] == 1), "test_rmse"] = np.inf
+    assert set(gains(rows, "curvature, ReLU")["seed"]) == {0, 2}
+    assert gains(rows, "SOAP for AdamW").empty
+    assert mean_gains(gains(rows, "SOAP for AdamW")).empty
+
+
+def test_a_mean_gain_counts_each_target_once(random_rows: pd.DataFrame) -> None:
+    found = gains(random_rows, "SOAP for AdamW")
+    logs = [part["log"].mean() for _, part in found.groupby("problem")]
+    row = mean_gains(found).loc["SOAP for AdamW"]
+    interval = stats.t.interval(0.95, 2, np.mean(logs), stats.sem(logs))
+    assert np.log([row["low"], row["high"]]) == pytest.approx(interval)
+    assert np.log(row["gain"]) == pytest.approx(np.mean(logs))
+    assert row["targets"] == 3
+    assert row["pays"] == sum(np.exp(log) >= 1.1 for log in logs)
+    assert row["costs"] == sum(np.exp(-log) >= 1.1 for log in logs)
+
+
+def test_one_target_has_no_interval() -> None:
+    one = gains(made_rows(1.2, 1.0), "curvature, ReLU").query("problem == 'friedman'")
+    row = mean_gains(one).loc["curvature, ReLU"]
+    assert row["gain"] == pytest.approx(1.2)
+    assert np.isnan([row["low"], row["high"]]).all()
+
+
+def test_words_begin_at_a_tenth() -> None:
+    assert [in_words(gain) for gain in (1.11, 1.09, 0.92, 0.9)] == [
+        "pays",
+        "changes little",
+        "changes little",
+        "costs",
+    ]
+
+
+def test_decay_is_taken_on_the_maps_kinds_of_targets_alone() -> None:
+    rows = pd.DataFrame(
+        {
+            "problem": problem,
+            "unit": "mlp",
+            "gate": "relu",
+            "seed": 0,
+            "size": size,
+            "protocol": protocol,
+            "test_rmse": error,
+        }
+        for problem in ("smooth, 2 inputs", "smooth, 1 input", "airfoil")
+        for size in (120, 240)
+        for protocol, error in (("adamw", 0.3), ("undecayed", 0.1))
+    )
+    found = decay_gains(rows)
+    assert dict(zip(found["problem"], found["kind"], strict=True)) == {
+        "airfoil": "tables",
+        "smooth, 2 inputs": "ridges",
+    }
+    assert np.exp(found["log"]).tolist() == pytest.approx([3.0, 3.0])
+
+
+def test_parts_add_up_to_the_study(random_rows: pd.DataFrame) -> None:
+    parts = trained_parts(random_rows)
+    assert parts["trials"].sum() == len(MAP.trials()) - len(MAP.sample())
+    assert parts["trained"].sum() == random_rows["key"].nunique()
+    assert (trained_parts(random_rows.head(0))["trained"] == 0).all()
+
+
+def test_predictions_that_have_rows_are_counted_by_step() -> None:
+    counts = count_predictions(predicted_effects(triple_steps(made_rows(2.0, 0.5))))
+    assert counts["made"].sum() == 4 * len(PREDICTED)
+    relu = counts.loc["relu"]
+    assert relu.loc["curvature"].tolist()[1:] == [1, 1, 0]
+    assert relu.loc["direction"].tolist()[1:] == [1, 0, 1]
+    assert counts.loc["smooth", ["counted", "held", "opposite"]].to_numpy().sum() == 0

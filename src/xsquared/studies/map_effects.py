@@ -1,16 +1,19 @@
-"""What the rows of the study ``map`` say: each step of each triple, and which
-predictions held.
+"""What the rows of the study ``map`` say: what each change of one thing gains, each
+step of each triple, and which predictions held. All take such rows as there are.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from xsquared.studies.evidence import effect
+from xsquared.studies.map import MAP, TRIPLES
 from xsquared.studies.map import STEPS as TRAINED_STEPS
-from xsquared.studies.map import TRIPLES
 from xsquared.studies.map_predictions import PAYS, PREDICTED, STEPS
 from xsquared.studies.map_targets import TARGETS
+from xsquared.studies.sweep import trial_key
 from xsquared.units import find_unit
 
 #: What tells one trained case from another, the unit and the seed apart.
@@ -23,6 +26,161 @@ _SIZES = {
 }
 
 
+def _full_name(unit: str) -> str:
+    """Write a unit of a trial as ``name:gate``, its own gate too."""
+    name, _, gate = unit.partition(":")
+    return f"{name}:{find_unit(name, gate or None).activation}"
+
+
+#: By gate: alone, with a second number, with a factor, each as ``name:gate``.
+FULL_TRIPLES = {
+    gate: tuple(_full_name(unit) for unit in units) for gate, units in TRIPLES.items()
+}
+
+
+def _steps(first: int, last: int, gates: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair places of the triples of some gates."""
+    return [(FULL_TRIPLES[gate][first], FULL_TRIPLES[gate][last]) for gate in gates]
+
+
+#: Of targets of the study ``trainers`` that are of a kind of the map, their kind.
+DECAY_KINDS: Mapping[str, str] = {
+    **{
+        f"{profile}, {dim} inputs": "ridges"
+        for dim in (2, 5)
+        for profile in ("smooth", "oscillating", "kinked")
+    },
+    "friedman1, 5 inputs": "products of inputs",
+    **dict.fromkeys(("airfoil", "housing", "diabetes"), "tables"),
+}
+#: Of all sizes of that study the one with rows without decay on all targets.
+_DECAY_SIZE = 240
+_SMOOTH = ("silu", "gelu")
+#: What is changed, alone: the column and its values before and after.
+CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
+    "SOAP for AdamW": ("protocol", [("adamw", "soap")]),
+    "Muon for AdamW": ("protocol", [("adamw", "muon")]),
+    "solved readout": ("protocol", [("adamw", "solved")]),
+    "four times the steps": ("steps", [(TRAINED_STEPS, 4 * TRAINED_STEPS)]),
+    "four times the size": ("size", [(1000, 4000)]),
+    "two blocks": ("blocks", [(0, 2)]),
+    "smooth gate": (
+        "unit",
+        [("mlp:relu", gate) for gate in ("mlp:silu", "mlp:gelu", "mlp:tanh")],
+    ),
+    "curvature, ReLU": ("unit", _steps(0, 1, ["relu"])),
+    "direction, ReLU": ("unit", _steps(1, 2, ["relu"])),
+    "factor, ReLU": ("unit", _steps(0, 2, ["relu"])),
+    "curvature, smooth": ("unit", _steps(0, 1, _SMOOTH)),
+    "direction, smooth": ("unit", _steps(1, 2, _SMOOTH)),
+    "factor, smooth": ("unit", _steps(0, 2, _SMOOTH)),
+    "second factor": ("unit", [("swiglu:silu", "gqu:silu")]),
+    "squared ReLU": ("unit", [("mlp:relu", "relu2_mlp:relu2")]),
+}
+
+
+def gains(rows: pd.DataFrame, change: str) -> pd.DataFrame:
+    """Take the log of the error before a change over that after, all else equal.
+
+    Args:
+        rows: of the study, one a network.
+        change: of :data:`CHANGES`.
+
+    Returns:
+        A row a pair of networks: ``log``, the change, ``before`` and ``after``, the
+        target's kind, and what the two have in common. Networks that diverged are left
+        out, and other numbers of steps than the usual one, unless these are changed.
+    """
+    column, pairs = CHANGES[change]
+    rows = rows.assign(unit=rows["unit"] + ":" + rows["gate"])
+    if column != "steps":
+        rows = rows[rows["steps"] == TRAINED_STEPS]
+    common = [name for name in (*CASE, "unit", "seed") if name != column]
+    errors = rows.pivot_table("test_rmse", common, column).replace(np.inf, np.nan)
+    parts = []
+    for before, after in pairs:
+        both = errors.reindex(columns=[before, after]).to_numpy()
+        log = np.log(both[:, 0] / both[:, 1])
+        part = errors.index.to_frame(index=False)
+        part = part.assign(change=change, before=before, after=after, log=log)
+        parts.append(part[np.isfinite(log)])
+    found = pd.concat(parts, ignore_index=True)
+    return found.assign(kind=[TARGETS[problem].kind for problem in found["problem"]])
+
+
+def decay_gains(trainers: pd.DataFrame) -> pd.DataFrame:
+    """Take what AdamW gains without its decay of 0.01, in the form of :func:`gains`.
+
+    Args:
+        trainers: rows of the study ``trainers``; of about 240 parameters in one layer
+            are taken, on those of its targets that are of a kind of the map.
+    """
+    case = ["problem", "unit", "gate", "seed"]
+    rows = trainers[trainers["size"] == _DECAY_SIZE]
+    errors = rows.pivot_table("test_rmse", case, "protocol")
+    found = errors.index.to_frame(index=False).assign(
+        change="no decay",
+        log=np.log(errors["adamw"] / errors["undecayed"]).to_numpy(),
+        kind=[DECAY_KINDS.get(problem) for problem, *_ in errors.index],
+    )
+    return found.dropna(subset=["kind", "log"])
+
+
+def target_means(found: pd.DataFrame) -> pd.Series:
+    """Average logs by change, kind and target, each target over what it has."""
+    return found.groupby(["change", "kind", "problem"], sort=False)["log"].mean()
+
+
+def mean_gains(found: pd.DataFrame) -> pd.DataFrame:
+    """Average what each change gains over all targets that have it.
+
+    A target counts once, by its mean over cases and seeds.
+
+    Args:
+        found: from :func:`gains`, of one change or more.
+
+    Returns:
+        A row a change: ``gain``, a geometric mean, Student's 95% interval ``low`` to
+        ``high`` over the targets, missing for a single one, the number of
+        ``targets``, and in how many of them it ``pays`` and ``costs``.
+    """
+    table = {}
+    for change, logs in target_means(found).groupby(level="change", sort=False):
+        row = {"gain": float(np.exp(logs.mean())), "low": np.nan, "high": np.nan}
+        if len(logs) > 1:
+            interval = effect(logs)
+            row |= {"low": interval.low, "high": interval.high}
+        words = [in_words(gain) for gain in np.exp(logs)]
+        table[change] = row | {
+            "targets": len(logs),
+            "pays": words.count("pays"),
+            "costs": words.count("costs"),
+        }
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+def in_words(gain: float) -> str:
+    """Say whether a ratio of errors pays, costs or is neither."""
+    if gain >= PAYS:
+        return "pays"
+    return "costs" if gain <= 1 / PAYS else "changes little"
+
+
+def trained_parts(rows: pd.DataFrame) -> pd.DataFrame:
+    """Count the trials that have rows and all of them, by trainer, blocks and size.
+
+    The sample that tests run, of a hundred steps, is left out.
+    """
+    sample = {trial_key(trial) for trial in MAP.sample()}
+    trials = pd.DataFrame(MAP.trials())
+    keys = [trial_key(trial) for trial in MAP.trials()]
+    parts = trials.assign(key=keys)[["protocol", "blocks", "size", "key"]]
+    parts = parts[~parts["key"].isin(sample)]
+    parts["trained"] = parts["key"].isin(rows["key"])
+    counts = parts.groupby(["protocol", "blocks", "size"])["trained"]
+    return counts.agg(trained="sum", trials="size")
+
+
 def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
     """Take each step of each triple in each case: the log of the error before over that
     after.
@@ -31,29 +189,15 @@ def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
         rows: of the study, one a network.
 
     Returns:
-        A row a case, seed, gate and step, with the target's kind; cases that lack one
-        of the two units are left out, and those of a network that diverged.
+        A row a case, seed, gate and step, as of :func:`gains`.
     """
-    errors = rows.assign(log=np.log(rows["test_rmse"])).pivot_table(
-        "log", [*CASE, "seed"], ["unit", "gate"]
-    )
-    parts = []
-    for gate, units in TRIPLES.items():
-        columns = [find_unit(*unit.split(":")) for unit in units]
-        triple = errors.reindex(
-            columns=[(unit.name, unit.activation) for unit in columns]
-        )
-        alone, second, factor = triple.to_numpy().T
-        for step, log in (
-            ("curvature", alone - second),
-            ("direction", second - factor),
-        ):
-            part = errors.index.to_frame(index=False).assign(
-                gate=gate, step=step, log=log
-            )
-            parts.append(part[np.isfinite(part["log"])])
-    steps = pd.concat(parts, ignore_index=True)
-    return steps.assign(kind=[TARGETS[problem].kind for problem in steps["problem"]])
+    steps = [
+        gains(rows, f"{step}, {gates}").assign(step=step)
+        for step in ("curvature", "direction")
+        for gates in ("ReLU", "smooth")
+    ]
+    found = pd.concat(steps, ignore_index=True)
+    return found.assign(gate=found["before"].str.partition(":")[2])
 
 
 def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
@@ -86,7 +230,6 @@ def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
         case = smooth[
             (smooth["kind"] == kind)
             & (smooth["protocol"] == protocol)
-            & (smooth["steps"] == TRAINED_STEPS)
             & (smooth["blocks"] > 0).eq(network == "blocks")
             & smooth["size"].isin(sizes)
         ]
@@ -112,3 +255,26 @@ def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
                 row |= {"gain": gain, "sign": sign, "held": sign == predicted}
             table.append(row)
     return pd.DataFrame(table)
+
+
+def count_predictions(predicted: pd.DataFrame) -> pd.DataFrame:
+    """Count the predictions that have rows, held, and have the opposite sign.
+
+    Args:
+        predicted: from :func:`predicted_effects`.
+
+    Returns:
+        A row a gate and step, with ``counted``, ``held``, ``opposite`` and all there
+        are, ``made``.
+    """
+    known = predicted["sign"].notna()
+    opposite = (predicted["predicted"] + predicted["sign"].fillna("")).isin(
+        ["+-", "-+"]
+    )
+    table = predicted[["gate", "step"]].assign(
+        made=1,
+        counted=known,
+        held=known & (predicted["predicted"] == predicted["sign"]),
+        opposite=opposite,
+    )
+    return table.groupby(["gate", "step"], sort=False).sum()
