@@ -28,7 +28,15 @@ from xsquared.training import (
     fit,
 )
 from xsquared.training.inner_weights import draw_inner_weights
-from xsquared.units import PAPER_UNITS, UNITS, GatedNetwork, Unit, build
+from xsquared.units import (
+    PAPER_UNITS,
+    UNITS,
+    GatedNetwork,
+    Unit,
+    build,
+    find_unit,
+    predict,
+)
 
 LINE = sampled(PAPER_TARGET, 120)
 PLANE = from_target(target("sin(2*x)*y"), points=60)
@@ -147,6 +155,49 @@ def test_huge_values_are_a_divergence(gates: Gates, solver: str) -> None:
     made = fit(huge, "glu", 3, gates=gates, solver=FEW[solver])
     assert made.status == "diverged"
     assert not math.isfinite(made.train_rmse)
+
+
+@pytest.mark.parametrize("unit", ["mlp", "gqu", "pair", "swiglu"])
+@pytest.mark.parametrize(
+    ("text", "domain"),
+    [
+        ("10**160*sin(3*x)", (-1.0, 1.0)),
+        ("x**5", (-1e40, 1e40)),
+        ("sin(3*x)/10**170", (-1.0, 1.0)),
+    ],
+)
+def test_values_whose_squares_are_no_floats_are_a_divergence(
+    unit: str, text: str, domain: tuple[float, float]
+) -> None:
+    """An error of 0 or of infinity is not reported."""
+    made = fit(target(text, domain), unit, 2)
+    assert (made.network, made.status) == (None, "diverged")
+    assert "squares" in made.detail
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "unit", "resolved"),
+    [
+        ("sign(x - 0.3)", 0.3, "mlp:tanh", False),
+        ("atan(10**6*x)", 0.0, "mlp", False),
+        ("log(1.0000000001 + x)", -1.0, "relu2_mlp", False),
+        ("exp(2*x)", 0.0, "mlp:silu", True),
+        ("tanh(30*x)", 0.0, "glu", True),
+    ],
+)
+def test_the_status_says_where_points_miss_what_a_target_does(
+    text: str, at: float, unit: str, resolved: bool
+) -> None:
+    """Judged by the trapezoidal rule on points that fall together at the place."""
+    f = target(text)
+    name, _, gate = unit.partition(":")
+    made = fit(f, find_unit(name, gate or None), 4)
+    beside = np.geomspace(1e-13, 2, 20_001)
+    x = np.concatenate([at - beside, at + beside, np.linspace(-1, 1, 20_001)])
+    x = np.unique(x[(x > -1) & (x < 1)])
+    square = np.trapezoid((predict(made.network, x) - f(x)) ** 2, x) / 2
+    assert (math.sqrt(square) <= 1.1 * made.train_rmse) is resolved
+    assert (made.status != "unresolved") is resolved
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,8 @@ JITTER = 0.4
 MEASURED_CELLS = 1000
 #: Share by which the second measurement may differ: an error is quoted to a tenth.
 MEASURED_SHARE = 0.1
+#: Arguments z of a smooth gate between which it bends.
+GATE_EDGES = np.array([-16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0])
 #: Rounding of values, as a share of the largest: errors below it are not compared.
 ROUNDING = 1e-12
 
@@ -160,17 +162,34 @@ def _with_unit_factor(network: GatedNetwork, unit: Unit) -> GatedNetwork:
     return copy
 
 
-def is_resolved(network: GatedNetwork, f: Target) -> bool:
+def is_resolved(network: GatedNetwork, f: Target, error: float | None = None) -> bool:
     """Measure an error once more, on cells where f bends; say whether it stays.
 
-    The nodes of a fit lie between its own knots. Where f has a jump, a peak or waves
-    that these nodes do not see, the fit's error is too small.
+    The nodes of a fit lie between its own knots, and sampled points lie evenly. Where f
+    has a jump, a peak or waves that they do not see, the fit's error is too small.
+
+    Args:
+        network: of one input, with any gate.
+        f: what it is to be.
+        error: root mean square; None is that of :func:`xsquared.errors.measured_rmse`.
     """
     a, b = interval_of(f)
     bends = equidistributed_knots(f, Space(1, 0), MEASURED_CELLS)
-    x, weights = between((a, b), np.concatenate([bends, knots(network), f.jumps()]))
+    cuts = np.concatenate([bends, _gate_edges(network), f.jumps()])
+    x, weights = between((a, b), cuts)
     values = f(x)
     square = weights @ (predict(network, x) - values) ** 2 / (b - a)
-    error = _error(network, f)
+    if error is None:
+        error = _error(network, f)
     rounding = ROUNDING * float(np.abs(values).max())
     return bool(np.sqrt(square) <= (1 + MEASURED_SHARE) * error + rounding)
+
+
+def _gate_edges(network: GatedNetwork) -> np.ndarray:
+    """Find the knots of hinged gates; of others, places some widths 1/G about -g/G."""
+    if network.gate.hinged:
+        return knots(network)
+    slope = network.G.detach().numpy()[:, 0]
+    bias = network.g.detach().numpy()
+    bends = slope != 0
+    return ((GATE_EDGES[:, None] - bias[bends]) / slope[bends]).ravel()

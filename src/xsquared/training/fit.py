@@ -12,6 +12,7 @@ import torch
 from xsquared.data.dataset import Dataset, sampled
 from xsquared.errors import rmse
 from xsquared.functions import Target
+from xsquared.networks_1d.solver import is_resolved
 from xsquared.training.adamw import AdamW
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
@@ -33,6 +34,8 @@ _DOUBT = 0.01
 _ROUNDING = 1e-9
 #: Rounding of a float64, as a share of it.
 _UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
+#: Largest values may not be smaller: the square of their rounding would underflow.
+_SMALLEST = float(np.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps)
 
 
 def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
@@ -51,7 +54,8 @@ def fit(
 ) -> Fit:
     """Train one network of one output; one that diverges or fails is a result too.
 
-    A target of one variable is :func:`~xsquared.data.dataset.sampled`. The solver,
+    A target of one variable is :func:`~xsquared.data.dataset.sampled`; where the error
+    over its domain is larger than on those points, the status says so. The solver,
     where None, is ``FreeKnots()`` for trained ReLU gates of one input and at most two
     factors, ``Growth()`` for trained gates of several inputs, else, and for neurons of
     two numbers, ``VariableProjection()``.
@@ -67,7 +71,7 @@ def fit(
         return [chosen.train(points, record, n_hidden, gates, seed)]
 
     (result,) = _run(points, train, chosen, seed)
-    return result
+    return _over_domain(data, result) if isinstance(data, Target) else result
 
 
 def grow(
@@ -116,6 +120,7 @@ def _run(
     try:
         # What overflows shows in the status; numpy need not warn of it as well.
         with np.errstate(over="ignore", invalid="ignore"):
+            _check_scale(data.train.y)
             for result in train():
                 note(result)
     except FloatingPointError as error:
@@ -124,6 +129,25 @@ def _run(
     except (np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
         note(Fit(None, "failed", detail=str(error)))
     return [_judged(data, result) for result in results]
+
+
+def _check_scale(y: np.ndarray) -> None:
+    """Raise a FloatingPointError where float64 has no squares of values or errors."""
+    largest = float(np.abs(y).max())
+    if 0 < largest < _SMALLEST or not np.isfinite(np.square(y).sum()):
+        raise FloatingPointError(
+            f"float64 does not carry the squares of values of size {largest:.2g}"
+        )
+
+
+def _over_domain(target: Target, result: Fit) -> Fit:
+    """Say where the points that a target was sampled at do not show its error."""
+    network = result.network
+    if network is None or result.status in ("diverged", "unresolved", "inexact"):
+        return result
+    if is_resolved(network, target, result.train_rmse):
+        return result
+    return replace(result, status="unresolved")
 
 
 def _judged(data: Dataset, result: Fit) -> Fit:
