@@ -163,10 +163,11 @@ def test_huge_values_are_a_divergence(gates: Gates, solver: str) -> None:
     [
         ("10**160*sin(3*x)", (-1.0, 1.0)),
         ("x**5", (-1e40, 1e40)),
+        ("x/10**160", (-1e160, 1e160)),
         ("sin(3*x)/10**170", (-1.0, 1.0)),
     ],
 )
-def test_values_whose_squares_are_no_floats_are_a_divergence(
+def test_scales_whose_squares_are_no_floats_are_a_divergence(
     unit: str, text: str, domain: tuple[float, float]
 ) -> None:
     """An error of 0 or of infinity is not reported."""

@@ -120,7 +120,7 @@ def _run(
     try:
         # What overflows shows in the status; numpy need not warn of it as well.
         with np.errstate(over="ignore", invalid="ignore"):
-            _check_scale(data.train.y)
+            _check_scale(data)
             for result in train():
                 note(result)
     except FloatingPointError as error:
@@ -131,13 +131,15 @@ def _run(
     return [_judged(data, result) for result in results]
 
 
-def _check_scale(y: np.ndarray) -> None:
-    """Raise a FloatingPointError where float64 has no squares of values or errors."""
-    largest = float(np.abs(y).max())
-    if 0 < largest < _SMALLEST or not np.isfinite(np.square(y).sum()):
-        raise FloatingPointError(
-            f"float64 does not carry the squares of values of size {largest:.2g}"
-        )
+def _check_scale(data: Dataset) -> None:
+    """Raise a FloatingPointError where float64 has no squares of points or errors."""
+    for what, values in (("features", data.train.x), ("values", data.train.y)):
+        largest = float(np.abs(values).max())
+        vanishes = what == "values" and 0 < largest < _SMALLEST
+        if vanishes or not np.isfinite(np.square(values).sum()):
+            raise FloatingPointError(
+                f"float64 does not carry the squares of {what} of size {largest:.2g}"
+            )
 
 
 def _over_domain(target: Target, result: Fit) -> Fit:
