@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from xsquared.studies.map import MAP, TRIPLES
 from xsquared.studies.map_effects import (
@@ -15,10 +14,10 @@ from xsquared.studies.map_effects import (
     decay_gains,
     gains,
     in_words,
-    mean_gains,
     predicted_effects,
     trained_parts,
     triple_steps,
+    typical_gains,
 )
 from xsquared.studies.map_predictions import PREDICTED
 from xsquared.studies.map_targets import TARGETS
@@ -125,26 +124,34 @@ def test_gains_leave_out_what_diverged_and_may_be_none() -> None:
     rows.loc[(rows["unit"] == "pair") & (rows["seed"] == 1), "test_rmse"] = np.inf
     assert set(gains(rows, "curvature, ReLU")["seed"]) == {0, 2}
     assert gains(rows, "SOAP for AdamW").empty
-    assert mean_gains(gains(rows, "SOAP for AdamW")).empty
+    assert typical_gains(gains(rows, "SOAP for AdamW")).empty
 
 
-def test_a_mean_gain_counts_each_target_once(random_rows: pd.DataFrame) -> None:
+def test_a_typical_gain_counts_each_target_once(random_rows: pd.DataFrame) -> None:
     found = gains(random_rows, "SOAP for AdamW")
     logs = [part["log"].mean() for _, part in found.groupby("problem")]
-    row = mean_gains(found).loc["SOAP for AdamW"]
-    interval = stats.t.interval(0.95, 2, np.mean(logs), stats.sem(logs))
-    assert np.log([row["low"], row["high"]]) == pytest.approx(interval)
-    assert np.log(row["gain"]) == pytest.approx(np.mean(logs))
+    row = typical_gains(found).loc["SOAP for AdamW"]
+    assert np.log(row["gain"]) == pytest.approx(np.median(logs))
     assert row["targets"] == 3
     assert row["pays"] == sum(np.exp(log) >= 1.1 for log in logs)
     assert row["costs"] == sum(np.exp(-log) >= 1.1 for log in logs)
+    assert np.isnan([row["low"], row["high"], row["coverage"]]).all()
 
 
-def test_one_target_has_no_interval() -> None:
-    one = gains(made_rows(1.2, 1.0), "curvature, ReLU").query("problem == 'friedman'")
-    row = mean_gains(one).loc["curvature, ReLU"]
-    assert row["gain"] == pytest.approx(1.2)
-    assert np.isnan([row["low"], row["high"]]).all()
+@pytest.mark.parametrize("count", [5, 10, 11])
+def test_an_interval_holds_the_median_as_often_as_it_says(count: int) -> None:
+    """Targets are drawn anew, again and again, from a distribution of median one."""
+    rng = np.random.default_rng(count)
+    held, said = [], set()
+    for _ in range(1500):
+        drawn = pd.DataFrame({"log": rng.laplace(size=count)})
+        drawn = drawn.assign(change="any", kind="any", problem=range(count))
+        row = typical_gains(drawn).loc["any"]
+        held.append(row["low"] <= 1 <= row["high"])
+        said.add(row["coverage"])
+    (coverage,) = said
+    assert 0.9 <= coverage < 0.99
+    assert np.mean(held) == pytest.approx(coverage, abs=0.03)
 
 
 def test_words_begin_at_a_tenth() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
-from xsquared.studies.evidence import effect
 from xsquared.studies.map import MAP, TRIPLES
 from xsquared.studies.map import STEPS as TRAINED_STEPS
 from xsquared.studies.map_predictions import PAYS, PREDICTED, STEPS
@@ -55,6 +55,8 @@ DECAY_KINDS: Mapping[str, str] = {
 }
 #: Of all sizes of that study the one with rows without decay on all targets.
 _DECAY_SIZE = 240
+#: Of intervals for a median.
+_LEAST_COVERAGE = 0.9
 _SMOOTH = ("silu", "gelu")
 #: What is changed, alone: the column and its values before and after.
 CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
@@ -131,32 +133,38 @@ def target_means(found: pd.DataFrame) -> pd.Series:
     return found.groupby(["change", "kind", "problem"], sort=False)["log"].mean()
 
 
-def mean_gains(found: pd.DataFrame) -> pd.DataFrame:
-    """Average what each change gains over all targets that have it.
+def typical_gains(found: pd.DataFrame) -> pd.DataFrame:
+    """Take the median over targets of what each change gains.
 
-    A target counts once, by its mean over cases and seeds.
+    A target counts once, by its mean over cases and seeds. Some changes gain a
+    thousandfold on one target and nothing on others, so no distribution is assumed:
+    the k-th least and k-th largest of n values enclose the median of what they are
+    drawn from with the chance 1 - 2 P(B < k), B binomial (n, 1/2).
 
     Args:
         found: from :func:`gains`, of one change or more.
 
     Returns:
-        A row a change: ``gain``, a geometric mean, Student's 95% interval ``low`` to
-        ``high`` over the targets, missing for a single one, the number of
-        ``targets``, and in how many of them it ``pays`` and ``costs``.
+        A row a change: the median ``gain``; ``low`` and ``high``, the narrowest such
+        interval of at least 90%, and its ``coverage``, missing for fewer than five
+        targets; the number of ``targets``, and in how many it ``pays`` and ``costs``.
     """
     table = {}
     for change, logs in target_means(found).groupby(level="change", sort=False):
-        row = {"gain": float(np.exp(logs.mean())), "low": np.nan, "high": np.nan}
-        if len(logs) > 1:
-            interval = effect(logs)
-            row |= {"low": interval.low, "high": interval.high}
-        words = [in_words(gain) for gain in np.exp(logs)]
+        values = np.exp(np.sort(logs))
+        chances = 1 - 2 * binom.cdf(np.arange(len(values) // 2), len(values), 0.5)
+        row = {"gain": float(np.median(values))}
+        if len(chances) and chances[0] >= _LEAST_COVERAGE:
+            k = int(np.flatnonzero(chances >= _LEAST_COVERAGE)[-1])
+            row |= {"low": values[k], "high": values[-1 - k], "coverage": chances[k]}
+        words = [in_words(value) for value in values]
         table[change] = row | {
-            "targets": len(logs),
+            "targets": len(values),
             "pays": words.count("pays"),
             "costs": words.count("costs"),
         }
-    return pd.DataFrame.from_dict(table, orient="index")
+    columns = ["gain", "low", "high", "coverage", "targets", "pays", "costs"]
+    return pd.DataFrame.from_dict(table, orient="index").reindex(columns=columns)
 
 
 def in_words(gain: float) -> str:
