@@ -21,12 +21,10 @@ CASES: dict[str, dict[str, Any]] = {
     "02_one_more_power": {
         "expression": "exp(x)", "domain": (0, 2), "n_shown": 3, "widths": [10, 20],
     },
-    "13_gelu_series": {
-        "n_terms": 2, "degree": 6, "radii": [2.0], "shown_terms": [1, 2],
-    },
-    "14_gelu_features": {
-        "n_terms": 2, "target_z": [0.5, -1.0, 0.0], "draws": 500,
-        "random_dimension": 3, "feature_counts": [64, 128], "seeds": 2,
+    "09_other_paper": {"n_terms": 2, "degree": 6, "seeds": 2, "test_pairs": 20},
+    "A_features": {
+        "n_terms": 2, "radii": [2.0, 3.0], "draws": 500, "random_dimension": 3,
+        "feature_counts": [64, 128], "random_seeds": 2, "seeds": 2,
     },
 }  # fmt: skip
 RUN = """

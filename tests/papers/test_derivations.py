@@ -21,7 +21,9 @@ def read_headings(path: Path) -> dict[str, list[Any]]:
     """
     headings: dict[str, list[Any]] = {(label := ""): []}
     for cell in read_source(path).cells:
-        if cell.cell_type == "code":
+        if cell.cell_type == "code" and "remove-output" not in cell.metadata.get(
+            "tags", []
+        ):  # the last cell settles claims
             headings[label].append(cell)
         for label in re.findall(r"^\(([\w-]+)\)=\n## ", cell.source, re.MULTILINE):
             headings[label] = []
