@@ -1,18 +1,13 @@
 """Tables: one string a cell in every form, found by headers; numbers for prose."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import myst_nb
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from xsquared.book.page_tables import table_cell
-from xsquared.book.project import BookError, Project
 from xsquared.book.tables import TABLE_MIME, Table, glue_numbers
 
 FRAME = pd.DataFrame(
@@ -58,26 +53,6 @@ def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() 
 
     plain = pd.DataFrame({"a": ["x"], "b": [0.25]})
     assert Table(plain, "C.", "tab-c").content["rows"] == [["x", "0.25"]]
-
-
-def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.chapters.mkdir(parents=True)
-    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")])
-    several = Table(pd.DataFrame({"in, all": [1, 2, 3, 4]}, index), "C.", "tab-b")
-    for name, table in (("01", TABLE), ("02", several)):
-        data = table._repr_mimebundle_()
-        output = new_output("execute_result", data=data, execution_count=1)
-        notebook = new_notebook(cells=[new_code_cell("Table()", outputs=[output])])
-        nbformat.write(notebook, project.chapters / f"{name}.ipynb")
-    assert table_cell(project, "tab-errors:MLP,error & $e_1$") == "1.0·10⁻³"
-    assert table_cell(project, "tab-b:a,y,in, all") == "2"
-    with pytest.raises(BookError, match="no chapter has a table tab-c"):
-        table_cell(project, "tab-c:a,b")
-    with pytest.raises(
-        BookError, match="expected one cell of tab-b, which has a,x,in, all"
-    ):
-        table_cell(project, "tab-b:b,x,in, all")
 
 
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,19 @@ def book(
 
 
 @commands.command()
+def fill() -> None:
+    """Write numbers and links of the sources' prose into the executed chapters.
+
+    `book` does so, too. Nothing is executed, as prose that changed needs no more.
+    """
+    from xsquared.book.project import find_project
+    from xsquared.book.prose import fill
+
+    for path in fill(find_project(Path.cwd())):
+        print(path)
+
+
+@commands.command()
 @click.option(
     "--out", type=click.Path(path_type=Path), default="speedrun.png", help="The figure."
 )
