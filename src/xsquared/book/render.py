@@ -75,6 +75,7 @@ def render(project: Project) -> Path:
         raise BookError(
             f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}"
         )
+    sys.stderr.write(run.stderr)  # what the site lacks
     return project.html
 
 

@@ -16,7 +16,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from xsquared.book import figure, verdicts
+from xsquared.book import figure, live, verdicts
 from xsquared.book.project import BookError, Project
 from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
@@ -133,5 +133,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("html-page-context", live.offer_run)
     app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}
