@@ -41,6 +41,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not copy.exists():
             shutil.copytree(PROJECT.root, copy, ignore=products)
+            downloads = PROJECT.root / "_build" / "live"
+            if downloads.is_dir():
+                shutil.copytree(downloads, copy / "_build" / "live")
             config = copy / "_config.yml"
             address = "url: https://github.com/a/b"
             config.write_text(re.sub('url: ".*?"', address, config.read_text()))

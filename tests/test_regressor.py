@@ -76,6 +76,60 @@ def test_linear_data_give_a_linear_model(draw: np.random.Generator) -> None:
     assert_allclose(model.predict(x), LinearRegression().fit(x, y).predict(x), atol=0.2)
 
 
+def waves(frequency: float, draw: np.random.Generator) -> list[np.ndarray]:
+    """400 points of a noisy sine, split: x to train and test on, then y."""
+    x = draw.uniform(-1, 1, (400, 1))
+    y = np.sin(frequency * x[:, 0]) + 0.1 * draw.normal(size=400)
+    return [x[:300], x[300:], y[:300], y[300:]]
+
+
+def test_a_wide_network_is_tried_where_few_neurons_learn_nothing(
+    draw: np.random.Generator,
+) -> None:
+    x, x_test, y, y_test = waves(25, draw)
+    for n in (1, 2, 4):
+        few = GatedRegressor(n_hidden=n, n_networks=1).fit(x, y)
+        assert few.score(x_test, y_test) < 0.2
+    assert GatedRegressor(n_networks=1).fit(x, y).score(x_test, y_test) > 0.95
+
+
+def test_what_units_reach_is_not_decided_by_the_search_for_a_width(
+    draw: np.random.Generator,
+) -> None:
+    x, x_test, y, y_test = waves(5, draw)
+    scores = [
+        GatedRegressor(unit).fit(x, y).score(x_test, y_test)
+        for unit in ("mlp", "glu", "swiglu")
+    ]
+    assert max(scores) - min(scores) < 0.05
+
+
+def test_neurons_that_are_given_are_taken_and_the_penalty_is_chosen(
+    draw: np.random.Generator,
+) -> None:
+    x, _, y, _ = waves(5, draw)
+    model = GatedRegressor("mlp", 32, n_networks=1).fit(x, y)
+    assert model.n_hidden_ == 32
+    assert model.ridge_ < 1
+
+
+def test_a_long_fit_says_where_it_is_and_a_short_one_nothing(
+    draw: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    x, _, y, _ = waves(5, draw)
+    NETWORK.fit(x, y)
+    assert capsys.readouterr().err == ""
+    # Seconds of a processor that takes six from one penalty to the next.
+    seconds = iter(range(0, 600, 6))
+    monkeypatch.setattr("time.thread_time", lambda: next(seconds))
+    GatedRegressor("glu", 2, n_networks=1).fit(x, y)
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first == "GatedRegressor: 12 s, now 2 neurons, penalty 0.1"
+    assert second == "GatedRegressor: 24 s, now 2 neurons, penalty 0.001"
+
+
 def test_columns_without_effect_are_left_out(draw: np.random.Generator) -> None:
     x = draw.uniform(-1, 1, (600, 60))
     y = np.sin(3 * x[:, 0]) + x[:, 1] ** 2

@@ -5,7 +5,7 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial, reduce
 from itertools import pairwise
 
 import numpy as np
@@ -276,7 +276,14 @@ def _differentiate(target: Target, orders: tuple[int, ...]) -> sp.Expr:
         return sp.nan
     integers = expression.atoms(sp.Integer)
     large = {n: sp.Float(n, 20) for n in integers if abs(n) >= _LARGE}
-    return expression.xreplace(large)
+    expression = expression.xreplace(large)
+    expression = expression.replace(sp.Max, partial(_nested, "maximum"))
+    return expression.replace(sp.Min, partial(_nested, "minimum"))
+
+
+def _nested(name: str, *arguments: sp.Expr) -> sp.Expr:
+    """Nest a numpy function of two arguments; they broadcast with every sympy."""
+    return reduce(sp.Function(name), arguments)
 
 
 #: The gated-units paper's target in one dimension (section 4.1), on [-1, 1].

@@ -1,5 +1,7 @@
 """The command line: what it runs, what it says."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,31 @@ def test_errors_are_one_line(
 )
 def test_a_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
     assert typed_value(text) == value
+
+
+@pytest.mark.parametrize(
+    ("absent", "command", "remedy"),
+    [
+        ("nbformat", ["book"], "pip install 'xsquared[book]'"),
+        (
+            "distributed",
+            ["study", "line", "--check", "1"],
+            "pip install 'xsquared[cluster]', or run one trial at a time by --jobs 1",
+        ),
+    ],
+)
+def test_without_an_extra_a_command_says_what_to_install(
+    absent: str, command: list[str], remedy: str
+) -> None:
+    code = f"""import sys
+sys.modules[{absent!r}] = None  # whatever is installed
+from xsquared.book.cli import main
+sys.exit(main({command!r}))"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith("xsquared: ")
+    assert done.stderr.endswith(f": {remedy}\n")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("differences", [[], ["n = 3, seed 0: train_rmse 2, not 1"]])

@@ -58,12 +58,13 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(
     bad = notebook_text("raise KeyError('lost')", parameters="m = 1")
     (small_project.notebooks / "02_bad.md").write_text(bad)
     committed = small_project.chapters / "02_bad.ipynb"
-    committed.write_text("as it was")
+    before = nbformat.writes(new_notebook())
+    committed.write_text(before)
     with pytest.raises(
         BookError, match=r"02_bad, cell \d+ \(In \[2\]\): KeyError: 'lost'"
     ):
         execute(small_project)
-    assert committed.read_text() == "as it was"
+    assert committed.read_text() == before
     source = small_project.notebooks / "01_good.md"
     source.write_text(notebook_text(f"print('squared', n**2)\n{ASK}"))
     (run,) = execute(small_project, parameters={"n": 5})

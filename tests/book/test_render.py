@@ -1,5 +1,6 @@
 """What is refused before Sphinx sees it."""
 
+import re
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -81,3 +82,22 @@ def test_the_standard_tool_builds_a_checkout_with_its_address_without_a_warning(
     page = (site / "book/chapters/12_transformer.html").read_text()
     assert "google.com/github/a/b/blob/main/book/chapters/12_transformer.ipynb" in page
     assert "github.com/a/b/blob/main/notebooks/12_transformer.md" in page
+
+
+@pytest.mark.slow
+def test_links_to_tables_and_figures_say_the_numbers_of_their_captions(
+    site: Path,
+) -> None:
+    link = (
+        r'href="([^"#]*)#((?:tab|fig)-[^"]*)">(?:<span[^>]*>)?((?:Table|Fig.) [\d.]+)<'
+    )
+    links = [
+        ((page.parent / path if path else page).resolve(), label, text)
+        for page in (site / "book" / "chapters").glob("*.html")
+        for path, label, text in re.findall(link, page.read_text())
+    ]
+    pages = {page: page.read_text() for page, _, _ in links}
+    assert len(links) > 100
+    for page, label, text in links:
+        caption = rf' id="{label}".*?class="caption-number">([^<]*?) *<'
+        assert re.search(caption, pages[page], re.DOTALL)[1] == text, label

@@ -1,18 +1,13 @@
 """Tables: one string a cell in every form, found by headers; numbers for prose."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import myst_nb
-import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from xsquared.book.page_tables import table_cell
-from xsquared.book.project import BookError, Project
 from xsquared.book.tables import TABLE_MIME, Table, glue_numbers
 
 FRAME = pd.DataFrame(
@@ -60,26 +55,6 @@ def test_a_rows_format_goes_before_its_columns_and_an_index_gives_the_headers() 
     assert Table(plain, "C.", "tab-c").content["rows"] == [["x", "0.25"]]
 
 
-def test_a_cell_is_found_by_its_headers_in_any_chapter(tmp_path: Path) -> None:
-    project = Project(tmp_path)
-    project.chapters.mkdir(parents=True)
-    index = pd.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "x"), ("b", "x")])
-    several = Table(pd.DataFrame({"in, all": [1, 2, 3, 4]}, index), "C.", "tab-b")
-    for name, table in (("01", TABLE), ("02", several)):
-        data = table._repr_mimebundle_()
-        output = new_output("execute_result", data=data, execution_count=1)
-        notebook = new_notebook(cells=[new_code_cell("Table()", outputs=[output])])
-        nbformat.write(notebook, project.chapters / f"{name}.ipynb")
-    assert table_cell(project, "tab-errors:MLP,error & $e_1$") == "1.0·10⁻³"
-    assert table_cell(project, "tab-b:a,y,in, all") == "2"
-    with pytest.raises(BookError, match="no chapter has a table tab-c"):
-        table_cell(project, "tab-c:a,b")
-    with pytest.raises(
-        BookError, match="expected one cell of tab-b, which has a,x,in, all"
-    ):
-        table_cell(project, "tab-b:b,x,in, all")
-
-
 def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
     glued: dict[str, object] = {}
     monkeypatch.setattr(
@@ -95,3 +70,6 @@ def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) ->
     assert {type(value) for value in glued.values()} == {float, int, str}
     glue_numbers({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0})
     assert (glued["a"], glued["b"]) == (1.2346, 13.0)
+    # A small error keeps its digits: rounded to decimals it would be none.
+    glue_numbers({"a": 7.849e-5, "b": -0.0996, "c": 0.996, "d": 0.0}, 2)
+    assert [glued[key] for key in "abcd"] == [7.8e-5, -0.1, 1.0, 0.0]

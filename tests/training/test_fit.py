@@ -323,3 +323,15 @@ def test_the_default_solver_is_that_of_the_inputs() -> None:
     )
     for data, unit, gates in by_projection:
         assert fit(data, unit, 2, gates=gates).solver == VariableProjection()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("expression", ["x + y", "x*y", "sin(x)*cos(y)*z"])
+def test_a_target_of_several_variables_is_taken_as_its_points_are(
+    expression: str,
+) -> None:
+    f = target(expression)
+    one = fit(f, "glu", 2, seed=3)
+    other = fit(from_target(f), "glu", 2, seed=3)
+    assert same(one, other)
+    assert (one.status, one.test_rmse) == (other.status, other.test_rmse)
+    assert one.solver == Growth()

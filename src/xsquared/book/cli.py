@@ -9,8 +9,8 @@ import ast
 import random
 import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,21 @@ def typed_value(text: str) -> Any:
         return ast.literal_eval(stripped)
     except (ValueError, SyntaxError):
         return stripped
+
+
+@contextmanager
+def _needing(extra: str, otherwise: str = "") -> Iterator[None]:
+    """Say which extra of the package has what an import does not find.
+
+    Raises:
+        RuntimeError: a module is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        remedy = f"{error}: pip install 'xsquared[{extra}]'"
+        message = ", ".join(filter(None, [remedy, otherwise]))
+        raise RuntimeError(message) from error
 
 
 @click.group(context_settings={"show_default": True})
@@ -58,10 +73,11 @@ def book(
     declare the parameter are executed and left in _build/runs, with a page each that
     marks what is not as in the committed chapters, which are not touched.
     """
-    from xsquared.book.execute import execute
-    from xsquared.book.project import find_project
-    from xsquared.book.render import render, render_pages
-    from xsquared.book.runs import mark_run
+    with _needing("book"):
+        from xsquared.book.execute import execute
+        from xsquared.book.project import find_project
+        from xsquared.book.render import render, render_pages
+        from xsquared.book.runs import mark_run
 
     start = time.perf_counter()
     project = find_project(Path.cwd())
@@ -75,6 +91,19 @@ def book(
     else:
         pages = [render(project) / "index.html"]
     print(*pages, f"({time.perf_counter() - start:.0f} s)", sep="\n")
+
+
+@commands.command()
+def fill() -> None:
+    """Write numbers and links of the sources' prose into the executed chapters.
+
+    `book` does so, too. Nothing is executed, as prose that changed needs no more.
+    """
+    from xsquared.book.project import find_project
+    from xsquared.book.prose import fill
+
+    for path in fill(find_project(Path.cwd())):
+        print(path)
 
 
 @commands.command()
@@ -143,9 +172,11 @@ def study(
         )
 
     def connect() -> AbstractContextManager[Any]:
-        if scheduler:
-            return import_module("distributed").Client(scheduler)
-        return nullcontext() if jobs == 1 else local_client(jobs)
+        if jobs == 1 and not scheduler:
+            return nullcontext()
+        with _needing("cluster", "or run one trial at a time by --jobs 1"):
+            distributed = import_module("distributed")
+        return distributed.Client(scheduler) if scheduler else local_client(jobs)
 
     seed = random.randrange(10**6) if seed is None else seed
     draw = random.Random(seed)

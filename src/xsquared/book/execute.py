@@ -7,10 +7,8 @@ stays, figures included: their last digits differ between processors.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
@@ -24,7 +22,15 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.book.pictures import PNG, SVG
-from xsquared.book.project import BookError, Project, read_source, records, written
+from xsquared.book.project import (
+    BookError,
+    Project,
+    name_cells,
+    read_source,
+    records,
+    written,
+)
+from xsquared.book.prose import fill
 from xsquared.studies.committed import COMMITTED_ONLY
 from xsquared.studies.sweep import ENVIRONMENT
 
@@ -82,6 +88,7 @@ def execute(
                 failures.append(failure)
     if failures:
         raise BookError("\n".join(failures))
+    fill(project, [path.stem for path in notebooks] if values else ())
     return sorted(notebooks)
 
 
@@ -186,12 +193,8 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": kernel, "language_info": {"name": "python"}}
     )
-    seen: Counter[str] = Counter()
+    name_cells(notebook)
     for cell in notebook.cells:
-        source = f"{cell.cell_type}\n{cell.source}"
-        digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-        seen[digest] += 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
         for key in ("papermill", "execution"):
             cell.metadata.pop(key, None)
         tags = cell.metadata.pop("tags", [])

@@ -1,21 +1,15 @@
-"""Tables of chapters as tables of pages: captioned, numbered, cited cell by cell.
+"""Tables of chapters as tables of pages, captioned and numbered.
 
 myst-nb finds :class:`PageTables` by the entry point of its group in ``pyproject.toml``.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
-from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 
 from xsquared.book.papers import VERDICT_MIME
-from xsquared.book.project import BookError, Project
 from xsquared.book.tables import TABLE_MIME
 
 if TYPE_CHECKING:
@@ -86,54 +80,3 @@ def _table(
     group += nodes.thead("", row(columns, unmarked))
     group += nodes.tbody("", *map(row, content["rows"], marks))
     return table
-
-
-@cache
-def _cells(chapter: Path, _modified: int) -> dict[str, dict[str, str]]:
-    """Index the cells of a chapter's tables by name and ``"headers,column"``.
-
-    Cells that share headers and column with another one are left out.
-    """
-    tables: dict[str, dict[str, str]] = {}
-    for cell in json.loads(chapter.read_text(encoding="utf-8"))["cells"]:
-        for output in cell.get("outputs", []):
-            table = output.get("data", {}).get(TABLE_MIME)
-            if table is None:
-                continue
-            candidates = defaultdict(list)
-            for row in table["rows"]:
-                headers = row[: table["stubs"]]
-                for column, text in zip(table["columns"], row, strict=True):
-                    candidates[",".join([*headers, column])].append(text)
-            tables[table["name"]] = {
-                address: texts[0]
-                for address, texts in candidates.items()
-                if len(texts) == 1
-            }
-    return tables
-
-
-def table_cell(project: Project, asked: str, runs: Sequence[str] = ()) -> str:
-    """Look up a cell of a chapter's table as shown: ``"tab-slopes:mlp,slope"``.
-
-    Args:
-        project: the checkout.
-        asked: the table's name, a colon, row headers and column.
-        runs: chapters whose runs with other parameters are asked first.
-
-    Raises:
-        BookError: no such cell, or several.
-    """
-    name, _, address = " ".join(asked.split()).partition(":")
-    chapters = [project.runs / f"{run}.ipynb" for run in runs]
-    chapters += sorted(project.chapters.glob("*.ipynb"))
-    for chapter in chapters:
-        cells = _cells(chapter, chapter.stat().st_mtime_ns).get(name)
-        if cells is None:
-            continue
-        if address not in cells:
-            raise BookError(
-                f"{asked}: expected one cell of {name}, which has {'; '.join(cells)}"
-            )
-        return cells[address]
-    raise BookError(f"{asked}: no chapter has a table {name}")

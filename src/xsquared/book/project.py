@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,11 +12,16 @@ from typing import Any
 import jupytext
 import nbformat
 import yaml
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from xsquared.book.papers import VERDICT_MIME
 
-#: A chapter's first cell where the repository has an address; no page shows it.
+#: A notebook's first cell, for those who execute it: no page shows it.
+NOTE = (
+    "*Numbers in the text are those of the run that made this file; tables and "
+    "figures below are your own once you run it.*"
+)
+#: A chapter's third cell where the repository has an address; no page shows it.
 INSTALL = (
     "try:\n    import xsquared.book\nexcept ImportError:\n    %pip install -q git+{}"
 )
@@ -53,6 +61,10 @@ class Project:
         """Chapters executed with parameters other than the committed ones."""
         return self.root / "_build" / "runs"
 
+    def executed(self, name: str, runs: Sequence[str] = ()) -> Path:
+        """Find a chapter's executed notebook, or its run if it is one of these."""
+        return (self.runs if name in runs else self.chapters) / f"{name}.ipynb"
+
     def sources(self) -> list[Path]:
         """List the notebooks of the book, in reading order."""
         return sorted(self.notebooks.glob("*.md"))
@@ -75,7 +87,8 @@ def find_project(start: Path) -> Project:
 def read_source(source: Path) -> nbformat.NotebookNode:
     """Read a chapter's notebook without outputs.
 
-    Where the repository has an address, :data:`INSTALL` is its second cell.
+    It begins with :data:`NOTE`. Where the repository has an address,
+    :data:`INSTALL` follows the title.
     """
     notebook: nbformat.NotebookNode = jupytext.read(source)
     config = source.parents[1] / "_config.yml"
@@ -84,13 +97,33 @@ def read_source(source: Path) -> nbformat.NotebookNode:
     if url:
         cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
         notebook.cells.insert(1, cell)
+    cell = new_markdown_cell(NOTE, metadata={"tags": ["remove-cell"]})
+    notebook.cells.insert(0, cell)
+    name_cells(notebook)
     return notebook
 
 
+def name_cells(notebook: nbformat.NotebookNode) -> None:
+    """Make each cell's id, in place, a digest of its source."""
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        source = f"{cell.cell_type}\n{cell.source}"
+        digest = hashlib.sha256(source.encode()).hexdigest()[:12]
+        seen[digest] += 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
 def written(notebook: nbformat.NotebookNode) -> list[Any]:
-    """List what a notebook's author says by cell: source, tags, how a page shows it."""
+    """List what a notebook's author says by cell: source, tags, how a page shows it.
+
+    Of Markdown the id stands for the source, into which numbers are written later.
+    """
     return [
-        (cell.source, cell.metadata.get("tags", []), cell.metadata.get("mystnb"))
+        (
+            cell.source if cell.cell_type == "code" else cell.id,
+            cell.metadata.get("tags", []),
+            cell.metadata.get("mystnb"),
+        )
         for cell in notebook.cells
     ]
 

@@ -12,6 +12,7 @@ import nbformat
 from jupyter_book.sphinx import build_sphinx
 
 from xsquared.book.project import BookError, Project, read_source, written
+from xsquared.book.prose import Prose
 
 
 def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
@@ -28,6 +29,7 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
         BookError: naming each, and what to do.
     """
     problems = []
+    prose = Prose(project)
     for source in project.sources():
         if names and source.stem not in names:
             continue
@@ -39,6 +41,8 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
         notebook = nbformat.read(path, as_version=4)
         if written(notebook) != written(read_source(source)):
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
+        elif notebook != prose.filled(source.stem):
+            problems.append(f"{path.name} lacks numbers or links: run `xsquared fill`")
         outputs = [
             output for cell in notebook.cells for output in cell.get("outputs", [])
         ]
@@ -71,6 +75,7 @@ def render(project: Project) -> Path:
         raise BookError(
             f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}"
         )
+    sys.stderr.write(run.stderr)  # what the site lacks
     return project.html
 
 

@@ -17,11 +17,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from xsquared.book.papers import VERDICT_MIME
 from xsquared.book.pictures import PNG, SVG
 from xsquared.book.project import Project
+from xsquared.book.prose import GLUED, UNSEEN
 from xsquared.book.tables import TABLE_MIME
 
-_GLUED = "application/papermill.record/text/plain"
-#: Tags of cells of which a page shows no output.
-_UNSEEN = {"remove-cell", "remove-output"}
 #: Lengths in a figure, and names that are digests of it.
 _LENGTH = re.compile(r"-?\d+(?:\.\d+)?")
 _DIGEST = re.compile(r"i[0-9a-f]{9}-")
@@ -57,7 +55,7 @@ def mark_run(project: Project, name: str) -> tuple[NotebookNode, str]:
     lines += _changed_values(committed, run)
     lines += [f"- {what}: {count}, marked" for what, count in counts.items() if count]
     changes = "\n".join(lines)
-    cells.insert(1, new_markdown_cell(f"```{{note}}\n{changes}\n```"))
+    cells.insert(2, new_markdown_cell(f"```{{note}}\n{changes}\n```"))
     run.cells = cells
     return run, changes
 
@@ -82,14 +80,14 @@ def _mark_cell(
 
 def _shown(cell: NotebookNode) -> list[NotebookNode]:
     """List what a page shows of a cell's outputs, the text of a stream as data."""
-    if _UNSEEN & {*cell.metadata.get("tags", [])}:
+    if UNSEEN & {*cell.metadata.get("tags", [])}:
         return []
     outputs = []
     for output in cell.outputs:
         if output.output_type == "stream":
             text = {"text/plain": output.text}
             outputs.append(new_output("display_data", data=text))
-        elif not {_GLUED, VERDICT_MIME} & {*output.data}:
+        elif not {GLUED, VERDICT_MIME} & {*output.data}:
             outputs.append(output)
     return outputs
 
@@ -168,6 +166,6 @@ def _values(notebook: NotebookNode) -> dict[str, str]:
                 if isinstance(line, ast.Assign):
                     values[ast.unparse(line.targets[0])] = ast.unparse(line.value)
         for output in cell.get("outputs", []):
-            if _GLUED in output.get("data", {}):
-                values[output.metadata.scrapbook.name] = output.data[_GLUED]
+            if GLUED in output.get("data", {}):
+                values[output.metadata.scrapbook.name] = output.data[GLUED]
     return values

@@ -1,6 +1,6 @@
-"""Sphinx roles and directives that print what chapters found.
+"""What Sphinx needs to print what chapters found.
 
-- ``{cell}`tab-name:row,column```: a cell of a chapter's table, linked to it.
+- Numbers of :mod:`xsquared.book.prose` in pages, and targets of its links.
 - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts.
 - ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper is covered, and its slips.
 """
@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import nbformat
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.errors import ExtensionError
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 
-from xsquared.book import figure, verdicts
-from xsquared.book.page_tables import table_cell
+from xsquared.book import figure, live, verdicts
 from xsquared.book.project import BookError, Project
+from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
 
 if TYPE_CHECKING:
-    from docutils.parsers.rst.states import system_message
     from sphinx.application import Sphinx
     from sphinx.config import Config
+    from sphinx.environment import BuildEnvironment
 
 #: What each directive writes, in Markdown, from the project and the directive's
 #: arguments.
@@ -35,31 +34,6 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "coverage": verdicts.coverage_table,
     "errata": verdicts.errata_list,
 }
-
-
-class CellRole(SphinxRole):
-    """``{cell}`tab-name:row,column```: see the module's docstring."""
-
-    def run(self) -> tuple[list[nodes.Node], list[system_message]]:
-        """Make the cell's text a link to its table."""
-        project = Project(Path(self.env.srcdir))
-        try:
-            text = table_cell(project, self.text, self.config.xsquared_runs)
-        except BookError as error:
-            message = self.inliner.reporter.error(str(error), line=self.lineno)
-            problem = self.inliner.problematic(self.rawtext, self.rawtext, message)
-            return [problem], [message]
-        link = addnodes.pending_xref(
-            "",
-            nodes.inline("", text),
-            refdomain="std",
-            reftype="ref",
-            reftarget=self.text.partition(":")[0].strip(),
-            refdoc=self.env.docname,
-            refexplicit=True,
-            refwarn=True,
-        )
-        return [nodes.inline("", "", link, classes=["pasted-text"])], []
 
 
 class MarkdownDirective(SphinxDirective):
@@ -108,27 +82,57 @@ def link_repository(app: Sphinx, config: Config) -> None:
         options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
 
 
-def _show_runs(app: Sphinx, config: Config) -> None:
-    """Read runs in their chapters' places, with what is not as committed marked."""
-    pages = {f"book/chapters/{name}": name for name in config.xsquared_runs}
+def _read_sources(app: Sphinx, config: Config) -> None:
+    """Write numbers into pages; read runs in their chapters' places, with marks."""
+    project = Project(Path(app.srcdir))
+    runs = {f"book/chapters/{name}": name for name in config.xsquared_runs}
+    prose = Prose(project)
 
-    def read_run(app: Sphinx, page: str, text: list[str]) -> None:
-        if page in pages:
-            run, _ = mark_run(Project(Path(app.srcdir)), pages[page])
+    def read(app: Sphinx, page: str, text: list[str]) -> None:
+        path = app.env.doc2path(page, base=False)
+        if page in runs:
+            run, _ = mark_run(project, runs[page])
             text[0] = nbformat.writes(run)
+        elif path.endswith(".md"):
+            text[0] = prose.fill(text[0], path, NUMBER_ROLES)
 
-    app.connect("env-get-outdated", lambda *_: [*pages])
-    app.connect("source-read", read_run)
+    app.connect("env-get-outdated", lambda *_: [*runs])
+    app.connect("source-read", read)
+
+
+def name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Let links of Markdown lead to every label of a page, formula and work.
+
+    MyST knows headings alone behind the path of a page.
+    """
+    standard, formulas = env.domaindata["std"], env.domaindata["math"]
+    targets = [
+        *(
+            (page, key, anchor)
+            for key, (page, anchor) in standard["anonlabels"].items()
+        ),
+        *(
+            (page, key, f"equation-{key}")
+            for key, (page, _) in formulas["objects"].items()
+        ),
+        *(
+            (work.bibliography_key.docname, work.key, work.citation_id)
+            for work in getattr(env.domains.get("cite"), "citations", [])
+        ),
+    ]
+    for page, key, anchor in targets:
+        env.metadata[page].setdefault("myst_slugs", {})[key] = (0, anchor, "")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
-    app.add_role("cell", CellRole())
     for name in DIRECTIVES:
         app.add_directive(name, MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
-    app.connect("config-inited", _show_runs)
+    app.connect("config-inited", _read_sources)
+    app.connect("env-updated", name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("html-page-context", live.offer_run)
     app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

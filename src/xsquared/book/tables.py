@@ -189,7 +189,8 @@ def glue_numbers(
     Args:
         numbers: by the key that the prose uses; whole numbers and text stay as they
             are, others are rounded, because the replay compares what is glued.
-        digits: decimals, for all or by key.
+        digits: significant digits of a number below one, decimals of a larger one; for
+            all or by key.
     """
     try:
         from myst_nb import glue
@@ -201,5 +202,9 @@ def glue_numbers(
         elif isinstance(value, Integral):
             glue(key, int(value), display=False)
         else:
-            decimals = digits[key] if isinstance(digits, Mapping) else digits
-            glue(key, round(float(value), decimals), display=False)
+            places = digits[key] if isinstance(digits, Mapping) else digits
+            if abs(value) >= 1:
+                rounded = round(float(value), places)
+            else:
+                rounded = float(f"{value:.{max(places - 1, 0)}e}")
+            glue(key, rounded, display=False)

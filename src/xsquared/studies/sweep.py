@@ -194,8 +194,10 @@ def _module_file(module: str) -> Path | None:
 
 def attempt(run: Run, trial: Trial) -> dict[str, Any]:
     """Run a trial on one thread; give its columns, overridden by what run measured."""
+    from xsquared.threads import one_thread  # brings torch: who reads rows needs none
+
     measured: dict[str, Any] = {"status": "completed"}
-    with _one_thread():
+    with one_thread():
         start = time.thread_time()
         try:
             # numpy's numbers become Python's.
@@ -276,21 +278,6 @@ def _rows_of_workers(
             yield next(running).result()
         except KilledWorker as error:
             yield {"status": "lost", "message": str(error)}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep numerical libraries to one thread, so that trials share the cores."""
-    import torch
-    from threadpoolctl import threadpool_limits
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(limits=1):
-            yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @contextmanager

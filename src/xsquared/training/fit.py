@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from xsquared.data.dataset import Dataset, sampled
+from xsquared.data.dataset import Dataset, from_target, sampled
 from xsquared.errors import rmse
 from xsquared.functions import Target
 from xsquared.networks_1d.solver import is_resolved
+from xsquared.threads import one_thread
 from xsquared.training.adamw import AdamW
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
@@ -43,6 +44,7 @@ def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
     return SOLVERS[name](**settings or {})
 
 
+@one_thread()
 def fit(
     data: Dataset | Target,
     unit: str | Unit,
@@ -55,15 +57,17 @@ def fit(
     """Train one network of one output; one that diverges or fails is a result too.
 
     A target of one variable is :func:`~xsquared.data.dataset.sampled`; where the error
-    over its domain is larger than on those points, the status says so. The solver,
-    where None, is ``FreeKnots()`` for trained ReLU gates of one input and at most two
-    factors, ``Growth()`` for trained gates of several inputs, else, and for neurons of
-    two numbers, ``VariableProjection()``.
+    over its domain is larger than on those points, the status says so. Points of one of
+    several variables are those of :func:`~xsquared.data.dataset.from_target`, whatever
+    the seed. The solver, where None, is ``FreeKnots()`` for trained ReLU gates of one
+    input and at most two factors, ``Growth()`` for trained gates of several inputs,
+    else, and for neurons of two numbers, ``VariableProjection()``. It runs on one
+    thread.
 
     Raises:
         ValueError: the solver cannot train this.
     """
-    points = sampled(data) if isinstance(data, Target) else data
+    points = _points(data) if isinstance(data, Target) else data
     record = find_unit(unit)
     chosen = solver or _default_solver(points, record, gates)
 
@@ -74,6 +78,7 @@ def fit(
     return _over_domain(data, result) if isinstance(data, Target) else result
 
 
+@one_thread()
 def grow(
     data: Dataset,
     unit: str | Unit,
@@ -92,6 +97,11 @@ def grow(
     return _run(
         data, lambda: solver.grow(data, record, widths, gates, seed), solver, seed
     )
+
+
+def _points(target: Target) -> Dataset:
+    """Take the points at which :func:`fit` knows a target."""
+    return sampled(target) if target.dim == 1 else from_target(target)
 
 
 def _default_solver(data: Dataset, unit: Unit, gates: Gates) -> Solver:
@@ -145,6 +155,8 @@ def _check_scale(data: Dataset) -> None:
 def _over_domain(target: Target, result: Fit) -> Fit:
     """Say where the points that a target was sampled at do not show its error."""
     network = result.network
+    if target.dim > 1:  # other points have judged it
+        return result
     if network is None or result.status in ("diverged", "unresolved", "inexact"):
         return result
     if is_resolved(network, target, result.train_rmse):

@@ -1,0 +1,298 @@
+"""Prose with its numbers: what stands in the place of a source's roles.
+
+Executed chapters are read in Jupyter too, which knows no roles. :func:`fill` writes
+into them, and Sphinx into pages, for
+
+- ``{glue:text}`key:.2f```: the number that a chapter glued, its key in a comment;
+- ``{cell}`tab-name:row,column```: the table's cell, a link to it, and such a comment;
+- ``numref``, ``eq``, ``doc``, ``ref``, ``cite``: links of plain Markdown.
+
+Tables, figures and equations get the numbers that Sphinx gives them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_notebook
+from pybtex.database import BibliographyData, Person, parse_file
+
+from xsquared.book.papers.errata import errata
+from xsquared.book.papers.ledger import ledger
+from xsquared.book.project import BookError, Project, read_source
+from xsquared.book.tables import TABLE_MIME, with_powers
+
+#: The type under which a glued number travels in a notebook's output.
+GLUED = "application/papermill.record/text/plain"
+#: Tags of cells of which a page shows no output.
+UNSEEN = {"remove-cell", "remove-output"}
+_ROLE = re.compile(r"\{([a-z:]+)\}`([^`]+)`")
+_TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
+#: What a label stands above, and the formula that one stands behind.
+_LABEL = re.compile(r"^ *\(([\w-]+)\)=$", re.MULTILINE)
+_FORMULA = re.compile(r"^ *\$\$ \(([\w-]+)\)$", re.MULTILINE)
+
+
+class Prose:
+    """What the prose of a book may cite, and the text in its place."""
+
+    def __init__(self, project: Project, runs: Sequence[str] = ()) -> None:
+        """Index the book; of these chapters, the runs with other parameters."""
+        self.project = project
+        self.runs = runs
+        #: Executed, by chapter, with the Markdown of their sources.
+        self.notebooks: dict[str, NotebookNode] = {}
+        #: Glued values by chapter and key; pages and cells of tables by name.
+        self.glued: dict[tuple[str, str], Any] = {}
+        self.tables: dict[str, tuple[str, dict[str, list[str]]]] = {}
+        #: By label, or by a page's path without suffix: a page, and words for it.
+        self.places = {f"claim-{key}": ("book/verdicts.md", "") for key in ledger()}
+        for slip in errata():
+            self.places[f"erratum-{slip.key}"] = "book/errata.md", ""
+        for source in project.sources():
+            path = project.executed(source.stem, runs)
+            if path.is_file():
+                executed = nbformat.read(path, as_version=4)
+                self.notebooks[source.stem] = _unfilled(read_source(source), executed)
+                self._read_outputs(source.stem)
+        chapter = 0
+        counts: Counter[str] = Counter()
+        for page, numbered in _contents(project):
+            chapter += numbered
+            self._read_page(page, f"{chapter}." if numbered else "", counts)
+
+    def _read_outputs(self, name: str) -> None:
+        """Index a chapter's glued numbers and tables."""
+        for cell in self.notebooks[name].cells:
+            for output in cell.get("outputs", []):
+                data = output.get("data", {})
+                if TABLE_MIME in data:
+                    page, table = f"book/chapters/{name}.ipynb", data[TABLE_MIME]
+                    self.tables[table["name"]] = page, _cells(table)
+                elif GLUED in data:
+                    key = name, output.metadata.scrapbook.name
+                    self.glued[key] = ast.literal_eval(data[GLUED])
+
+    def _read_page(self, name: str, prefix: str, counts: Counter[str]) -> None:
+        """Index a page's title and labels, with numbers behind the chapter's."""
+        notebook = self.notebooks.get(Path(name).name)
+        page = f"{name}.ipynb"
+        if notebook is None:
+            page = f"{name}.md"
+            path = self.project.root / page
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            notebook = new_notebook(cells=[new_markdown_cell(text)])
+        for kind, label in _labels(notebook):
+            text = label  # the title
+            if "{}" in kind:
+                counts[kind + prefix] += 1
+                text = kind.format(f"{prefix}{counts[kind + prefix]}")
+            key = name if kind == "title" else label
+            self.places.setdefault(key, (page, text))
+
+    def filled(self, name: str) -> NotebookNode:
+        """Make an executed chapter with its numbers and links."""
+        notebook: NotebookNode = nbformat.from_dict(self.notebooks[name])
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                page = f"book/chapters/{name}.ipynb"
+                cell.source = self.fill(cell.source, page, ROLES)
+        return notebook
+
+    def fill(self, text: str, page: str, roles: Mapping[str, Role]) -> str:
+        """Replace roles in the Markdown of a page, whose path starts at the root.
+
+        Raises:
+            BookError: what is cited is not there; a dash stands in its place in a run
+                with other parameters, which may lack it.
+        """
+
+        def replaced(match: re.Match[str]) -> str:
+            cited = " ".join(match[2].split())
+            if match[1] not in roles:
+                return match[0]
+            try:
+                return roles[match[1]](self, cited, page)
+            except (KeyError, ValueError) as error:
+                if self.runs:
+                    return f"–<!-- {cited} -->"
+                raise BookError(f"{page}: {match[0]}: no {error}") from error
+
+        return _ROLE.sub(replaced, text)
+
+    def glue(self, cited: str, page: str) -> str:
+        """Write a glued number, one of another chapter behind its path and ``::``."""
+        path, _, name = cited.rpartition("::")
+        key, _, spec = name.partition(":")
+        value = self.glued[Path(path or page).stem, key]
+        return f"{with_powers(format(value, spec))}<!-- {cited} -->"
+
+    def cell(self, cited: str, page: str) -> str:
+        """Write the one cell of a table with such headers, linked to the table."""
+        name, _, address = cited.partition(":")
+        place, cells = self.tables[name]
+        if len(cells.get(address, [])) != 1:
+            raise KeyError(f"one such cell in {'; '.join(cells)}")
+        return f"{_link(cells[address][0], place, name, page)}<!-- {cited} -->"
+
+    def reference(self, cited: str, page: str) -> str:
+        """Write a link to a label, with words of its own where they come before it."""
+        words, label = _split(cited)
+        place, text = self.places[label]
+        if not words + text:
+            raise KeyError(f"words for {label}")
+        return _link(words or text, place, label, page)
+
+    def document(self, cited: str, page: str) -> str:
+        """Write a link to a page, the path to which starts at this one."""
+        words, path = _split(cited)
+        place, text = self.places[os.path.normpath(Path(page).parent / path)]
+        return _link(words or text, place, "", page)
+
+    def citation(self, cited: str, page: str) -> str:
+        """Write authors and years of works, linked to the bibliography."""
+        links = []
+        for key in map(str.strip, cited.split(",")):
+            work = self._works.entries[key]
+            title = re.sub(r"[{}]", "", work.fields["title"]).replace('"', "'")
+            text = f"{_names(work.persons['author'])}, {work.fields['year']}"
+            target = f'{key} "{title}"'
+            links.append(_link(text, "book/bibliography.md", target, page))
+        return f"[{', '.join(links)}]"
+
+    @cached_property
+    def _works(self) -> BibliographyData:
+        return parse_file(str(self.project.root / "book" / "references.bib"))
+
+
+#: What writes the text for a role's content, on a page.
+Role = Callable[[Prose, str, str], str]
+#: What prints numbers. Pages keep the other roles: Sphinx alone reads them.
+NUMBER_ROLES = {"glue:text": Prose.glue, "cell": Prose.cell}
+ROLES = NUMBER_ROLES | {
+    "numref": Prose.reference,
+    "eq": Prose.reference,
+    "ref": Prose.reference,
+    "doc": Prose.document,
+    "cite": Prose.citation,
+}
+
+
+def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
+    """Write the sources' prose, with numbers and links, into executed chapters.
+
+    Nothing is executed, and no output changes.
+
+    Args:
+        project: the checkout.
+        runs: chapters whose runs with other parameters are filled, instead of the
+            committed chapters, by their own numbers.
+
+    Returns:
+        The notebooks that changed.
+
+    Raises:
+        BookError: a chapter cites what is not there.
+    """
+    prose = Prose(project, runs)
+    changed = []
+    for name in runs or prose.notebooks:
+        path = project.executed(name, runs)
+        filled = prose.filled(name)
+        if filled != nbformat.read(path, as_version=4):
+            nbformat.write(filled, path)
+            changed.append(path)
+    return changed
+
+
+def _contents(project: Project) -> Iterator[tuple[str, bool]]:
+    """List the pages in reading order, and whether they have a chapter's number."""
+    text = (project.root / "_toc.yml").read_text(encoding="utf-8")
+    contents = yaml.safe_load(text)
+    yield contents["root"], False
+    for part in contents.get("parts", [contents]):
+        for page in part["chapters"]:
+            yield page["file"], "numbered" in part
+
+
+def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:
+    """Put a source's Markdown around executed code, where there are as many cells."""
+    code: list[NotebookNode] = []
+    injected: list[NotebookNode] = []  # by papermill, behind the parameters
+    for cell in executed.cells:
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            injected.append(cell)
+        elif cell.cell_type == "code":
+            code.append(cell)
+    if len(code) != sum(cell.cell_type == "code" for cell in source.cells):
+        return executed
+    cells = []
+    for cell in source.cells:
+        cells.append(code.pop(0) if cell.cell_type == "code" else cell)
+        if "parameters" in cell.metadata.get("tags", []):
+            cells += injected
+    executed.cells = cells
+    return executed
+
+
+def _labels(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
+    """List a page's title, labels and numbered things, these by how Sphinx calls them.
+
+    They come in the order in which Sphinx counts them.
+    """
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield from (("title", title) for title in _TITLE.findall(cell.source))
+            yield from (("label", label) for label in _LABEL.findall(cell.source))
+            yield from (("({})", label) for label in _FORMULA.findall(cell.source))
+        if UNSEEN & {*cell.metadata.get("tags", [])}:
+            continue
+        figure = cell.metadata.get("mystnb", {}).get("figure", {})
+        if "name" in figure:
+            yield "Fig. {}", figure["name"]
+        for output in cell.get("outputs", []):
+            if TABLE_MIME in output.get("data", {}):
+                yield "Table {}", output.data[TABLE_MIME]["name"]
+
+
+def _cells(table: dict[str, Any]) -> dict[str, list[str]]:
+    """Index the cells of a table by ``"headers,column"``."""
+    cells = defaultdict(list)
+    for row in table["rows"]:
+        headers = row[: table["stubs"]]
+        for column, text in zip(table["columns"], row, strict=True):
+            cells[",".join([*headers, column])].append(text)
+    return cells
+
+
+def _split(cited: str) -> tuple[str, str]:
+    """Split ``words <target>``; a target alone has no words."""
+    words, _, target = cited.removesuffix(">").rpartition("<")
+    return words.strip(), target
+
+
+def _link(text: str, place: str, label: str, page: str) -> str:
+    """Link from a page to another, or to a label there."""
+    path = "" if place == page and label else os.path.relpath(place, Path(page).parent)
+    return f"[{text}]({path}{'#' if label else ''}{label})"
+
+
+def _names(authors: Sequence[Person]) -> str:
+    """Write the last names of one or two authors, or that of the first of more."""
+    names = [
+        "\N{NO-BREAK SPACE}".join(
+            map(str, author.rich_prelast_names + author.rich_last_names)
+        )
+        for author in authors
+    ]
+    return " and ".join(names) if len(names) < 3 else f"{names[0]} *et al.*"
