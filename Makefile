@@ -8,7 +8,7 @@ PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
 PYTEST := XSQUARED_COMMITTED_ONLY=1 $(KERNELS) $(VENV)/python -m pytest book/chapters tests --nbval --nbval-current-env -n 3 --dist loadfile --no-loadscope-reorder
 CPUS := Haswell Zen Sandybridge Nehalem
-.PHONY: book test types replay lab pdf paper dist speedrun studies transformers test-other-cpu $(CPUS) oldest clean
+.PHONY: book test types replay lab pdf dist speedrun studies transformers test-other-cpu $(CPUS) oldest exit colab clean
 
 book: .venv/installed
 	$(VENV)/xsquared book
@@ -23,14 +23,17 @@ lab: .venv/installed
 	mkdir -p .venv/share/jupyter/lab/settings
 	echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}' > .venv/share/jupyter/lab/settings/overrides.json
 	$(VENV)/jupyter lab
+# The book, and the theorems alone. Chromium ends well without a PDF, too.
 pdf: .venv/installed
+	rm -f _build/xsquared.pdf _build/paper.pdf
 	$(VENV)/jupyter-book build . --builder singlehtml --path-output _build/pdf -q
-	$(PRINT)=_build/xsquared.pdf _build/pdf/_build/singlehtml/index.html
+	test -f _build/html/book/paper.html || $(VENV)/jupyter-book build . -q
+	$(PRINT)=_build/xsquared.pdf file://$(CURDIR)/_build/pdf/_build/singlehtml/index.html
+	$(PRINT)=_build/paper.pdf file://$(CURDIR)/_build/html/book/paper.html
+	test -s _build/xsquared.pdf && test -s _build/paper.pdf
 # The package, with its data tables and the rows of results/; setuptools would pack what an earlier build left behind.
 dist: .venv/installed
 	rm -rf build _build/dist && $(PIP) wheel $(PIP_ARGS) --no-deps --no-build-isolation --wheel-dir _build/dist .
-# The theorems alone, from the page that `make book` renders.
-paper: ; $(PRINT)=_build/paper.pdf _build/html/book/paper.html
 speedrun studies: .venv/installed
 	$(VENV)/xsquared $(subst studies,study --all,$@)
 transformers: .venv/installed
@@ -50,6 +53,21 @@ oldest: dist
 	cd _build/oldest/empty && for name in 01_function_space 02_one_more_power 04_curvature; do $(KERNELS) ../bin/papermill --no-progress-bar -k python3 ../../../book/chapters/$$name.ipynb $$name.ipynb || exit 1; done
 	! grep '"unexpected": "[^"]' _build/oldest/empty/*.ipynb
 	$(KERNELS) _build/oldest/bin/python -m pytest -o addopts=--import-mode=importlib -W ignore::pytest.PytestRemovedIn10Warning -m "not slow and not network" tests/data tests/features tests/splines tests/training tests/test_[cdfglqrstu]*.py tests/test_errors.py
+# The way out of Jupyter Book: pages by plain Sphinx, and chapters replayed, with the newest versions of both tools; the
+# numerics are those of the lock.
+exit: dist
+	rm -rf _build/exit && $(PYTHON) -m venv _build/exit
+	sed -n '/^\(dependencies\|proofs\) = /,/^]/s/^ *"\([^>]*\)>=.*/^\1==/p' pyproject.toml | grep -if - requirements.lock > _build/exit/numerics.txt
+	_build/exit/bin/python -m pip install -q $(PIP_ARGS) -c _build/exit/numerics.txt sphinx myst-nb sphinx-book-theme sphinxcontrib-bibtex sphinx-copybutton sphinx-design sphinx-external-toc sphinx-multitoc-numbering sphinx-togglebutton jupytext nbval pytest pytest-timeout ipykernel python-flint _build/dist/*.whl
+	_build/exit/bin/sphinx-build -q -n -W --keep-going -c .ci/exit . _build/exit/html
+	cd book/chapters && $(KERNELS) ../../_build/exit/bin/python -m pytest -p no:cacheprovider -c /dev/null --nbval --nbval-current-env --nbval-sanitize-with=../../tests/replay.cfg 0[12]*.ipynb A_derivations*.ipynb
+# Chapters as Colab runs them: its versions, the package installed by the first cell, which may not change them.
+colab: .venv/installed
+	rm -rf _build/colab && $(PYTHON) -m venv _build/colab && mkdir _build/colab/empty
+	_build/colab/bin/python -m pip install -q $(PIP_ARGS) -r .ci/colab.txt
+	$(KERNELS) $(VENV)/python .ci/colab.py _build/colab/empty 01_function_space 02_one_more_power
+	_build/colab/bin/python -m pip install -q --no-index -r .ci/colab.txt
+	! grep '"unexpected": "[^"]' _build/colab/empty/*.ipynb
 clean:
 	rm -rf _build build .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 .venv/installed: requirements.lock pyproject.toml

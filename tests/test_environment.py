@@ -110,3 +110,21 @@ def test_environment_yml_points_at_the_lock_and_the_same_python() -> None:
     assert python.partition("=")[2] in SpecifierSet(PROJECT["requires-python"])
     assert "pip" in plain
     assert pip_section == {"pip": ["-r requirements.lock"]}
+
+
+def test_colab_has_what_the_package_needs() -> None:
+    """Else a chapter's first cell would change what is loaded there already."""
+    lines = (ROOT / ".ci" / "colab.txt").read_text().splitlines()
+    pins = {
+        canonicalize_name(name): version
+        for name, _, version in (
+            line.partition("==") for line in lines if not line.startswith("#")
+        )
+    }
+    needs = declared()[""]
+    unmet = [
+        need
+        for need in needs
+        if pins[canonicalize_name(need.name)] not in need.specifier
+    ]
+    assert unmet == []

@@ -11,6 +11,13 @@ async function work() {
   };
   // A module of a known type, whatever type the host gives to .mjs.
   const module = async (name) => import(URL.createObjectURL(new Blob([await load(name)], { type: "text/javascript" })));
+  // Pyodide waits for ever where the host gives .wasm another type than browsers compile while it loads.
+  const compile = WebAssembly.instantiateStreaming;
+  WebAssembly.instantiateStreaming = async (asked, imports) => {
+    const response = await asked;
+    const known = response.headers.get("Content-Type") === "application/wasm";
+    return known ? compile(response, imports) : WebAssembly.instantiate(await response.arrayBuffer(), imports);
+  };
   const start = async () => {
     const [{ loadPyodide }, program, packages] = await Promise.all(
       [module("pyodide.mjs"), module("pyodide.asm.mjs"), load("packages.zip")]);

@@ -14,6 +14,7 @@ from xsquared.studies.map_effects import (
     decay_gains,
     gains,
     in_words,
+    parts_in_words,
     predicted_effects,
     trained_parts,
     triple_steps,
@@ -143,7 +144,7 @@ def test_an_interval_holds_the_median_as_often_as_it_says(count: int) -> None:
     """Targets are drawn anew, again and again, from a distribution of median one."""
     rng = np.random.default_rng(count)
     held, said = [], set()
-    for _ in range(1500):
+    for _ in range(400):
         drawn = pd.DataFrame({"log": rng.laplace(size=count)})
         drawn = drawn.assign(change="any", kind="any", problem=range(count))
         row = typical_gains(drawn).loc["any"]
@@ -151,7 +152,7 @@ def test_an_interval_holds_the_median_as_often_as_it_says(count: int) -> None:
         said.add(row["coverage"])
     (coverage,) = said
     assert 0.9 <= coverage < 0.99
-    assert np.mean(held) == pytest.approx(coverage, abs=0.03)
+    assert np.mean(held) == pytest.approx(coverage, abs=0.045)
 
 
 def test_words_begin_at_a_tenth() -> None:
@@ -191,6 +192,23 @@ def test_parts_add_up_to_the_study(random_rows: pd.DataFrame) -> None:
     assert parts["trials"].sum() == len(MAP.trials()) - len(MAP.sample())
     assert parts["trained"].sum() == random_rows["key"].nunique()
     assert (trained_parts(random_rows.head(0))["trained"] == 0).all()
+
+
+def test_parts_are_named_by_what_has_rows() -> None:
+    parts = pd.DataFrame(
+        {
+            "protocol": ["adamw", "adamw", "adamw", "soap", "muon"],
+            "blocks": [0, 0, 2, 0, 2],
+            "size": [240, 1000, 25_000, 1000, 25_000],
+            "trained": [3, 9, 0, 1, 0],
+        }
+    ).set_index(["protocol", "blocks", "size"])
+    scope, missing = parts_in_words(parts)
+    assert scope == "240 and 1,000 in one hidden layer, by AdamW and SOAP"
+    assert missing == "Muon, a solved readout and 25,000 parameters in blocks"
+    scope, missing = parts_in_words(parts.assign(trained=1))
+    assert scope.endswith("25,000 in 2 residual blocks, by AdamW, SOAP and Muon")
+    assert missing == "a solved readout"
 
 
 def test_predictions_that_have_rows_are_counted_by_step() -> None:

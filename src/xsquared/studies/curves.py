@@ -2,8 +2,8 @@
 
 Protocol of 2026-11-27, fixed before the first row. An MLP of 5k neurons, a GLU and a
 SwiGLU of 3k have 15k + 1 parameters. Curves are six of the study ``trainers``, with its
-points, AdamW and rates. Errors are on 10,000 points, in the curve's deviations, of the
-weights as they are kept.
+points and AdamW, at the rates that it chose. Errors are on 10,000 points, in the
+curve's deviations, of the weights as they are kept.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from xsquared.data import Dataset, sampled
 from xsquared.errors import sampled_rmse
 from xsquared.functions import target
-from xsquared.studies import rows
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
 from xsquared.studies.trainers import KINDS, LATER, PROTOCOLS, draw_points, train
@@ -30,6 +29,15 @@ TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in _TEXTS.items()}
 #: Neurons of each unit, to be multiplied by k from 1 to 8, and what searches for its
 #: weights.
 _UNITS = {"mlp": (5, "free_knots"), "glu": (3, "free_knots"), "swiglu": (3, "varpro")}
+#: AdamW's rates by unit and curve: what ``trainers`` chose at 120 parameters.
+_RATES = {
+    unit: dict(zip(TARGETS, rates, strict=True))
+    for unit, rates in {
+        "mlp": (0.03, 0.003, 0.003, 0.003, 0.003, 0.01),
+        "glu": (0.01, 0.1, 0.1, 0.01, 0.03, 0.01),
+        "swiglu": (0.01, 0.3, 0.1, 0.03, 0.03, 0.01),
+    }.items()
+}
 #: Greatest slopes of a smooth gate, of which the best is taken.
 _SHARPEST = (4.0, 16.0, 64.0)
 _SEARCHES: dict[str, list[Solver]] = {
@@ -56,14 +64,9 @@ def _by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
 
 
 def _by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
-    """Train three seeds on every curve by AdamW at the rates of ``trainers``."""
-    networks = rows("trainers").query("protocol == 'adamw' and size == 120")
-    of_gate = networks[networks["gate"] == trial["gate"]]
-    of_unit = of_gate[of_gate["unit"] == trial["unit"]]
-    rates = of_unit.groupby("problem")["rate"].max()
-    cases = [
-        (name, seed, rates[f"{name}, 1 input"]) for name in TARGETS for seed in range(3)
-    ]
+    """Train three seeds on every curve by AdamW."""
+    rates = _RATES[trial["unit"]]
+    cases = [(name, seed, rates[name]) for name in TARGETS for seed in range(3)]
     module = build(trial["unit"], 1, trial["n"])
     stack = train(trial, module, cases)
     for (name, seed, _), weights in zip(cases, stack, strict=True):

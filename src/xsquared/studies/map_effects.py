@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from xsquared.studies.map import MAP, TRIPLES
+from xsquared.studies.map import BLOCKS, MAP, TRIPLES
 from xsquared.studies.map import STEPS as TRAINED_STEPS
 from xsquared.studies.map_predictions import PAYS, PREDICTED, STEPS
 from xsquared.studies.map_targets import TARGETS
@@ -55,6 +55,13 @@ DECAY_KINDS: Mapping[str, str] = {
 }
 #: Of all sizes of that study the one with rows without decay on all targets.
 _DECAY_SIZE = 240
+#: Trainers as sentences name them.
+TRAINERS: Mapping[str, str] = {
+    "adamw": "AdamW",
+    "soap": "SOAP",
+    "muon": "Muon",
+    "solved": "a solved readout",
+}
 #: Of intervals for a median.
 _LEAST_COVERAGE = 0.9
 _SMOOTH = ("silu", "gelu")
@@ -78,6 +85,8 @@ CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
     "factor, smooth": ("unit", _steps(0, 2, _SMOOTH)),
     "second factor": ("unit", [("swiglu:silu", "gqu:silu")]),
     "squared ReLU": ("unit", [("mlp:relu", "relu2_mlp:relu2")]),
+    "squared ReLU for GLU": ("unit", [("glu:relu", "relu2_mlp:relu2")]),
+    "squared ReLU for SwiGLU": ("unit", [("swiglu:silu", "relu2_mlp:relu2")]),
 }
 
 
@@ -187,6 +196,36 @@ def trained_parts(rows: pd.DataFrame) -> pd.DataFrame:
     parts["trained"] = parts["key"].isin(rows["key"])
     counts = parts.groupby(["protocol", "blocks", "size"])["trained"]
     return counts.agg(trained="sum", trials="size")
+
+
+def parts_in_words(parts: pd.DataFrame) -> tuple[str, str]:
+    """Name what has rows, and what has none: sizes, depths and trainers.
+
+    Args:
+        parts: from :func:`trained_parts`.
+    """
+    counts = parts["trained"]
+    trained = counts[counts > 0].reset_index()
+    scope = []
+    for blocks, network in enumerate(("one hidden layer", f"{BLOCKS} residual blocks")):
+        sizes = trained[(trained["blocks"] > 0) == blocks]["size"].unique()
+        if len(sizes):
+            scope.append(f"{_listed([f'{n:,}' for n in sorted(sizes)])} in {network}")
+    by = [name for name in TRAINERS if name in set(trained["protocol"])]
+    absent = [name for name in TRAINERS if name not in by]
+    places = counts[counts.index.isin(by, level="protocol")]
+    empty = places.groupby(level=["blocks", "size"]).sum().eq(0)
+    missing = [TRAINERS[name] for name in absent]
+    for blocks, size in empty[empty].index:
+        missing.append(f"{size:,} parameters in {'blocks' if blocks else 'one layer'}")
+    trainers = _listed([TRAINERS[name] for name in by])
+    return f"{', '.join(scope)}, by {trainers}", _listed(missing) or "none"
+
+
+def _listed(words: Sequence[str]) -> str:
+    """Join words by commas and an and."""
+    *others, last = words or [""]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:

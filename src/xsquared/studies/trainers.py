@@ -16,7 +16,8 @@ chosen on validation points).
 Later parts (TRIED), each fixed on the same day before its rows: six or five units at
 the middle size with one thing changed at a time, and 1,000 parameters; solves in
 batches, whose Gram matrices are averaged; AdamW without weight decay, with rates chosen
-at each of two sizes. The claims of chapter 11 have what was predicted of each.
+at each of two sizes. The claims of the appendix on the map have what was
+predicted of each.
 """
 
 from collections.abc import Mapping, Sequence
