@@ -34,7 +34,6 @@ from xsquared.units import (
     GatedNetwork,
     Unit,
     build,
-    find_unit,
     predict,
 )
 
@@ -191,8 +190,7 @@ def test_the_status_says_where_points_miss_what_a_target_does(
 ) -> None:
     """Judged by the trapezoidal rule on points that fall together at the place."""
     f = target(text)
-    name, _, gate = unit.partition(":")
-    made = fit(f, find_unit(name, gate or None), 4)
+    made = fit(f, unit, 4)
     beside = np.geomspace(1e-13, 2, 20_001)
     x = np.concatenate([at - beside, at + beside, np.linspace(-1, 1, 20_001)])
     x = np.unique(x[(x > -1) & (x < 1)])
