@@ -199,6 +199,23 @@ def test_the_status_says_where_points_miss_what_a_target_does(
     assert (made.status != "unresolved") is resolved
 
 
+def test_a_fit_says_where_a_unit_of_fewer_factors_came_closest() -> None:
+    at_jump = fit(target("sign(x - 0.3)"), "glu", 4)
+    weights = at_jump.network.state_dict()
+    assert not weights["U"].any()
+    assert (weights["u"] == 1).all()
+    assert "pieces of degree 1 came closest" in at_jump.detail
+    assert at_jump.detail in str(at_jump)
+    assert not fit(target("sin(3*x)"), "glu", 4).detail
+
+
+def test_a_smooth_gate_as_sharp_as_the_arithmetic_bears_has_stalled() -> None:
+    """Of a jump its error still falls, where even the least step is not finite."""
+    data = sampled(target("sign(x)"), 400)
+    made = fit(data, "swiglu", 6, solver=VariableProjection(starts=1))
+    assert made.status == "stalled"
+
+
 @dataclass(frozen=True)
 class Fake:
     """Does what it is told."""

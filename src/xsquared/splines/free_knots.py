@@ -15,12 +15,12 @@ Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable proje
 from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import dampings
+from xsquared.levenberg_marquardt import Status, dampings
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines import spaces
 from xsquared.splines.spaces import Space
@@ -82,7 +82,7 @@ class FreeKnotSpline:
     pieces: np.ndarray
     rmse: float
     iterations: int
-    status: Literal["converged", "iterations"]
+    status: Status
     directions: np.ndarray | None = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
