@@ -38,7 +38,7 @@ def test_errors_never_rise_with_the_width(unit: Unit) -> None:
     assert all(np.diff([one.seconds for one in made]) > 0)
     assert all(np.diff([one.iterations for one in made]) >= 0)
     for one in made:
-        assert one.status in ("converged", "iterations")
+        assert one.status in ("converged", "iterations", "stalled")
 
 
 @pytest.mark.parametrize("unit", ["mlp", "gqu", "swiglu"])
@@ -52,7 +52,7 @@ def test_a_width_that_gains_nothing_keeps_its_error(
     monkeypatch.setattr(
         module._Task,
         "refine",
-        lambda *args: (replace(worse(*args)[0], rmse=9.0), False),
+        lambda *args: (replace(worse(*args)[0], rmse=9.0), "iterations"),
     )
     after = next(made)
     assert after.training_minimiser.n_hidden == 5
