@@ -104,6 +104,12 @@ def test_where_no_damping_lowers_the_loss_the_descent_has_converged() -> None:
     assert found == [(start, 0, "iterations"), (start, 1, "converged")]
 
 
+def test_where_no_step_can_be_taken_the_descent_has_stalled() -> None:
+    start = line(13.0)
+    found = list(descend(start, lambda _: lambda _: None, 9))
+    assert found == [(start, 0, "iterations"), (start, 1, "stalled")]
+
+
 def test_a_step_that_raises_the_loss_by_rounding_alone_ends_the_descent() -> None:
     """Two attempts where one may raise it by that much, all dampings where none may."""
     tried: list[float] = []

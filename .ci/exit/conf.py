@@ -15,7 +15,6 @@ project = CONFIG["title"]
 author = CONFIG["author"]
 copyright = CONFIG["copyright"]
 exclude_patterns = CONFIG["exclude_patterns"]
-bibtex_bibfiles = CONFIG["bibtex_bibfiles"]
 # What Jupyter Book loads, but for what is inert here.
 extensions = [
     "myst_nb",
@@ -33,7 +32,8 @@ external_toc_exclude_missing = CONFIG["only_build_toc_files"]
 html_title = project
 html_theme = "sphinx_book_theme"
 html_favicon = str(ROOT / CONFIG["html"]["favicon"])
-# Sphinx looks for these beside conf.py.
+# Sphinx and its extensions look for these beside conf.py.
+bibtex_bibfiles = [str(ROOT / path) for path in CONFIG["bibtex_bibfiles"]]
 html_static_path = [
     str(ROOT / path) for path in CONFIG["sphinx"]["config"]["html_static_path"]
 ]

@@ -142,7 +142,7 @@ class Target:
         """
         return _jumps(self)
 
-    def l2_norm(self, order: int = 0) -> float:
+    def l2_norm(self, order: int) -> float:
         """Compute a derivative's L2 norm over the domain of one variable."""
         f = self.derivative(order)
         a, b = interval_of(self)

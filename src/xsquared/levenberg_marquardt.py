@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Generator, Iterator
 from typing import Any, Literal, TypeVar
 
-Status = Literal["converged", "iterations"]
+Status = Literal["converged", "iterations", "stalled"]
 #: A place in the descent: its ``loss``, at least 0, is minimised.
 P = TypeVar("P", bound=Any)
 
@@ -35,7 +35,7 @@ def descend(
     ``linearise`` takes a point and returns a function from a damping to the point after
     that step, or to None where the arithmetic does not allow it. Yields the point at
     the start, then after each iteration, with the iterations so far, and
-    ``"iterations"`` but for a last that converged.
+    ``"iterations"`` but for a last that converged or stalled.
     """
     run = dampings(point.loss, limit, **rules)
     damping, iterations, status = next(run)
@@ -66,7 +66,9 @@ def dampings(
     """Yield dampings to try, 0 at the end; take the losses they lead to.
 
     With each come the iterations so far and how the descent stands, as
-    :func:`descend` yields them.
+    :func:`descend` yields them. Where even the least step has no finite loss, as from
+    gates sharper than the arithmetic bears, a descent has stalled: nothing says that it
+    is at a minimum.
 
     Args:
         loss: that at the start.
@@ -81,6 +83,7 @@ def dampings(
         patience: as above.
     """
     idle = iterations = 0
+    blocked = False
     while iterations < max_iterations and idle < patience and loss > floor:
         trial = yield damping, iterations, "iterations"
         raised = not trial < (1 + rounding) * loss  # also NaN
@@ -92,7 +95,11 @@ def dampings(
             damping *= _RAISED
             continue
         else:  # no damping lowers the loss, or rounding alone raises it
+            blocked = not math.isfinite(trial)
             idle = patience
         iterations += 1
+    if blocked:
+        yield 0.0, iterations, "stalled"
+        return
     ended = idle >= patience or loss <= floor or not max_iterations
     yield 0.0, iterations, "converged" if ended else "iterations"

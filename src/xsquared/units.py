@@ -195,12 +195,17 @@ def find_gate(name: str) -> Gate:
 
 
 def find_unit(unit: str | Unit, activation: str | None = None) -> Unit:
-    """Look up a unit by name or take a record, with another gate where one is named."""
+    """Look up a unit by name or take a record, with another gate where one is named.
+
+    A name may have the gate behind a colon, as ``"mlp:silu"``.
+    """
     if isinstance(unit, str):
-        if unit not in UNITS:
-            raise ValueError(f"unknown unit {unit!r}; known are {', '.join(UNITS)}")
-        unit = UNITS[unit]
-    if activation is None:
+        name, _, gate = unit.partition(":")
+        if name not in UNITS:
+            raise ValueError(f"unknown unit {name!r}; known are {', '.join(UNITS)}")
+        unit = UNITS[name]
+        activation = activation or gate
+    if not activation:
         return unit
     return replace(unit, activation=find_gate(activation).name)
 

@@ -13,7 +13,7 @@ from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, Interval, Target, target
 from xsquared.geometry import knots
 from xsquared.networks_1d.solver import SplineSearch, is_resolved
-from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots
+from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.training import FreeKnots, fit
 from xsquared.units import GatedNetwork, predict, space
 
@@ -128,11 +128,9 @@ def test_directions_compete_with_all_there_are(unit: str) -> None:
     """Sixteen choices for four gates, each descended from the same knots."""
     f = target("exp(x)*sin(4*x)")
     start = SplineSearch().best_spline(f, space(unit), 5).knots
-    choices = itertools.product([-1, 1], repeat=4)
-    splines = [
-        fit_free_knots(f, space(unit), start, 300, np.array(choice))
-        for choice in choices
-    ]
+    choices = [*itertools.product([-1, 1], repeat=4)]
+    starts = np.tile(start, (len(choices), 1))
+    splines = fit_stacked(f, space(unit), starts, 300, np.array(choices))
     least = min(spline.rmse for spline in splines)
     assert error(best_network(f, unit, 4)[0], f) <= 1.001 * least
 

@@ -1,5 +1,6 @@
 """Enclosures of targets against fifty digits, and what is refused."""
 
+from fractions import Fraction
 from itertools import product
 
 import mpmath
@@ -12,6 +13,7 @@ from numpy.polynomial import legendre
 
 from xsquared.functions import target
 from xsquared.quadrature import gauss_legendre
+from xsquared.splines import enclosures
 from xsquared.splines.enclosures import _piece, ball, enclosed
 
 X = sp.Symbol("x", real=True)
@@ -105,3 +107,36 @@ def test_high_orders_are_enclosed_too() -> None:
     truth = np.sqrt(weights @ (made(2 * xi - 1) - f(xi - 0.5)) ** 2)
     assert truth > 5e-5
     assert truth < _piece(f, arb(0), arb(1) / 2, 10)[1] < 10 * truth
+
+
+def test_values_are_rounded_and_the_distance_has_it() -> None:
+    """A line needs two nodes: all that is between it and its values is rounding."""
+    f, count = target("x/3 + 1/7"), 5
+    values, bound = _piece(f, arb(0), arb(1), count)
+    nodes = [2 * Fraction(share) - 1 for share in gauss_legendre(count)[0].tolist()]
+    off = [
+        float(Fraction(value) - x / 3 - Fraction(1, 7))
+        for value, x in zip(values.tolist(), nodes, strict=True)
+    ]
+    made = np.polynomial.Polynomial.fit([*map(float, nodes)], off, count - 1)
+    xi, weights = gauss_legendre(20)
+    truth = float(np.sqrt(2 * weights @ made(2 * xi - 1) ** 2))
+    assert 0 < truth < bound < 100 * truth
+
+
+@pytest.mark.parametrize(("cells", "close"), [(32, 1e-3), (16, 2e-7)])
+def test_distances_of_cells_and_of_halves_add_up_by_squares(
+    cells: int, close: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpolants at three nodes on 32 cells, or on 16 that are halved once."""
+    monkeypatch.setattr(enclosures, "_CLOSE", close)
+    f = target("exp(x)", (0.0, 1.0))
+    _, away = enclosed(f, np.linspace(0, 1, cells + 1), 3)
+    xi, _ = gauss_legendre(3)
+    fine, weights = gauss_legendre(12)
+    square = 0.0
+    for left in np.linspace(0, 1, 33)[:-1]:
+        made = np.polynomial.Polynomial.fit(left + xi / 32, f(left + xi / 32), 2)
+        x = left + fine / 32
+        square += weights / 32 @ (made(x) - f(x)) ** 2
+    assert square**0.5 < away < 1.1 * square**0.5

@@ -12,7 +12,7 @@ from xsquared.errors import measured_rmse
 from xsquared.functions import PAPER_TARGET, target
 from xsquared.splines import free_knots as module
 from xsquared.splines.density import equidistributed_knots
-from xsquared.splines.free_knots import fit_free_knots
+from xsquared.splines.free_knots import fit_free_knots, fit_stacked
 from xsquared.splines.spaces import ungated_signs
 from xsquared.units import predict, space
 
@@ -159,9 +159,7 @@ def test_projection_for_directions_is_dense_least_squares(
 ) -> None:
     draw = np.random.default_rng(seed)
     knots, directions = drawn_knots(draw, n), draw.choice([-1, 1], n - 1)
-    fit = fit_free_knots(
-        PAPER_TARGET, space(unit), knots, max_iterations=0, directions=directions
-    )
+    (fit,) = fit_stacked(PAPER_TARGET, space(unit), knots[None], 0, directions[None])
     x, w = nodes_on(knots)
     matrix, root = neurons(unit, x, knots, directions), np.sqrt(w)
     c, *_ = np.linalg.lstsq(matrix * root[:, None], PAPER_TARGET(x) * root, rcond=1e-13)
@@ -172,9 +170,8 @@ def test_a_flat_cell_costs_nothing_where_the_target_is_flat() -> None:
     """Lines through the parabola: the middle one of an odd number is flat by symmetry."""
     start = np.array([-1.0, -0.7, -0.1, 0.3, 0.5, 1.0])
     free = fit_free_knots(target("x**2"), space("mlp"), start)
-    flat = fit_free_knots(
-        target("x**2"), space("mlp"), start, directions=np.array([-1, -1, 1, 1])
-    )
+    directions = np.array([[-1, -1, 1, 1]])
+    (flat,) = fit_stacked(target("x**2"), space("mlp"), start[None], 300, directions)
     assert math.isclose(flat.rmse, free.rmse, rel_tol=1e-6)
     np.testing.assert_allclose(flat.knots, np.linspace(-1, 1, 6), atol=1e-4)
     assert abs(flat.pieces[2, 1]) < 1e-14

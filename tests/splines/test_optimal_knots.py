@@ -35,7 +35,7 @@ def test_derivatives_of_a_cell_against_differences(order: int, continuity: int) 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_pieces_of_a_constant_derivative_are_equal_and_exact(order: int) -> None:
-    found = optimal_knots(target(f"x**{order}", (0.0, 1.0)), order, 7)
+    found = optimal_knots(target(f"x**{order}", (0.0, 1.0)), order, 7, -1)
     np.testing.assert_allclose(found.knots, np.linspace(0, 1, 8), atol=1e-9)
     constant = float(error_constant(order, "discontinuous")) * math.factorial(order)
     assert found.rmse == pytest.approx(constant * 7.0**-order, rel=1e-10)
@@ -81,4 +81,4 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 )
 def test_a_derivative_that_cells_do_not_resolve_is_refused(text: str, n: int) -> None:
     with pytest.raises(ValueError, match="by the derivative of order 2"):
-        optimal_knots(target(text), 2, n)
+        optimal_knots(target(text), 2, n, -1)

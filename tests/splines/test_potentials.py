@@ -63,6 +63,23 @@ def test_whatever_the_potentials_no_spline_is_below_the_bound(order: int) -> Non
         assert _shortest(costs, 4, draw.uniform(0, 1) * best / 4) < best
 
 
+def test_boxes_take_off_what_two_lines_may_be_charged_too_much() -> None:
+    """Without S: lines that part by J (x - knot), the knot at an end of its box.
+
+    What two errors e and e + d have of (1 - nu)/2 of both squares beyond e^2 is largest
+    at e = (1 - nu) d/(2 nu): (1 - nu^2) d^2/(4 nu).
+    """
+    pairs = Pairs(F, 2, np.linspace(-1, 1, 91))
+    knots = np.linspace(-1, 1, 4)
+    jets, multipliers = best_on_knots(F, 2, 0, knots)
+    potential = _potential(pairs, knots, jets, 0 * multipliers, 0.03)
+    nu = 1 - 2 * potential.share
+    slope = potential.best[:, 1, 1] - potential.best[:, 0, 1]
+    worst = (1 - nu**2) / (4 * nu) * slope**2 * pairs.delta**3 / 3
+    assert (worst <= potential.constant).all()
+    assert (potential.constant <= 4 * worst).all()
+
+
 @pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 1.0])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0])
 @pytest.mark.parametrize("order", [2, 3, 4])

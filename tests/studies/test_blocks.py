@@ -41,5 +41,5 @@ def test_blocks_of_all_units_have_as_many_parameters(
     name: str, stream: int, size: int
 ) -> None:
     unit = find_unit(name)
-    module = ResidualNetwork(unit, 8, stream, block_neurons(unit, stream), 2)
+    module = ResidualNetwork(unit, 8, stream, block_neurons(unit, stream), 2, 1)
     assert sum(p.numel() for p in module.parameters()) == pytest.approx(size, rel=0.04)

@@ -62,7 +62,7 @@ def test_layers_are_cut_and_joined_without_loss(name: str) -> None:
 
 def test_muon_is_torchs_inside_blocks_and_adam_elsewhere() -> None:
     unit = find_unit("glu")
-    module = ResidualNetwork(unit, 3, 6, block_neurons(unit, 6), 2)
+    module = ResidualNetwork(unit, 3, 6, block_neurons(unit, 6), 2, 1)
     slopes, optimiser = gradients(module), Muon(module, gradients(module)[0])
     ended = -RATE * torch.stack([optimiser(slope) for slope in slopes]).sum(dim=0)
     for k in range(COUNT):

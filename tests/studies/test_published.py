@@ -63,7 +63,7 @@ def test_the_last_layer_solved_is_at_its_minimum() -> None:
     x, y = points_of("friedman2", 0)["train"]
     torch.manual_seed(0)
     network = Layers(4, "glu", 12)
-    solve_in_turn(network, x, y)
+    solve_in_turn(network, x, y, "normal")
     loss = (network(x) - y).square().mean()
     gradient = torch.autograd.grad(loss, [*network.factors[0].parameters()])
     assert max(part.abs().max() for part in gradient) < 1e-12

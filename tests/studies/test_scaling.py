@@ -38,7 +38,7 @@ def power_law(trial: Trial) -> dict[str, Any]:
 
 
 def test_a_trial_holds_all_widths() -> None:
-    trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper")
+    trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper", PAPER_UNITS)
     assert len(trials) == 2 * 3 * 3
     names = ("problem", "solver", "split", "points", "n")
     assert {tuple(trial.get(name) for name in names) for trial in trials} == {
@@ -52,7 +52,7 @@ def test_a_trial_holds_all_widths() -> None:
 
 def test_errors_are_those_of_grown_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "_EXCHANGES", 1)
-    trial = scaling_trials(["sine"], [1, 3], 2, units=["glu"])[1]
+    trial = scaling_trials(["sine"], [1, 3], 2, "held-out", ["glu"])[1]
     values = run_scaling({**trial, "points": 150})
     data = load("sine", 1, "held-out", 150)
     results = grow(data, "glu", [1, 3], seed=1)
@@ -71,7 +71,7 @@ def test_every_error_has_its_name() -> None:
     trials = [
         trial
         for protocol in ("held-out", "paper")
-        for trial in scaling_trials(problems, [4, 8, 16], 3, protocol)
+        for trial in scaling_trials(problems, [4, 8, 16], 3, protocol, PAPER_UNITS)
         if (trial["problem"], protocol) != ("sine", "paper")
     ]
     table = scalings(to_frame(map(power_law, trials)))
@@ -87,7 +87,7 @@ def test_every_error_has_its_name() -> None:
 
 
 def with_errors(errors: list[list[float]], factor: int) -> Scaling:
-    trials = scaling_trials(["sine"], [4, 8], 2, units=["mlp"])
+    trials = scaling_trials(["sine"], [4, 8], 2, "held-out", ["mlp"])
     scaling = scalings(to_frame(map(power_law, trials)))["sine", "mlp", "training"]
     parameters = factor * np.array([10, 40])
     return replace(scaling, parameters=parameters, errors=np.array(errors))
@@ -103,7 +103,7 @@ def test_units_are_compared_seed_by_seed_at_equal_parameters() -> None:
     under = with_errors([[4.0 * c, 1.0 * c] for c in common], 2)
     # Halfway between 10 and 40 on a logarithmic axis the first has 4; the second is at
     # its end.
-    ratio = error_ratio(over, under, 20)
+    ratio = error_ratio(over, under, 20, shared=False)
     logs = np.log(own)
     expected = ttest_1samp(logs, 0).confidence_interval()
     assert ratio.mean == pytest.approx(math.exp(logs.mean()))

@@ -23,14 +23,14 @@ def test_solved_linear_weights_find_a_network_with_the_same_gates(name: str) -> 
     lost = weights.clone()
     for letter in last:
         as_parameters(module, lost)[letter].fill_(0.3)
-    assert float(batch_losses(module, x, y)(lost)) > 0.01
+    assert float(batch_losses(module, x, y, None)(lost)) > 0.01
     (found,) = resolved(module, lost, x, y, [0.0])
     torch.testing.assert_close(outputs(module, found, x), y, rtol=0, atol=1e-10)
     for letter in ("d", "D"):
         as_parameters(module, weights)[letter].fill_(0.3)
     (found,) = resolved(module, weights, x, y, [0.0], factor=False)
     torch.testing.assert_close(outputs(module, found, x), y, rtol=0, atol=1e-10)
-    assert float(solved_losses(module, x, y)(lost)) < 1e-9
+    assert float(solved_losses(module, x, y, 1)(lost)) < 1e-9
 
 
 @UNITS
@@ -39,7 +39,7 @@ def test_a_solve_at_every_step_leaves_the_gradient_of_the_reduced_error(
 ) -> None:
     module, (x, y) = build(name, 2, 3), drawn()
     weights = torch_start(module, range(COUNT)).double().requires_grad_()
-    loss = solved_losses(module, x, y)
+    loss = solved_losses(module, x, y, 1)
     (slope,) = torch.autograd.grad(loss(weights), weights)
     step = 1e-6 * torch.ones_like(slope)
     with torch.no_grad():
@@ -52,7 +52,7 @@ def test_an_average_of_all_points_is_the_readout_solved_on_them() -> None:
     weights = torch_start(module, range(COUNT)).double()
     losses = (
         averaged_losses(module, x, y, POINTS, 0.9),
-        solved_losses(module, x, y),
+        solved_losses(module, x, y, 1),
     )
     for _ in range(2):  # the second average holds the same points twice
         averaged, solved = (float(loss(weights)) for loss in losses)

@@ -18,7 +18,7 @@ def test_targets_are_real_parts_of_simple_poles() -> None:
     """The text of a target is the sum of Re r / (x - p), with what was drawn."""
     draw = np.random.default_rng(7)
     x = np.linspace(-1, 1, 11)
-    for text in targets_with_poles(7, count=2):
+    for text in targets_with_poles(7):
         wanted = np.zeros_like(x)
         for _ in range(3):
             real = round(draw.uniform(-0.8, 0.8), 3)

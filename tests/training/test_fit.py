@@ -34,7 +34,6 @@ from xsquared.units import (
     GatedNetwork,
     Unit,
     build,
-    find_unit,
     predict,
 )
 
@@ -191,14 +190,30 @@ def test_the_status_says_where_points_miss_what_a_target_does(
 ) -> None:
     """Judged by the trapezoidal rule on points that fall together at the place."""
     f = target(text)
-    name, _, gate = unit.partition(":")
-    made = fit(f, find_unit(name, gate or None), 4)
+    made = fit(f, unit, 4)
     beside = np.geomspace(1e-13, 2, 20_001)
     x = np.concatenate([at - beside, at + beside, np.linspace(-1, 1, 20_001)])
     x = np.unique(x[(x > -1) & (x < 1)])
     square = np.trapezoid((predict(made.network, x) - f(x)) ** 2, x) / 2
     assert (math.sqrt(square) <= 1.1 * made.train_rmse) is resolved
     assert (made.status != "unresolved") is resolved
+
+
+def test_a_fit_says_where_a_unit_of_fewer_factors_came_closest() -> None:
+    at_jump = fit(target("sign(x - 0.3)"), "glu", 4)
+    weights = at_jump.network.state_dict()
+    assert not weights["U"].any()
+    assert (weights["u"] == 1).all()
+    assert "pieces of degree 1 came closest" in at_jump.detail
+    assert at_jump.detail in str(at_jump)
+    assert not fit(target("sin(3*x)"), "glu", 4).detail
+
+
+def test_a_smooth_gate_as_sharp_as_the_arithmetic_bears_has_stalled() -> None:
+    """Of a jump its error still falls, where even the least step is not finite."""
+    data = sampled(target("sign(x)"), 400)
+    made = fit(data, "swiglu", 6, solver=VariableProjection(starts=1))
+    assert made.status == "stalled"
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def test_derivatives_of_a_network_by_differences(unit: str, activation: str) -> 
         )
 
     theta = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
-    gradient, hessian = gradient_and_hessian(loss, theta)
+    gradient, hessian = gradient_and_hessian(loss, theta, None)
     slopes, curvatures = [], []
     for shift in 1e-5 * torch.eye(len(theta), dtype=torch.float64):
         slopes.append(float(loss(theta + shift) - loss(theta - shift)) / 2e-5)

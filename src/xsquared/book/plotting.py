@@ -53,10 +53,6 @@ CONSTRUCTION_NAMES = {
 }
 
 
-#: Markers of curves that are no units'.
-_MARKERS = "osD^vPX*"
-
-
 def use_style() -> None:
     """Apply the house style to every figure that follows.
 
@@ -75,58 +71,34 @@ def line_look(name: str) -> dict[str, Any]:
 
 def error_plot(
     frame: pd.DataFrame,
-    x: str = "parameters",
+    axes: Mapping[str, Axes],
     y: str = "train_rmse",
-    by: str = "unit",
-    *,
-    axes: Mapping[str, Axes] | None = None,
-    names: Mapping[str, str] | None = None,
-    titles: Mapping[str, str] | None = None,
     note: str = "",
     spread: bool = True,
     **style: Any,
-) -> dict[str, Axes]:
-    """Draw errors against size on logarithmic axes, a curve a unit, a panel a problem.
+) -> None:
+    """Draw errors against parameters, both by logarithms: a panel a problem.
 
-    A curve is the median over the rows of one size, which are its seeds; a band is
-    their range. A second call on the panels of a first one lays other networks over
-    it::
-
-        panels = error_plot(rows)
-        error_plot(rows, y="test_rmse", axes=panels, note="held out", linestyle="--")
+    A curve a unit is the median over the rows of one size, which are its seeds; a band
+    is their range. A second call on the same panels lays other networks over them.
 
     Args:
         frame: one row per network.
-        x: column of sizes.
+        axes: panels by problem; rows of other problems are left out.
         y: column of errors; rows without one are left out.
-        by: column of the curves, in order of appearance; units have the looks of
-            :data:`LOOK`.
-        axes: panels to draw on, as returned; new ones where None. Other panels are left
-            out.
-        names: of the curves, for the legend.
-        titles: of the panels.
         note: what tells these curves from others in the same panels; keeps them out of
             the legend.
         spread: whether to draw the range.
         **style: of every curve, before its look.
-
-    Returns:
-        The panels by problem.
     """
-    problems = dict(iter(frame.groupby("problem", sort=False)))
-    panels = dict(axes) if axes else _panels(list(problems))
-    curves = frame[by].unique()
-    others = {name: {"marker": _MARKERS[k % 8]} for k, name in enumerate(curves)}
-    for problem, rows in problems.items():
-        if problem not in panels:
-            continue
-        ax = panels[problem]
-        for key, networks in rows.groupby(by, sort=False):
-            look = {"color": None} | LOOK.get(key, others[key]) | style
-            name = (names or {}).get(key, str(key).upper() if key in LOOK else str(key))
+    for problem, ax in axes.items():
+        rows = frame[frame["problem"] == problem]
+        for unit, networks in rows.groupby("unit", sort=False):
+            look = {"color": None} | LOOK.get(unit, {}) | style
+            name = str(unit).upper()
             # matplotlib's legend leaves out labels that begin with "_".
             label = f"_{name}, {note}" if note else name
-            seeds = networks.dropna(subset=[y]).groupby(x)[y]
+            seeds = networks.dropna(subset=[y]).groupby("parameters")[y]
             errors = seeds.agg(["median", "min", "max"])
             (line,) = ax.loglog(errors.index, errors["median"], label=label, **look)
             if spread and not errors["min"].equals(errors["max"]):
@@ -139,22 +111,6 @@ def error_plot(
                     linewidth=0,
                     label=f"_{name}, range of the seeds",
                 )
-    if not axes:
-        size = {"n": "neurons", "n_hidden": "neurons"}.get(x, x)
-        for problem, ax in panels.items():
-            ax.set_title((titles or {}).get(problem, str(problem)))
-            ax.set(xlabel=size, ylabel="RMSE")
-            ax.xaxis.set_minor_formatter(NullFormatter())
-            ax.yaxis.set_minor_formatter(NullFormatter())
-        next(iter(panels.values())).legend()
-    return panels
-
-
-def _panels(problems: list[str]) -> dict[str, Axes]:
-    """Make a panel a problem, one below another: a phone shows no two beside."""
-    size = (4.8, 2.8 * len(problems) + 0.6)
-    _, column = plt.subplots(len(problems), 1, figsize=size, squeeze=False)
-    return dict(zip(problems, column.flat, strict=True))
 
 
 def draw_knots(ax: Axes, knots: np.ndarray) -> None:

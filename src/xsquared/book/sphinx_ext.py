@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,7 +90,7 @@ def _read_sources(app: Sphinx, config: Config) -> None:
     prose = Prose(project)
 
     def read(app: Sphinx, page: str, text: list[str]) -> None:
-        path = app.env.doc2path(page, base=False)
+        path = os.fspath(app.env.doc2path(page, base=False))
         if page in runs:
             run, _ = mark_run(project, runs[page])
             text[0] = nbformat.writes(run)

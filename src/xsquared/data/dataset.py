@@ -28,7 +28,7 @@ DEFAULT_POINTS = 2000
 #: Fresh test points of a synthetic problem, by which a mean square is known to 2%.
 TEST_POINTS = 10_000
 #: Share of a table that is held out for the test, and of the rest for validation.
-HELD_OUT = 0.2
+_HELD_OUT = 0.2
 #: Share of the training values' range by which a prediction for a point not seen may
 #: leave it.
 MARGIN = 0.1
@@ -166,8 +166,8 @@ def from_arrays(
 
 def held_out(count: int, seed: int) -> list[np.ndarray]:
     """Shuffle so many rows, or groups: their indices to test, validate and train on."""
-    tested = round(HELD_OUT * count)
-    validated = round(HELD_OUT * (count - tested))
+    tested = round(_HELD_OUT * count)
+    validated = round(_HELD_OUT * (count - tested))
     shuffled = np.random.default_rng(seed).permutation(count)
     return np.split(shuffled, [tested, tested + validated])
 

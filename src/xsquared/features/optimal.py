@@ -226,7 +226,10 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     q = len(length)
     i, j = np.tril_indices(q)  # operators are symmetric
     products = scale * length[i] * length[j]
-    for least, most, nodes in ((0, _MANY_FROM, _FEW), (_MANY_FROM, MOST_DEGREE, _MANY)):
+    for least, most, nodes in (
+        (0, _MANY_FROM, _FEW),
+        (_MANY_FROM, MOST_DEGREE, _MANY),
+    ):
         t, weights = _cosine_rule(d, nodes)
         even = gelu_even(np.outer(products, t))  # (pairs, cosines)
         # Where directions are rare polynomials overflow, and their products with

@@ -19,57 +19,79 @@ def network_from_spline(
     none will, and where rounding tears pieces of all but merged cells apart, it is a
     ValueError.
     """
-    t, c = spline.knots, spline.pieces
+    knots = spline.knots
+    pieces = spline.pieces  # (cells, degree + 1), in powers of x - t_k
     if spline.directions is not None:
-        return network_from_pieces(unit, t, c, spline.directions, np.empty((0, 2)))
-    gates, powers = len(c) - 1, np.arange(c.shape[1])
-    cells = taylor_shift(c, t[0] - t[:-1])
-    change, reach = (
-        np.abs(jumps_at_knots(t, c)),
-        np.abs(t[[0, -1], None] - t[1:-1])[..., None],
-    )
-    left, right = np.sum(change * reach**powers, axis=2)
-    merged = len(powers) == 4 and n_hidden == len(c)
-    ways = np.tri(
-        gates + 1, gates, -1, dtype=int
-    )  # 1 where open to the left: before one cell
-    whole = cells[0] + ways @ np.diff(cells, axis=0)
-    size = np.sum(np.abs(whole) * (t[-1] - t[0]) ** powers, axis=1) + ways @ (
-        left - right
-    )
-    for i in np.argsort(size, kind="stable"):
-        factors = real_factors(whole[i], t[-1] - t[0]) if merged else None
+        no_factors = np.empty((0, 2))
+        return network_from_pieces(unit, knots, pieces, spline.directions, no_factors)
+    cells, coefficients = pieces.shape
+    merged = coefficients == 4 and n_hidden == cells
+    opens_left, whole, size = _one_cell_open(knots, pieces)
+    for cell in np.argsort(size, kind="stable"):
+        factors = None
+        if merged:
+            factors = real_factors(whole[cell], knots[-1] - knots[0])
         if factors is not None or not merged:
-            return network_from_pieces(unit, t, c, 1 - 2 * ways[i], factors)
+            directions = 1 - 2 * opens_left[cell]
+            return network_from_pieces(unit, knots, pieces, directions, factors)
     raise ValueError("no directions of the gates will do")
 
 
-def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
-    """Factor a cubic (4,) on [0, length], but for its constant, into real affine
-    functions.
+def _one_cell_open(
+    knots: np.ndarray, pieces: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Open all gates of n cells away from one of them, for each cell.
 
-    The gate's root must not lie inside. Return rows (slope, value at 0), (3, 2), the
-    gate first.
+    The polynomial behind all gates is then that of the cell.
+
+    Returns:
+        What gates open to the left, (n, n - 1) of 0 and 1; the polynomials in powers of
+        x - t_0, (n, degree + 1); and the sums of the neurons' largest values, (n,).
+    """
+    gates = len(pieces) - 1
+    powers = np.arange(pieces.shape[1])
+    length = knots[-1] - knots[0]
+    from_left_end = taylor_shift(pieces, knots[0] - knots[:-1])
+    opens_left = np.tri(gates + 1, gates, -1, dtype=int)
+    whole = from_left_end[0] + opens_left @ np.diff(from_left_end, axis=0)
+    # A neuron is largest at the end to which it opens.
+    jumps = np.abs(jumps_at_knots(knots, pieces))
+    reach = np.abs(knots[[0, -1], None] - knots[1:-1])[..., None]
+    left, right = np.sum(jumps * reach**powers, axis=2)
+    size = np.sum(np.abs(whole) * length**powers, axis=1)
+    size = size + opens_left @ (left - right)
+    return opens_left, whole, size
+
+
+def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
+    """Factor a cubic (4,) on [0, length] without its constant into real affine terms.
+
+    The root of the first, the gate, must not lie inside. Return rows (slope, value at
+    0), (3, 2), the gate first; None where other roots are complex.
     """
     _, c1, c2, c3 = cubic
-    # Real roots reach equally far to both sides of the inflection.
-    inflection = [-c2 / (3 * c3)] if c3 != 0 else []
-    for root in (
-        0.0,
-        length,
-        *(place for place in inflection if not 0 < place < length),
-    ):
+    roots = [0.0, length]
+    if c3 != 0:
+        # From the inflection real roots reach equally far to both sides.
+        inflection = -c2 / (3 * c3)
+        if not 0 < inflection < length:
+            roots.append(inflection)
+    for root in roots:
         # The cubic minus its value at the root is (s - root) (b0 + b1 s + c3 s^2).
         b1 = c2 + c3 * root
         b0 = c1 + b1 * root
-        if (discriminant := b1**2 - 4 * b0 * c3) >= 0:
-            # The root of larger size first: no cancellation.
-            q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
-            rest = [[c3, -q], [1.0, -b0 / q]] if q else [[c3, 0.0], [1.0, 0.0]]
-            if q == c3 == 0:
-                rest = [[0.0, b0], [0.0, 1.0]]
-            sign = 1.0 if root <= 0 else -1.0
-            return np.array(
-                [[sign, -sign * root], rest[0], [sign * v for v in rest[1]]]
-            )
+        discriminant = b1**2 - 4 * b0 * c3
+        if discriminant < 0:
+            continue
+        # The root of larger size first: no cancellation.
+        q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
+        if q:
+            first, second = [c3, -q], [1.0, -b0 / q]
+        elif c3:
+            first, second = [c3, 0.0], [1.0, 0.0]
+        else:
+            first, second = [0.0, b0], [0.0, 1.0]
+        sign = 1.0 if root <= 0 else -1.0
+        gate = [sign, -sign * root]
+        return np.array([gate, first, [sign * value for value in second]])
     return None

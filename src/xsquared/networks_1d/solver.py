@@ -34,15 +34,15 @@ from xsquared.units import (
 
 #: How far a knot is jittered, in widths of the smaller cell beside it: below 1/2 knots
 #: keep their order.
-JITTER = 0.4
+_JITTER = 0.4
 #: Cells of the second measurement: with eight nodes each they see a thousand waves.
-MEASURED_CELLS = 1000
+_MEASURED_CELLS = 1000
 #: Share by which the second measurement may differ: an error is quoted to a tenth.
-MEASURED_SHARE = 0.1
+_MEASURED_SHARE = 0.1
 #: Arguments z of a smooth gate between which it bends.
-GATE_EDGES = np.array([-16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0])
+_GATE_EDGES = np.array([-16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0])
 #: Rounding of values, as a share of the largest: errors below it are not compared.
-ROUNDING = 1e-12
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SplineSearch:
         """Descend from the density's knots and jittered copies; take the best."""
         density_knots = equidistributed_knots(f, shape, cells)
         widths = np.diff(density_knots)
-        room = JITTER * np.minimum(widths[:-1], widths[1:])
+        room = _JITTER * np.minimum(widths[:-1], widths[1:])
         rng = np.random.default_rng((seed, cells))
         count = max(self.stacked_cells // cells, 1)
         shifts = np.zeros((count, cells + 1))
@@ -174,15 +174,15 @@ def is_resolved(network: GatedNetwork, f: Target, error: float | None = None) ->
         error: root mean square; None is that of :func:`xsquared.errors.measured_rmse`.
     """
     a, b = interval_of(f)
-    bends = equidistributed_knots(f, Space(1, 0), MEASURED_CELLS)
+    bends = equidistributed_knots(f, Space(1, 0), _MEASURED_CELLS)
     cuts = np.concatenate([bends, _gate_edges(network), f.jumps()])
     x, weights = between((a, b), cuts)
     values = f(x)
     square = weights @ (predict(network, x) - values) ** 2 / (b - a)
     if error is None:
         error = _error(network, f)
-    rounding = ROUNDING * float(np.abs(values).max())
-    return bool(np.sqrt(square) <= (1 + MEASURED_SHARE) * error + rounding)
+    rounding = _ROUNDING * float(np.abs(values).max())
+    return bool(np.sqrt(square) <= (1 + _MEASURED_SHARE) * error + rounding)
 
 
 def _gate_edges(network: GatedNetwork) -> np.ndarray:
@@ -192,4 +192,4 @@ def _gate_edges(network: GatedNetwork) -> np.ndarray:
     slope = network.G.detach().numpy()[:, 0]
     bias = network.g.detach().numpy()
     bends = slope != 0
-    return ((GATE_EDGES[:, None] - bias[bends]) / slope[bends]).ravel()
+    return ((_GATE_EDGES[:, None] - bias[bends]) / slope[bends]).ravel()

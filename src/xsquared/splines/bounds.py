@@ -121,7 +121,7 @@ def _projected(
     return square
 
 
-def certified_lower_bounds(
+def _certified_lower_bounds(
     bounds: np.ndarray, most: int
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Bound the squared error of n = 1 to ``most`` < m pieces with free breaks.
@@ -190,7 +190,7 @@ def _on_grid(
     size = _power_of_two(np.abs(values).max())
     unit = _power_of_two(length)
     bounds = least_errors(values / size, k, grid / unit, longest)
-    squares, skipped = certified_lower_bounds(bounds, pieces)
+    squares, skipped = _certified_lower_bounds(bounds, pieces)
     near = np.sqrt(squares) * (1 - _SLACK) - _UNDERFLOW
     rmse = near / math.sqrt(length / unit)
     rmse = (rmse - away / size / math.sqrt(length)) * (1 - _SLACK)

@@ -15,12 +15,12 @@ Reference: Golub and Pereyra, SIAM J. Numer. Anal. 10 (1973), for variable proje
 from collections import namedtuple
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from xsquared.functions import Target
-from xsquared.levenberg_marquardt import dampings
+from xsquared.levenberg_marquardt import Status, dampings
 from xsquared.quadrature import LEAST_NODES, gauss_legendre
 from xsquared.splines import spaces
 from xsquared.splines.spaces import Space
@@ -29,7 +29,7 @@ from xsquared.splines.spaces import Space
 _MAX_SHRINK = 0.5
 #: Least width of a cell, as a share of the interval: at a jump cells would shrink for
 #: ever.
-LEAST_WIDTH = 1e-10
+_LEAST_WIDTH = 1e-10
 #: How a fit descends: :func:`xsquared.levenberg_marquardt.dampings`.
 _DAMPING = {
     "damping": 1e-3,
@@ -82,7 +82,7 @@ class FreeKnotSpline:
     pieces: np.ndarray
     rmse: float
     iterations: int
-    status: Literal["converged", "iterations"]
+    status: Status
     directions: np.ndarray | None = None
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
@@ -97,16 +97,11 @@ def fit_free_knots(
     shape: Space,
     knots: np.ndarray,
     max_iterations: int = 300,
-    directions: Any = None,
 ) -> FreeKnotSpline:
     """Fit a spline by variable projection from the given knots (n + 1,), strictly
-    ascending.
-
-    Directions (n - 1,) as in :class:`FreeKnotSpline`; with no iterations the knots
-    stay.
+    ascending; with no iterations they stay.
     """
-    ways = None if directions is None else directions[None]
-    return fit_stacked(f, shape, knots[None], max_iterations, ways)[0]
+    return fit_stacked(f, shape, knots[None], max_iterations, None)[0]
 
 
 def fit_stacked(
@@ -264,7 +259,7 @@ class Model:
             t
             + step * np.minimum(1.0, _MAX_SHRINK / np.maximum(shrink, 1e-300))[:, None]
         )
-        wide = (moved[:, 1:] - moved[:, :-1]).min(axis=1) >= LEAST_WIDTH * (
+        wide = (moved[:, 1:] - moved[:, :-1]).min(axis=1) >= _LEAST_WIDTH * (
             t[:, -1] - t[:, 0]
         )
         trial = self.project(np.where(wide[:, None], moved, t), state.signs)

@@ -199,7 +199,7 @@ def optimal_knots(
     target: Target,
     order: int,
     n_cells: int,
-    continuity: int = -1,
+    continuity: int,
     start: np.ndarray | None = None,
     max_iterations: int = 200,
 ) -> OptimalKnots:

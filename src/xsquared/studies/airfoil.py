@@ -17,7 +17,7 @@ from xsquared.studies.scaling import run_scaling
 from xsquared.studies.sweep import Study, Trial
 from xsquared.units import PAPER_UNITS
 
-AIRFOIL_PROTOCOLS = {
+_AIRFOIL_PROTOCOLS = {
     "row-log": "a fifth of the rows held out; the frequency as its logarithm",
     "sweep": "a fifth of the sweeps held out",
     "sweep-log": "a fifth of the sweeps held out; the frequency as its logarithm",
@@ -61,7 +61,7 @@ def airfoil_trials(
             "airfoil", unit, most, "growth", protocol, settings=settings, seed=seed
         )
         for seed in range(seeds)
-        for protocol in AIRFOIL_PROTOCOLS
+        for protocol in _AIRFOIL_PROTOCOLS
         for unit in PAPER_UNITS
     ]
 
@@ -78,7 +78,7 @@ def _sample() -> list[Trial]:
 
 AIRFOIL = Study(
     "MLP, GLU and GQU on the airfoils, held out by row and by sweep",
-    AIRFOIL_PROTOCOLS,
+    _AIRFOIL_PROTOCOLS,
     _run_airfoil,
     lambda: [*airfoil_trials((2,), 1), *airfoil_trials()],
     _sample,

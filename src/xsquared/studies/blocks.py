@@ -26,7 +26,7 @@ class ResidualNetwork(nn.Module):
         stream: int,
         n_hidden: int,
         blocks: int,
-        n_out: int = 1,
+        n_out: int,
     ) -> None:
         super().__init__()
         self.first = skip_init(nn.Linear, n_in, stream, dtype=torch.float64)

@@ -24,7 +24,7 @@ from xsquared.units import PAPER_UNITS, parameter_count, space
 CERTIFIED = ("exp(2*x)", "sin(4*x)", str(PAPER_TARGET.expression))
 NEURONS = (2, 5, 10)
 #: The widest network of the paper's line figures: pieces are bounded up to its cells.
-WIDEST = 50
+_WIDEST = 50
 #: Digits that committed rows keep.
 _DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 #: Cells of the best spline with one knot less that are parted in turn, those of the
@@ -68,12 +68,12 @@ def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
     ]
 
 
-def piece_trials(target: Target = PAPER_TARGET, most: int = WIDEST) -> list[Trial]:
+def piece_trials(target: Target = PAPER_TARGET, most: int = _WIDEST) -> list[Trial]:
     """List the paper's units: a trial's rows are of 1 to ``most`` neurons, at least 50.
 
     The grid of wide networks serves narrow ones, too, and rows of 50 are committed.
     """
-    most = max(most, WIDEST)
+    most = max(most, _WIDEST)
     text = str(target.expression)
     same: Any = {"domain": target.domain, "split": "paper"}
     return [

@@ -31,7 +31,7 @@ def make_trial(
 
     Args:
         problem: with a domain a target as text, else a problem's name.
-        unit: name of the unit.
+        unit: name of the unit, or ``name:gate``.
         n: number of neurons, or the largest.
         solver: name of the solver.
         protocol: what the study calls its way of training.
@@ -43,12 +43,13 @@ def make_trial(
         points: to train on; the problem's own number where None.
         seed: of points and starts.
     """
+    record = find_unit(unit, gate)
     trial: dict[str, Any] = {"problem": problem}
     if domain:
         trial["domain"] = [[float(low), float(high)] for low, high in domain]
     trial |= {
-        "unit": unit,
-        "gate": gate or find_unit(unit).activation,
+        "unit": record.name,
+        "gate": record.activation,
         "n": n,
         "protocol": protocol,
         "split": split,

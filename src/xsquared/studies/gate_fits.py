@@ -35,7 +35,7 @@ FITTED = {
 #: What is fitted for all neurons of a layer.
 SHARED = {"one-parabola": (0, 1, 2), "one-hinge": (0, 1, 4), "one-scale": (4,)}
 #: Tokens a context.
-CONTEXT = 512
+_CONTEXT = 512
 #: Contexts for fitting, and as many held out.
 CONTEXTS = 16
 #: Added to the diagonal of normal equations scaled to ones there.
@@ -61,8 +61,8 @@ def contexts(name: str, part: str, count: int = CONTEXTS) -> Tensor:
     blocks = []
     for file in files:
         text = read_text(file)[_SKIPPED:]
-        tokens = model(name).tokens(text[: _LETTERS * each * CONTEXT])
-        blocks.append(torch.tensor(tokens[: each * CONTEXT]).reshape(each, CONTEXT))
+        tokens = model(name).tokens(text[: _LETTERS * each * _CONTEXT])
+        blocks.append(torch.tensor(tokens[: each * _CONTEXT]).reshape(each, _CONTEXT))
     return torch.cat(blocks)
 
 

@@ -18,8 +18,8 @@ from xsquared.features.optimal import OptimalMap, best_mse
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
 
-DIMENSIONS = (2, 4, 8, 16)
-FEATURES = (8, 16, 32, 64, 128, 256)
+_DIMENSIONS = (2, 4, 8, 16)
+_FEATURES = (8, 16, 32, 64, 128, 256)
 #: Seeds of a trial, trained together.
 _SEEDS = range(10)
 #: Steps of Adam by protocol; the listing's are settings.
@@ -66,9 +66,9 @@ def _network_trial(protocol: str, hidden: int, settings: Mapping[str, Any]) -> T
 
 def all_trials() -> list[Trial]:
     """List all trials: a quick one, the law's, from optimal layers, the listing's."""
-    law = [(d, m) for m in FEATURES for d in DIMENSIONS]
+    law = [(d, m) for m in _FEATURES for d in _DIMENSIONS]
     # Where the linear and the quadratic features are complete.
-    corners = [(d, m) for d in DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
+    corners = [(d, m) for d in _DIMENSIONS for m in (d + 1, d + d * (d + 1) // 2)]
     from_optimal = [(d, m) for d, m in law if m in (16, 64)]
     listing = [
         listing_trial(2, 1024, 480),

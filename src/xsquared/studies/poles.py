@@ -41,7 +41,7 @@ from xsquared.training.adamw import (
 from xsquared.units import GatedNetwork, build, parameter_count
 
 #: A pole at 0.3 + 0.2i with the residue 0.5 - 0.5i.
-TARGET = "(x - 0.1)/((x - 0.3)**2 + 0.04)"
+_TARGET = "(x - 0.1)/((x - 0.3)**2 + 0.04)"
 #: Units searched by variable projection, and their neurons.
 UNITS = {"mlp": 10, "pair": 7, "swiglu": 6}
 TRAINERS = ("adamw", "soap", "solved")
@@ -107,7 +107,7 @@ def _first_order(
     return weights.split(STARTS)[best], by_rate[best], 10 ** _RATES[best]
 
 
-def poles_trials(problem: str = TARGET) -> list[Trial]:
+def poles_trials(problem: str = _TARGET) -> list[Trial]:
     """List the searches of three units, and the first-order trainers of one."""
     runs = [(unit, n, "varpro") for unit, n in UNITS.items()]
     runs += [("pair", UNITS["pair"], trainer) for trainer in TRAINERS]

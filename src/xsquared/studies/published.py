@@ -24,18 +24,18 @@ from xsquared.studies.sweep import Study, Trial
 #: The normal equations, as in the author's code; singular values; or QR with pivoting.
 Driver = Literal["normal", "gelsd", "gelsy"]
 #: Condition below which an unpivoted QR solves: there drivers agree to nine digits.
-WELL_CONDITIONED = 1e6
+_WELL_CONDITIONED = 1e6
 #: Condition of the normal equations beyond which the author's code leaves a plain solve
 #: for one by singular values, whose smallest it cuts off.
 NEARLY_SINGULAR = 1e12
 #: Factors beside the gate by unit.
 FACTORS = {"mlp": 0, "glu": 1, "gqu": 2}
 #: Rows of California Housing, of which the recipe takes all.
-HOUSING_ROWS = 20_640
+_HOUSING_ROWS = 20_640
 #: Training points of the other problems; of the airfoils these are all rows.
 POINTS = 2000
 #: Points on a side of the grid that judges the planar problem.
-GRID_SIDE = 44
+_GRID_SIDE = 44
 #: Widths of the author's sweeps. Beyond 128 points the paper's curves were thinned when
 #: they were drawn.
 SWEEPS: Mapping[tuple[str, str], Sequence[int]] = {
@@ -125,7 +125,7 @@ class Layers(nn.Module):
 
 @torch.no_grad()
 def solve_in_turn(
-    network: Layers, x: torch.Tensor, y: torch.Tensor, driver: Driver = "normal"
+    network: Layers, x: torch.Tensor, y: torch.Tensor, driver: Driver
 ) -> float:
     """Solve for the readout, then for each factor, all other layers kept.
 
@@ -187,7 +187,7 @@ def least_squares(
     triangle = reduced[:, :-1]
     rotated = reduced[:, -1]
     condition = _triangle_condition(triangle)
-    if condition < WELL_CONDITIONED:
+    if condition < _WELL_CONDITIONED:
         solution = scipy.linalg.solve_triangular(
             triangle[:unknowns], rotated[:unknowns]
         )
@@ -240,10 +240,10 @@ def points_of(problem: str, seed: int) -> dict[str, tuple[torch.Tensor, torch.Te
         raise ValueError(f"unknown problem {problem!r}; known are {', '.join(known)}")
     if problem == "sine":
         drawn = 2 * np.random.RandomState(seed).rand(POINTS, 2) - 1
-        side = np.linspace(-1, 1, GRID_SIDE)
+        side = np.linspace(-1, 1, _GRID_SIDE)
         grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
         return {"train": _on_waves(drawn), "test": _on_waves(grid)}
-    count = HOUSING_ROWS if problem == "housing" else POINTS
+    count = _HOUSING_ROWS if problem == "housing" else POINTS
     points = load(problem, 0, "paper", count).train
     pair = torch.from_numpy(points.x), torch.from_numpy(points.y)
     return {"train": pair, "test": pair}
@@ -264,17 +264,17 @@ def _run_published(trial: Trial) -> dict[str, Any]:
     x, y = points["train"]
 
     network, condition = _solved(trial, x, y, "normal")
-    error = measured_rmse(network, *points["test"])
+    error = rmse_at(network, *points["test"])
     exact = pivoted = error
-    if condition >= WELL_CONDITIONED:
+    if condition >= _WELL_CONDITIONED:
         by_singular_values, _ = _solved(trial, x, y, "gelsd")
-        exact = measured_rmse(by_singular_values, *points["test"])
+        exact = rmse_at(by_singular_values, *points["test"])
         by_pivoted_qr, _ = _solved(trial, x, y, "gelsy")
-        pivoted = measured_rmse(by_pivoted_qr, *points["test"])
+        pivoted = rmse_at(by_pivoted_qr, *points["test"])
     return {
         "points": len(y),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        "train_rmse": measured_rmse(network, x, y),
+        "train_rmse": rmse_at(network, x, y),
         "test_rmse": error,
         "exact_rmse": exact,
         "pivoted_rmse": pivoted,
@@ -293,7 +293,7 @@ def _solved(
 
 
 @torch.no_grad()
-def measured_rmse(network: Layers, x: torch.Tensor, y: torch.Tensor) -> float:
+def rmse_at(network: Layers, x: torch.Tensor, y: torch.Tensor) -> float:
     """Take the root mean square error of forward passes at x (m, d) against y (m,)."""
     return float((network(x) - y).square().mean().sqrt())
 

@@ -18,7 +18,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.optim.lbfgs import _strong_wolfe
 
 from xsquared.functions import PAPER_TARGET
-from xsquared.studies.published import FACTORS, Layers, measured_rmse, solve_in_turn
+from xsquared.studies.published import FACTORS, Layers, rmse_at, solve_in_turn
 from xsquared.studies.speedrun import line_points, spline_start
 from xsquared.studies.sweep import Study, Trial
 
@@ -29,9 +29,9 @@ STEPS: Mapping[str, tuple[int, int]] = {
     "all": (3, 100),
 }
 #: Widths of the paper's figures.
-LINE_WIDTHS = range(3, 51)
+_LINE_WIDTHS = range(3, 51)
 #: Least diagonal of a Hessian that the code's preconditioner divides by.
-LEAST_DIAGONAL = 1e-12
+_LEAST_DIAGONAL = 1e-12
 
 
 def run_published_line(trial: Trial) -> dict[str, Any]:
@@ -47,8 +47,8 @@ def run_published_line(trial: Trial) -> dict[str, Any]:
     return {
         "points": len(y),
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
-        "train_rmse": measured_rmse(network, x, y),
-        "test_rmse": measured_rmse(network, *grid),
+        "train_rmse": rmse_at(network, x, y),
+        "test_rmse": rmse_at(network, *grid),
         "iterations": taken,
         "status": "completed" if taken == gate_steps + all_steps else "stalled",
     }
@@ -222,7 +222,7 @@ def _newton_step(second: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     """
     kept = (second != 0).any(dim=1)
     reduced = second[kept][:, kept]
-    scale = reduced.diagonal().abs().clamp(min=LEAST_DIAGONAL).rsqrt()
+    scale = reduced.diagonal().abs().clamp(min=_LEAST_DIAGONAL).rsqrt()
     scaled = reduced * scale * scale[:, None]
     right = -(scale * gradient[kept])
     solution = scipy.linalg.solve(scaled.numpy(), right.numpy(), assume_a="sym")
@@ -231,16 +231,14 @@ def _newton_step(second: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     return step
 
 
-def published_line_trials(
-    protocol: str, widths: Sequence[int] = LINE_WIDTHS, seed: int = 0
-) -> list[Trial]:
+def published_line_trials(protocol: str, widths: Sequence[int]) -> list[Trial]:
     """List MLP, GLU and GQU at every width by one protocol, on the paper's target."""
     return [
         {
             "problem": "line",
             "protocol": protocol,
             "settings": {},
-            "seed": seed,
+            "seed": 0,
             "unit": unit,
             "n": n,
         }
@@ -252,9 +250,9 @@ def published_line_trials(
 def _all_trials() -> list[Trial]:
     """List every width but where all weights move: seconds a network, so each sixth."""
     return [
-        *published_line_trials("splines"),
-        *published_line_trials("gates"),
-        *published_line_trials("all", LINE_WIDTHS[::6]),
+        *published_line_trials("splines", _LINE_WIDTHS),
+        *published_line_trials("gates", _LINE_WIDTHS),
+        *published_line_trials("all", _LINE_WIDTHS[::6]),
     ]
 
 

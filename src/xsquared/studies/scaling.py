@@ -36,7 +36,7 @@ _GROWN = (
     "train_rmse is of the best fit, test_rmse of the validation's choice"
 )
 #: What the protocols do, each named after its split.
-SCALING_PROTOCOLS = {"held-out": _GROWN, "paper": f"{_GROWN}, on the paper's rows"}
+_SCALING_PROTOCOLS = {"held-out": _GROWN, "paper": f"{_GROWN}, on the paper's rows"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +60,8 @@ def scaling_trials(
     problems: Sequence[str],
     widths: Sequence[int],
     seeds: int,
-    protocol: str = "held-out",
-    units: Sequence[str] = PAPER_UNITS,
+    protocol: str,
+    units: Sequence[str],
 ) -> list[Trial]:
     """List trials of a protocol, seed after seed."""
     trials: list[Trial] = []
@@ -124,9 +124,7 @@ def scalings(networks: pd.DataFrame) -> dict[tuple[str, str, str], Scaling]:
     return by_points
 
 
-def error_ratio(
-    over: Scaling, under: Scaling, parameters: int, shared: bool = False
-) -> Effect:
+def error_ratio(over: Scaling, under: Scaling, parameters: int, shared: bool) -> Effect:
     """Divide errors of two units at equal numbers of parameters, seed by seed.
 
     Between the widths of the study errors are interpolated, logarithms against
@@ -189,7 +187,7 @@ def _table1_sample() -> list[Trial]:
 
 TABLE1 = Study(
     "MLP, GLU and GQU on problems of two to eight inputs",
-    SCALING_PROTOCOLS,
+    _SCALING_PROTOCOLS,
     run_scaling,
     _all_table1_trials,
     _table1_sample,

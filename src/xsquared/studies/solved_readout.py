@@ -48,7 +48,7 @@ def hinge_start(module: GatedNetwork, seeds: Sequence[int], x: Tensor) -> Tensor
 
 
 def solved_losses(
-    module: GatedNetwork, x: Tensor, y: Tensor, every: int = 1
+    module: GatedNetwork, x: Tensor, y: Tensor, every: int
 ) -> Callable[[Tensor], Tensor]:
     """Make a loss of weights (K, P), outer ones solved at calls 1, 1 + every, ...
 

@@ -14,16 +14,16 @@ from tqdm import tqdm
 
 from xsquared.functions import Target, target
 from xsquared.slopes import Slope, fit_slope
-from xsquared.studies.published import POINTS, Layers, measured_rmse, solve_in_turn
+from xsquared.studies.published import POINTS, Layers, rmse_at, solve_in_turn
 
 #: What the README's picture approximates.
-SPEEDRUN_TARGET = target("1/(1 + x**2)", (-1, 1))
+_SPEEDRUN_TARGET = target("1/(1 + x**2)", (-1, 1))
 #: Numbers of neurons of the picture.
 WIDTHS = np.arange(1, 101, 3)
 #: The slopes that it prints.
 PRINTED = {"mlp": -2.098, "glu": -3.093}
 #: Hinges of the spline start reach a little beyond the interval.
-LAST_HINGE = 1.001
+_LAST_HINGE = 1.001
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class UnitRun:
 
 def speedrun() -> list[UnitRun]:
     """Solve MLP and GLU at every width from seed 0, the README's; judge on a grid."""
-    (x, y), (grid_x, grid_y) = line_points(SPEEDRUN_TARGET, 0)
+    (x, y), (grid_x, grid_y) = line_points(_SPEEDRUN_TARGET, 0)
     runs = []
     for unit in PRINTED:
         errors = []
         for n in tqdm(WIDTHS.tolist(), unit, disable=None):  # None: on a terminal alone
             network = spline_start(unit, n, 0)
             solve_in_turn(network, x, y, driver="gelsd")
-            errors.append(measured_rmse(network, grid_x, grid_y))
+            errors.append(rmse_at(network, grid_x, grid_y))
         runs.append(UnitRun(unit, WIDTHS, np.array(errors), fit_slope(WIDTHS, errors)))
     return runs
 
@@ -55,7 +55,7 @@ def spline_start(unit: str, n: int, seed: int) -> Layers:
     torch.manual_seed(seed)
     network = Layers(1, unit, n)
     sign = 1.0 - 2.0 * (torch.arange(n) % 2)  # (n,): 1, -1, 1, ...
-    hinges = torch.linspace(-LAST_HINGE, LAST_HINGE, n)  # single precision, as his are
+    hinges = torch.linspace(-_LAST_HINGE, _LAST_HINGE, n)  # float32, as his are
     with torch.no_grad():
         network.gate.weight.copy_(sign[:, None])
         network.gate.bias.copy_(-sign * hinges)

@@ -236,7 +236,7 @@ def to_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
 
 
 @contextmanager
-def local_client(jobs: int | None = None) -> Iterator[Client]:
+def local_client(jobs: int | None) -> Iterator[Client]:
     """Start worker processes here, one a core where None, of one thread each."""
     import dask
     from distributed import Client, LocalCluster

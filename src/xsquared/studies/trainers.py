@@ -13,7 +13,7 @@ validation values.
 Every network is judged as trained, and once more with its linear weights solved (ridge
 chosen on validation points).
 
-Later parts (TRIED), each fixed on the same day before its rows: six or five units at
+Later parts, each fixed on the same day before its rows: six or five units at
 the middle size with one thing changed at a time, and 1,000 parameters; solves in
 batches, whose Gram matrices are averaged; AdamW without weight decay, with rates chosen
 at each of two sizes. The claims of the appendix on the map have what was
@@ -92,7 +92,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
 }
 SIX = ("mlp", "mlp:tanh", "mlp:gelu", "glu", "swiglu", "relu2_mlp")
 FIVE = SIX[:-1]
-EIGHT = (*SIX, "mlp:silu", "geglu")
+_EIGHT = (*SIX, "mlp:silu", "geglu")
 #: Numbers of parameters.
 SIZES = (60, 120, 240)
 MIDDLE = 120
@@ -121,7 +121,7 @@ COMPARED: Mapping[str, Mapping[str, Sequence[str]]] = {
     "varpro": _FEW,
 }
 #: What was tried besides: protocol, units, targets and size, with five seeds.
-TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
+_TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
     *((protocol, UNITS, targets, MIDDLE) for protocol, targets in COMPARED.items()),
     ("unsolved", SIX, _SMOOTH, MIDDLE),
     ("unsolved", FIVE, {"5 inputs": ("friedman1",)}, MIDDLE),
@@ -136,10 +136,10 @@ TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = (
     ("varpro", UNITS, {"1 input": tuple(LATER)}, MIDDLE),
     ("adamw", FIVE, {"5 inputs": ("smooth", "noisy", "friedman1")}, 1000),
     ("adamw", FIVE, {"2 inputs": ("smooth", "noisy")}, 1000),
-    ("retuned", EIGHT, _SOLVABLE, LARGEST),
-    ("undecayed", EIGHT, _UNDECAYED, MIDDLE),
-    ("undecayed", EIGHT, _UNDECAYED, LARGEST),
-    ("undecayed", EIGHT, _REST, LARGEST),
+    ("retuned", _EIGHT, _SOLVABLE, LARGEST),
+    ("undecayed", _EIGHT, _UNDECAYED, MIDDLE),
+    ("undecayed", _EIGHT, _UNDECAYED, LARGEST),
+    ("undecayed", _EIGHT, _REST, LARGEST),
 )
 #: Where grids of learning rates begin.
 RATES = (0.003, 0.01, 0.03, 0.1)
@@ -221,7 +221,6 @@ def trainer_trials(
     trials: list[Trial] = []
     for group, targets in groups.items():
         for unit in units:
-            name, _, gate = unit.partition(":")
             every_setting = {
                 "targets": [*targets],
                 "sizes": [*sizes],
@@ -229,9 +228,7 @@ def trainer_trials(
                 **settings,
             }
             trials.append(
-                make_trial(
-                    group, name, 0, solver, protocol, gate=gate, settings=every_setting
-                )
+                make_trial(group, unit, 0, solver, protocol, settings=every_setting)
             )
     return trials
 
@@ -463,7 +460,7 @@ def _all_trials() -> list[Trial]:
         *trainer_trials(),
         *trainer_trials(groups={"5 inputs": ("twin",)}),
     ]
-    for protocol, units, targets, size in TRIED:
+    for protocol, units, targets, size in _TRIED:
         trials += trainer_trials(units, targets, (size,), 5, protocol)
     return trials
 

@@ -70,8 +70,8 @@ UNITS = {
 }
 #: Seed of the targets with poles: the hash of the commit that fixed the protocol.
 DRAWN = 0x88EAC44D
-ENTIRE = ("sin(6*x)", "exp(-8*(x - 0.2)**2)", "cos(8*x**2)")
-NOISY = (
+_ENTIRE = ("sin(6*x)", "exp(-8*(x - 0.2)**2)", "cos(8*x**2)")
+_NOISY = (
     ("1/(1 + 25*x**2)", 1e-4),
     ("1/(1 + cos(pi*x)**2)", 1e-4),
     ("1/(1 + 25*x**2)", 1e-2),
@@ -84,11 +84,11 @@ _RIDGE = 1e-14
 _SHARPEST = 32.0
 
 
-def targets_with_poles(seed: int, count: int = 6) -> list[str]:
+def targets_with_poles(seed: int) -> list[str]:
     """Draw sums of three pole pairs Re r / (x - u - iv), as text."""
     draw = np.random.default_rng(seed)
     texts = []
-    for _ in range(count):
+    for _ in range(6):
         terms = []
         for _ in range(3):
             u = draw.uniform(-0.8, 0.8)
@@ -161,7 +161,7 @@ def over_swiglu(frame: pd.DataFrame) -> pd.DataFrame:
     starts).
     """
     unit = frame["unit"] + " " + frame["gate"]
-    kind = frame["problem"].map(dict.fromkeys(ENTIRE, "entire")).fillna("poles")
+    kind = frame["problem"].map(dict.fromkeys(_ENTIRE, "entire")).fillna("poles")
     noise = frame["settings"].map(lambda text: json.loads(text)["noise"])
     kind = kind.where(noise == 0, noise.map("noise {:g}".format))
     starts = frame.groupby([kind, "problem", unit], sort=False)["test_rmse"]
@@ -181,7 +181,7 @@ def over_swiglu(frame: pd.DataFrame) -> pd.DataFrame:
 
 def two_numbers_trials(seed: int = DRAWN) -> list[Trial]:
     """List every unit on every target, those with poles drawn by a seed."""
-    problems = [(text, 0.0) for text in (*targets_with_poles(seed), *ENTIRE)]
+    problems = [(text, 0.0) for text in (*targets_with_poles(seed), *_ENTIRE)]
     return [
         make_trial(
             text,
@@ -194,7 +194,7 @@ def two_numbers_trials(seed: int = DRAWN) -> list[Trial]:
             split="paper",
             settings={"noise": noise},
         )
-        for text, noise in (*problems, *NOISY)
+        for text, noise in (*problems, *_NOISY)
         for (unit, gate), n in UNITS.items()
     ]
 

@@ -113,7 +113,7 @@ def torch_start(module: nn.Module, seeds: Sequence[int]) -> Tensor:
 
 
 def batch_losses(
-    module: nn.Module, x: Tensor, y: Tensor, batch: int | None = None, seed: int = 0
+    module: nn.Module, x: Tensor, y: Tensor, batch: int | None, seed: int = 0
 ) -> Callable[[Tensor], Tensor]:
     """Make a function from weights (K, P) to the sum of their mean squared errors.
 
@@ -153,7 +153,7 @@ def train_stack(
     loss: Callable[[Tensor], Tensor],
     rates: Tensor,
     steps: int,
-    decay: float = 0.0,
+    decay: float,
     optimiser: Optimiser | None = None,
 ) -> Tensor:
     """Train weights (K, P) by AdamW, or by the directions of another optimiser.

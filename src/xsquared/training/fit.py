@@ -39,9 +39,9 @@ _UNIT_ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 _SMALLEST = float(np.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps)
 
 
-def solver_from(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
+def solver_from(name: str, settings: Mapping[str, Any]) -> Solver:
     """Make a solver of its name and settings, as a trial has them."""
-    return SOLVERS[name](**settings or {})
+    return SOLVERS[name](**settings)
 
 
 @one_thread()

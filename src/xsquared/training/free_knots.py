@@ -29,7 +29,8 @@ class FreeKnots(SplineSearch):
     formula, judged by its forward pass (:class:`SplineSearch` has the settings). GQUs
     at kinks may be some times from the best: two knots of the smooth splines merge at a
     kink, for which a GQU has one neuron. At jumps GLUs and GQUs come out as the MLPs
-    that they contain: float64 carries no curvature of the narrow cell there.
+    that they contain: float64 carries no curvature of the narrow cell there. The
+    result's detail says so.
 
     Data with no target, or a standardised one, are fitted by a smooth curve through the
     points and by variable projection from there; held-out validation chooses before or
@@ -67,13 +68,20 @@ class FreeKnots(SplineSearch):
     def _fit_target(
         self, data: Dataset, target: Target, unit: Unit, n: int, seed: int
     ) -> Fit:
-        """Fit the target; the status says where its error is not resolved."""
+        """Fit the target; the status says where its error is not resolved.
+
+        The detail says where a unit of fewer factors came closest.
+        """
         network, spline = self.best_network(target, unit, n, seed)
+        degree = spline.pieces.shape[1] - 1
+        detail = ""
+        if degree < unit.degree:
+            detail = f"pieces of degree {degree} came closest: other factors are one"
         if not is_resolved(network, target):
-            return Fit(network, "unresolved", spline.iterations)
+            return Fit(network, "unresolved", spline.iterations, detail=detail)
         errors = spline(data.train.x[:, 0]) - data.train.y
         promised = float(np.sqrt(np.mean(errors**2)))
-        return Fit(network, spline.status, spline.iterations, promised)
+        return Fit(network, spline.status, spline.iterations, promised, detail=detail)
 
     def _fit_points(self, data: Dataset, unit: Unit, n: int, seed: int) -> Fit:
         """Fit a curve through the points, then the points from there."""

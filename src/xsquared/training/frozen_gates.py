@@ -5,8 +5,6 @@ The MLP and the GLU are linear in what is left (V = D * U). The GQU keeps the ro
 its factors, trained by variable projection from factors that vanish at the knots.
 """
 
-from functools import partial
-
 import numpy as np
 import torch
 
@@ -21,34 +19,38 @@ from xsquared.units import Unit, find_unit
 def weighted_points(
     target: Target, knots: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points, target values and weights (sum 1) of a rule that respects the knots, each
-    (N,).
-    """
-    points, weights = between(target.domain[0], knots)
-    return points, target(points), weights / np.ptp(target.domain[0])
+    """Choose points, target values and weights (sum 1), each (N,), between knots."""
+    interval = target.domain[0]
+    points, weights = between(interval, knots)
+    return points, target(points), weights / np.ptp(interval)
 
 
 def fit_frozen(
     target: Target, unit: str | Unit, n: int, max_iterations: int
 ) -> ProjectedFit:
-    """Fit the best weights for the paper's frozen gates; iterations move further
-    factors.
+    """Fit the best weights for the paper's frozen gates.
+
+    Iterations move the roots of the second factor, and of further ones.
     """
     record = find_unit(unit)
     gates = np.column_stack(spline_gates(n, target.domain[0], "alternating"))
-    x, y, weights = weighted_points(target, -gates[:, 1] / gates[:, 0])
+    hinges = -gates[:, 1] / gates[:, 0]
+    x, y, weights = weighted_points(target, hinges)
     factors = []
-    for others in range(len(record.factors) - 1, 0, -1):
-        rows = gates / np.linalg.norm(gates, axis=1, keepdims=True)
+    for constant in range(len(record.factors) - 1, 0, -1):
+        factor = gates / np.linalg.norm(gates, axis=1, keepdims=True)
         # Factors that vanish at the knot leave no lower powers: the first neurons
         # supply them.
-        rows[:others] = [0.0, 1.0]
-        factors.append(torch.from_numpy(rows))
-    start = InnerWeights(torch.from_numpy(gates), tuple(factors))
-    points, values, shares = (
-        torch.from_numpy(part) for part in (x[:, None], y, weights)
+        factor[:constant] = [0.0, 1.0]
+        factors.append(torch.from_numpy(factor))
+    return last(
+        iterates(
+            record,
+            torch.from_numpy(x[:, None]),
+            torch.from_numpy(y),
+            InnerWeights(torch.from_numpy(gates), tuple(factors)),
+            weights=torch.from_numpy(weights),
+            train_gates=False,
+            max_iterations=max_iterations,
+        )
     )
-    run = partial(
-        iterates, weights=shares, train_gates=False, max_iterations=max_iterations
-    )
-    return last(run(record, points, values, start))

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from xsquared.data.dataset import Dataset
+from xsquared.levenberg_marquardt import Status
 from xsquared.training.greedy import candidates, insertions, removal_losses
 from xsquared.training.inner_weights import (
     InnerWeights,
@@ -101,7 +102,7 @@ class Growth:
                 pruned = task.grow_and_prune(fit.inner)
                 fit = min(fit, pruned, key=_error)
                 fits += [*exchanged, pruned]
-            end, converged = task.refine(fit.inner, _MOST_ITERATIONS)
+            end, status = task.refine(fit.inner, _MOST_ITERATIONS)
             fits.append(end)
             iterations += sum(each.iterations for each in fits)
             fit = min(task.pad(before, end.inner), fit, end, key=_error)
@@ -113,7 +114,6 @@ class Growth:
                         least = error
                         validated = again
                 chosen = to_network(task.pad(validated, fit.inner), unit)
-            status = "converged" if converged else "iterations"
             yield Fit(chosen, status, iterations, fit.rmse, training_minimiser=closest)
 
 
@@ -204,17 +204,17 @@ class _Task:
         rows = torch.from_numpy(drawn)
         return self.points[rows], self.y[rows]
 
-    def refine(self, inner: InnerWeights, limit: int) -> tuple[ProjectedFit, bool]:
-        """Descend to the limit or to convergence; say whether it was the latter."""
+    def refine(self, inner: InnerWeights, limit: int) -> tuple[ProjectedFit, Status]:
+        """Descend to the limit, or until it ends or hardly moves; say which it was."""
         due = _ITERATIONS
         before = math.inf
         for fit in self.descend(inner, _RIDGE, limit):
             if fit.iterations == due:
                 if fit.rmse > (1 - MOVED) * before:
-                    return fit, True
+                    return fit, "converged"
                 due *= 2
                 before = fit.rmse
-        return fit, fit.status == "converged"
+        return fit, fit.status
 
     def solved_again(self, fits: Sequence[ProjectedFit]) -> Iterator[ProjectedFit]:
         """Solve for the outer weights of all fits again, ridge by ridge."""

@@ -113,7 +113,7 @@ def newton(
 
 
 def gradient_and_hessian(
-    loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None = None
+    loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute exact derivatives (p,) and (p, p) of a scalar function at theta (p,)."""
     gradient, back = torch.func.vjp(torch.func.grad(loss), theta)[:2]

@@ -19,8 +19,8 @@ STATUSES = {
     "converged": "the loss stopped falling, at best at a local optimum; "
     "another seed may do better",
     "iterations": "the limit of iterations came first; raise max_iterations",
-    "stalled": "no line search found a lower loss; "
-    "try VariableProjection or another seed",
+    "stalled": "no step that could be taken lowered the loss; "
+    "try another solver or seed",
     "diverged": "the loss is not finite; scale features and values to unit variance",
     "failed": "the linear algebra gave up or memory ran out; "
     "use fewer neurons or points",
@@ -46,7 +46,7 @@ class Fit:
         test_rmse: of the predictions of ``data.predict`` on the test points; that over
             the domain is :func:`xsquared.errors.measured_rmse`.
         seconds: of the run so far.
-        detail: the message of the error that ended the run.
+        detail: the message of the error that ended the run, or what else to know.
     """
 
     network: GatedNetwork | None
@@ -67,11 +67,12 @@ class Fit:
         ended += f", {self.seconds:.1f} s"
         if self.network is None:
             return f"no network, {ended}: {self.detail}"
+        more = f"; {self.detail}" if self.detail else ""
         return (
             f"{self.network.extra_repr()}: root mean square error "
             f"{self.train_rmse:.3g} on the training points, "
             f"{self.test_rmse:.3g} on the test points; "
-            f"{ended} ({STATUSES[self.status]})"
+            f"{ended} ({STATUSES[self.status]}){more}"
         )
 
 

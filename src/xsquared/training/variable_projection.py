@@ -14,14 +14,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from xsquared.data.dataset import Dataset
-from xsquared.levenberg_marquardt import descend
+from xsquared.levenberg_marquardt import Status, descend
 from xsquared.training.inner_weights import (
     InnerWeights,
     draw_inner_weights,
@@ -112,7 +112,7 @@ class ProjectedFit:
     outer: Tensor
     rmse: float
     iterations: int
-    status: Literal["converged", "iterations"]
+    status: Status
 
 
 def iterates(
