@@ -15,7 +15,7 @@ from xsquared.geometry import knots
 from xsquared.networks_1d.solver import SplineSearch, is_resolved
 from xsquared.splines.free_knots import FreeKnotSpline, fit_free_knots, fit_stacked
 from xsquared.training import FreeKnots, fit
-from xsquared.units import GatedNetwork, predict, space
+from xsquared.units import GatedNetwork, build, predict, set_parameters, space
 
 UNITS = ["mlp", "glu", "gqu"]
 KINKS = "0.54*abs(x + 0.38) + 0.33*abs(x - 0.15) - 0.42*abs(x - 0.65)"
@@ -196,3 +196,15 @@ def test_a_linear_programme_that_fails_costs_no_network() -> None:
     f = target("abs(x)**0.6")
     network = fit(f, "gqu", 33, solver=FreeKnots()).network
     assert measured_rmse(network, f) < 1e-5
+
+
+def test_a_needle_of_a_network_is_measured_though_the_target_has_none() -> None:
+    """Three hinges make a triangle of height one; its square integrates to 2 w/3."""
+    place, width = 0.1234567, 1e-6
+    hinges = np.array([-2.0, place - width, place, place + width])
+    network = build("mlp", 1, 4)
+    readout = np.array([[1, 1 / width, -2 / width, 1 / width]])
+    set_parameters(network, G=np.ones((4, 1)), g=-hinges, D=readout, d=[-2.0])
+    truth = math.sqrt(2 * width / 3 / 2)
+    assert is_resolved(network, target("x"), truth)
+    assert not is_resolved(network, target("x"), 0.8 * truth)
