@@ -11,12 +11,12 @@ from scipy.special import gammaln
 
 from xsquared.features.optimal import (
     OptimalMap,
+    _unit_harmonics,
     best_mse,
     features_needed,
     harmonics,
     second_moment,
     spectrum,
-    unit_harmonics,
 )
 from xsquared.features.series import gelu, gelu_even
 
@@ -148,7 +148,7 @@ def test_harmonics_are_orthonormal_and_counted(d: int, degree: int) -> None:
     count = harmonics(d, degree)
     unit = np.random.default_rng(0).normal(size=(40_000, d))
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    values = unit_harmonics(d, degree, count, unit)
+    values = _unit_harmonics(d, degree, count, unit)
     np.testing.assert_allclose(
         values.T @ values / len(values), np.eye(count), atol=0.06
     )

@@ -6,15 +6,17 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from xsquared.constructions import network_from_pieces
 from xsquared.errors import measured_rmse
 from xsquared.functions import target
-from xsquared.networks_1d.conversion import network_from_spline, real_factors
+from xsquared.networks_1d.conversion import _real_factors, network_from_spline
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots
-from xsquared.units import space
+from xsquared.units import GatedNetwork, space
 
 
 def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
@@ -28,12 +30,36 @@ def test_directions_are_chosen_by_the_size_of_the_neurons() -> None:
     assert (opened[:8] == -1).all()
 
 
+@pytest.mark.parametrize("unit", ["mlp", "glu"])
+def test_neurons_are_hardly_larger_than_for_the_best_cell(unit: str) -> None:
+    """A peak: of all cells that gates may open away from, by forward passes."""
+    f = target("1/(0.01 + (x - 0.7)**2)", (0.0, 1.0))
+    knots = equidistributed_knots(f, space(unit), 12)
+    spline = fit_free_knots(f, space(unit), knots)
+    x = torch.linspace(0, 1, 400).double()[:, None]
+
+    def largest(network: GatedNetwork) -> float:
+        terms = network.hidden(x) * network.D[0]
+        return float(terms.abs().amax(dim=0).sum().detach())
+
+    sums = []
+    for cell in range(12):
+        directions = np.where(np.arange(11) < cell, -1, 1)
+        network = network_from_pieces(
+            unit, spline.knots, spline.pieces, directions, None
+        )
+        sums.append(largest(network))
+    assert max(sums) > 2 * min(sums)
+    assert largest(network_from_spline(unit, spline, 12)) < 1.01 * min(sums)
+
+
+@example([0.0, 7.9, -5.0, 1.0], 1.0)  # (s - 1)(3.9 - 4 s + s^2), no real ones beside s
 @given(
     st.lists(st.floats(-3, 3).map(lambda c: round(c, 6)), min_size=4, max_size=4),
     st.floats(0.1, 5),
 )
 def test_real_factors_multiply_to_the_cubic(cubic: list[float], length: float) -> None:
-    made = real_factors(np.array(cubic), length)
+    made = _real_factors(np.array(cubic), length)
     s = np.linspace(0, length, 7)
     if made is None:
         # Any constant leaves complex roots, or three roots of which the outer ones lie

@@ -11,11 +11,11 @@ from torch.nn.functional import cross_entropy, relu
 
 from xsquared.studies import gate_fits
 from xsquared.studies.gate_fits import (
+    _gate_moments,
+    _shared_moments,
     contexts,
     forward,
-    gate_moments,
     replacement,
-    shared_moments,
 )
 from xsquared.studies.gates_replaced import tuned
 from xsquared.studies.language_models import FeedForward, Model, folder, missing, model
@@ -83,8 +83,8 @@ def test_one_function_is_found_and_tuning_learns(
     )
     monkeypatch.setattr(gate_fits, "model", lambda _: of)
     monkeypatch.setattr(gate_fits, "contexts", lambda *_: text)
-    monkeypatch.setattr(gate_fits, "gate_moments", gate_moments.__wrapped__)
-    monkeypatch.setattr(gate_fits, "shared_moments", shared_moments.__wrapped__)
+    monkeypatch.setattr(gate_fits, "_gate_moments", _gate_moments.__wrapped__)
+    monkeypatch.setattr(gate_fits, "_shared_moments", _shared_moments.__wrapped__)
     z = torch.linspace(-2, 2, 9)[:, None]
     for fitted in ("hinge", "one-hinge"):  # a neuron's and a layer's
         values = replacement("", 0, fitted)(z)

@@ -6,7 +6,7 @@ from pytorch_optimizer import SOAP
 from torch import Tensor, nn
 
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
-from xsquared.studies.optimisers import SOAP_EVERY, Layers, Muon, Soap, muon_direction
+from xsquared.studies.optimisers import SOAP_EVERY, Layers, Muon, Soap, _muon_direction
 from xsquared.training.adamw import as_parameters
 from xsquared.units import build, find_unit
 
@@ -94,7 +94,7 @@ def test_muon_brings_singular_values_near_one(shape: tuple[int, int]) -> None:
     draw = torch.Generator().manual_seed(1)
     momentum = torch.randn(COUNT, *shape, generator=draw, dtype=torch.float64)
     size = 0.2 * max(shape) ** 0.5
-    found = muon_direction(momentum) / size
+    found = _muon_direction(momentum) / size
     assert torch.linalg.svdvals(found).min() > 0.6
     assert torch.linalg.svdvals(found).max() < 1.3
     left, _, right = torch.linalg.svd(momentum, full_matrices=False)

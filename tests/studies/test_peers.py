@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xsquared.studies import peers
-from xsquared.studies.peers import METHODS, choices, peer_trials, run_peer
+from xsquared.studies.peers import METHODS, _run_peer, choices, peer_trials
 from xsquared.studies.trainers import GROUPS, draw_points
 
 
@@ -26,7 +26,7 @@ def test_each_target_has_every_peer_that_is_for_it() -> None:
 
 def test_validation_points_choose_and_have_noise_where_training_has() -> None:
     trials = [trial for trial in peer_trials() if trial["solver"] == "splines"]
-    rows = {trial["settings"]["target"]: run_peer(trial) for trial in trials}
+    rows = {trial["settings"]["target"]: _run_peer(trial) for trial in trials}
     assert rows["smooth"]["test_rmse"] < 1e-4
     noisy = rows["noisy"]
     assert 0.08 < noisy["validation_rmse"] < 0.12  # the noise
@@ -42,4 +42,4 @@ def test_predictions_are_confined_to_the_widened_range(
     data = draw_points(trial["settings"]["target"], trial["problem"], trial["seed"])
     highest = data.train.y.max() + 0.1 * np.ptp(data.train.y)
     wanted = np.sqrt(np.mean((highest - data.test.y) ** 2))
-    assert run_peer(trial)["test_rmse"] == pytest.approx(wanted)
+    assert _run_peer(trial)["test_rmse"] == pytest.approx(wanted)

@@ -23,10 +23,10 @@ from xsquared.studies.published import (
     window,
 )
 from xsquared.studies.published_line import (
+    _run_published_line,
     hessian,
     jacobian,
     newton,
-    run_published_line,
 )
 from xsquared.studies.speedrun import PRINTED, line_points, speedrun, spline_start
 
@@ -226,7 +226,14 @@ def test_after_gates_that_stall_no_other_weights_move(
 ) -> None:
     newton_of_gates = Mock(return_value=2)  # of three steps
     monkeypatch.setattr(published_line, "newton", newton_of_gates)
-    trial = published_line.published_line_trials("all", [4])[0]
-    values = run_published_line(trial)
+    trial = published_line._published_line_trials("all", [4])[0]
+    values = _run_published_line(trial)
     newton_of_gates.assert_called_once()
     assert (values["iterations"], values["status"]) == (2, "stalled")
+
+
+def test_as_many_points_as_unknowns_have_an_infinite_condition() -> None:
+    """Every point is fitted then; one point more, and the triangle says it."""
+    square, tall = np.eye(3), np.eye(4)[:, :3]
+    assert least_squares(square, np.ones(3), "gelsd")[1] == np.inf
+    assert least_squares(tall, np.ones(4), "gelsd")[1] == 1

@@ -12,9 +12,9 @@ from xsquared.data import load
 from xsquared.errors import rmse
 from xsquared.studies.scaling import (
     Scaling,
+    _scaling_trials,
     error_ratio,
     run_scaling,
-    scaling_trials,
     scalings,
 )
 from xsquared.studies.sweep import Trial, to_frame
@@ -38,7 +38,7 @@ def power_law(trial: Trial) -> dict[str, Any]:
 
 
 def test_a_trial_holds_all_widths() -> None:
-    trials = scaling_trials(["sine", "housing"], [4, 8], 3, "paper", PAPER_UNITS)
+    trials = _scaling_trials(["sine", "housing"], [4, 8], 3, "paper", PAPER_UNITS)
     assert len(trials) == 2 * 3 * 3
     names = ("problem", "solver", "split", "points", "n")
     assert {tuple(trial.get(name) for name in names) for trial in trials} == {
@@ -52,7 +52,7 @@ def test_a_trial_holds_all_widths() -> None:
 
 def test_errors_are_those_of_grown_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(growth, "_EXCHANGES", 1)
-    trial = scaling_trials(["sine"], [1, 3], 2, "held-out", ["glu"])[1]
+    trial = _scaling_trials(["sine"], [1, 3], 2, "held-out", ["glu"])[1]
     values = run_scaling({**trial, "points": 150})
     data = load("sine", 1, "held-out", 150)
     results = grow(data, "glu", [1, 3], seed=1)
@@ -71,7 +71,7 @@ def test_every_error_has_its_name() -> None:
     trials = [
         trial
         for protocol in ("held-out", "paper")
-        for trial in scaling_trials(problems, [4, 8, 16], 3, protocol, PAPER_UNITS)
+        for trial in _scaling_trials(problems, [4, 8, 16], 3, protocol, PAPER_UNITS)
         if (trial["problem"], protocol) != ("sine", "paper")
     ]
     table = scalings(to_frame(map(power_law, trials)))
@@ -87,7 +87,7 @@ def test_every_error_has_its_name() -> None:
 
 
 def with_errors(errors: list[list[float]], factor: int) -> Scaling:
-    trials = scaling_trials(["sine"], [4, 8], 2, "held-out", ["mlp"])
+    trials = _scaling_trials(["sine"], [4, 8], 2, "held-out", ["mlp"])
     scaling = scalings(to_frame(map(power_law, trials)))["sine", "mlp", "training"]
     parameters = factor * np.array([10, 40])
     return replace(scaling, parameters=parameters, errors=np.array(errors))

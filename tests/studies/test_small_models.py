@@ -16,10 +16,10 @@ from xsquared.studies.small_models import (
     LONGEST_UNITS,
     Block,
     SmallModel,
-    best_rate,
-    language_trials,
+    _best_rate,
+    _language_trials,
+    _run_language,
     nats,
-    run_language,
     trained,
 )
 
@@ -37,7 +37,7 @@ def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_models, "LONGEST_RATES", (0.002, 0.008, 0.03))
     caches = {
         byte_text: ("passages", "judged", "counted"),
-        small_models: ("rates_tried",),
+        small_models: ("_rates_tried",),
     }
     for module, names in caches.items():
         for name in names:
@@ -105,10 +105,10 @@ def test_counts_are_witten_and_bells(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_hummed")
 @pytest.mark.parametrize("protocol", ["tuned", "longest"])
 def test_a_trial_trains_its_seed_at_the_best_rate(protocol: str) -> None:
-    trials = {trial["protocol"]: trial for trial in language_trials()}
+    trials = {trial["protocol"]: trial for trial in _language_trials()}
     trial = trials[protocol]
-    row = run_language(trial)
-    tried = small_models.rates_tried(trial["unit"], trial["gate"], protocol)
+    row = _run_language(trial)
+    tried = small_models._rates_tried(trial["unit"], trial["gate"], protocol)
     assert row["rate"] == min(tried, key=lambda rate: tried[rate])
     if protocol == "longest":
         assert min(tried) < row["rate"] < max(tried)
@@ -125,15 +125,15 @@ def test_the_grid_of_the_longest_runs_grows(monkeypatch: pytest.MonkeyPatch) -> 
         "nats",
         lambda rate, _: abs(rate - 0.003) if rate < 0.01 else math.nan,
     )
-    tried = small_models.rates_tried.__wrapped__("mlp", "relu", "longest")
+    tried = small_models._rates_tried.__wrapped__("mlp", "relu", "longest")
     assert sorted(tried) == [0.0021, 0.0029, 0.004, 0.0056, 0.008, 0.011]
-    assert best_rate(tried) == 0.0029
+    assert _best_rate(tried) == 0.0029
 
 
 @pytest.mark.slow
 def test_a_committed_row_comes_out_again_at_its_rate() -> None:
     (trial, *_) = (
-        trial for trial in language_trials() if trial["settings"]["steps"] == 900
+        trial for trial in _language_trials() if trial["settings"]["steps"] == 900
     )
     (row,) = rows("small_models", [trial]).to_dict("records")
     model = trained(trial["unit"], trial["gate"], row["rate"], trial["seed"], 900)

@@ -14,8 +14,8 @@ from xsquared.studies.trainers import (
     GROUPS,
     SIZES,
     UNITS,
+    _run_trainers,
     draw_points,
-    run_trainers,
     trainer_trials,
 )
 from xsquared.units import GatedNetwork, build, find_unit, parameter_count
@@ -49,7 +49,7 @@ def test_targets_of_several_inputs_are_sums_of_ridges_of_length_one() -> None:
 
 def test_a_grid_of_rates_grows_until_its_best_is_inside() -> None:
     (trial,) = trainer_trials(("mlp",), SMOOTH, (20,), 1, steps=100, rates=[1e-4])
-    row = attempt(run_trainers, trial)
+    row = attempt(_run_trainers, trial)
     assert np.log(row["rate"][0] / 1e-4) / np.log(3) > 3
     assert row["solved_rmse"][0] < row["test_rmse"][0]
 
@@ -88,7 +88,7 @@ def test_units_have_the_neurons_that_come_closest_to_a_size(
     monkeypatch.setattr(trainers, "_choose_rates", lambda *_: {"friedman1": 0.01})
     monkeypatch.setattr(trainers, "_judge", lambda *_: {})
     for trial in trainer_trials(UNITS, {"5 inputs": ("friedman1",)}, SIZES, 1):
-        row = run_trainers(trial)
+        row = _run_trainers(trial)
         unit = find_unit(trial["unit"], trial["gate"])
         counts = np.array([parameter_count(unit, 5, n) for n in range(1, 300)])
         closest = [counts[np.argmin(abs(counts - size))] for size in SIZES]

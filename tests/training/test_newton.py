@@ -12,9 +12,9 @@ from torch import Tensor
 
 from xsquared.geometry import spline_gates
 from xsquared.training.newton import (
-    gradient_and_hessian,
+    _gradient_and_hessian,
+    _newton_direction,
     newton,
-    newton_direction,
 )
 from xsquared.training.result import Fit
 from xsquared.training.start import layers
@@ -75,7 +75,7 @@ def test_derivatives_of_a_network_by_differences(unit: str, activation: str) -> 
         )
 
     theta = torch.cat([p.detach().reshape(-1) for p in network.parameters()])
-    gradient, hessian = gradient_and_hessian(loss, theta, None)
+    gradient, hessian = _gradient_and_hessian(loss, theta, None)
     slopes, curvatures = [], []
     for shift in 1e-5 * torch.eye(len(theta), dtype=torch.float64):
         slopes.append(float(loss(theta + shift) - loss(theta - shift)) / 2e-5)
@@ -92,7 +92,7 @@ def test_a_definite_system_is_solved(size: int, seed: int) -> None:
     root, gradient = draw.standard_normal((size + 2, size)), draw.standard_normal(size)
     hessian = root.T @ root + 0.1 * np.eye(size)
     scale = 10.0 ** draw.uniform(-2, 2, size)
-    direction = newton_direction(scale * gradient, hessian * np.outer(scale, scale))
+    direction = _newton_direction(scale * gradient, hessian * np.outer(scale, scale))
     np.testing.assert_allclose(
         scale * direction, -np.linalg.solve(hessian, gradient), rtol=1e-8, atol=1e-8
     )
@@ -103,7 +103,7 @@ def test_the_direction_descends_for_an_indefinite_system(size: int, seed: int) -
     draw = np.random.default_rng(seed)
     root, gradient = draw.standard_normal((size, size)), draw.standard_normal(size)
     hessian = root + root.T
-    direction = newton_direction(gradient, hessian)
+    direction = _newton_direction(gradient, hessian)
     assert gradient @ direction < 0
     # On the scale of the preconditioner: eigenvalues by their sizes.
     scale = 1 / np.sqrt(np.abs(np.diag(hessian)))
@@ -145,7 +145,7 @@ def test_directions_without_curvature_are_left_out(
     rtol: float,
     atol: float,
 ) -> None:
-    direction = newton_direction(np.array(gradient, float), hessian)
+    direction = _newton_direction(np.array(gradient, float), hessian)
     np.testing.assert_allclose(direction, expected, rtol=rtol, atol=atol)
 
 

@@ -332,12 +332,12 @@ class OptimalMap:
                 blocks.append(root * v[..., :count])
                 continue
             sign = level.sign if signed else 1.0
-            harmonic = unit_harmonics(self.d, level.degree, count, direction)
+            harmonic = _unit_harmonics(self.d, level.degree, count, direction)
             blocks.append(sign * root * radial * harmonic)
         return np.concatenate(blocks, axis=-1)
 
 
-def unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndarray:
+def _unit_harmonics(d: int, degree: int, count: int, unit: np.ndarray) -> np.ndarray:
     """Evaluate orthonormal harmonics at unit vectors: (..., d) -> (..., count).
 
     They span the same functions as the zonal harmonics Z about ``count`` random points.

@@ -30,7 +30,7 @@ def network_from_spline(
     for cell in np.argsort(size, kind="stable"):
         factors = None
         if merged:
-            factors = real_factors(whole[cell], knots[-1] - knots[0])
+            factors = _real_factors(whole[cell], knots[-1] - knots[0])
         if factors is not None or not merged:
             directions = 1 - 2 * opens_left[cell]
             return network_from_pieces(unit, knots, pieces, directions, factors)
@@ -63,7 +63,7 @@ def _one_cell_open(
     return opens_left, whole, size
 
 
-def real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
+def _real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
     """Factor a cubic (4,) on [0, length] without its constant into real affine terms.
 
     The root of the first, the gate, must not lie inside. Return rows (slope, value at

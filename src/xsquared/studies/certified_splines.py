@@ -93,18 +93,18 @@ def _run_certified(trial: Trial) -> dict[str, Any]:
         return {
             "n": neurons,
             "parameters": [parameter_count(unit, 1, count) for count in neurons],
-            "bound": [rounded_down(b) for b in lower_bounds(f, unit.order, n + 1)[1:]],
+            "bound": [_rounded_down(b) for b in lower_bounds(f, unit.order, n + 1)[1:]],
         }
     spline = best_spline(f, unit.name, n + 1)
     return {
         "parameters": parameter_count(unit, 1, n),
         "train_rmse": spline.rmse,
         "test_rmse": spline.rmse,
-        "bound": rounded_down(meeting_lower_bound(f, unit.order, spline)),
+        "bound": _rounded_down(meeting_lower_bound(f, unit.order, spline)),
     }
 
 
-def rounded_down(bound: float) -> float:
+def _rounded_down(bound: float) -> float:
     """Round to the digits of a row, so that what is written is a lower bound, too."""
     return float(_DIGITS.create_decimal_from_float(bound))
 

@@ -128,10 +128,10 @@ def replacement(name: str, layer: int, gate: str) -> Gate:
         return gelu if of.gate is silu else silu
     if gate in FITTED:
         chosen = list(FITTED[gate])
-        gram, right = gate_moments(name)[layer]
+        gram, right = _gate_moments(name)[layer]
     else:
         chosen = list(SHARED[gate])
-        gram, right = shared_moments(name)[layer]
+        gram, right = _shared_moments(name)[layer]
     weights = _solve(gram[:, chosen][:, :, chosen], right[:, chosen])
 
     def combination(z: Tensor) -> Any:
@@ -154,7 +154,7 @@ def _basis(z: Tensor) -> list[Tensor]:
 
 
 @cache
-def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
+def _gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
     """Sum products for least squares neuron by neuron, by layer.
 
     Of functions of z times the factor: (n, 5, 5) with each other, (n, 5) with the
@@ -182,7 +182,7 @@ def gate_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
 
 
 @cache
-def shared_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
+def _shared_moments(name: str) -> dict[int, tuple[Tensor, Tensor]]:
     """Sum products for the least squares of a layer's output, by layer.
 
     Of the outputs that functions of z give in place of its gate: (1, 5, 5) with each

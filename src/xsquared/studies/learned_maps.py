@@ -109,7 +109,7 @@ def run_map(trial: Trial) -> dict[str, Any]:
         start = learned.optimal_networks(protocol, _SEEDS)
     else:
         start = learned.initial_networks(protocol, _SEEDS)
-    measure = measure_against_optimal(d, m)
+    measure = _measure_against_optimal(d, m)
     run = learned.train(protocol, _SEEDS, steps, measure, [steps], start)
     errors = run.measured[steps]
     losses = run.losses[-100:].mean(axis=0)
@@ -126,7 +126,7 @@ def run_map(trial: Trial) -> dict[str, Any]:
     }
 
 
-def measure_against_optimal(
+def _measure_against_optimal(
     d: int, m: int
 ) -> Callable[[learned.TwoNetworks], np.ndarray]:
     """Make a function that measures networks of m features: mean squared errors (S,).

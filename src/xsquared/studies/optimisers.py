@@ -142,11 +142,11 @@ class Muon:
         for k, part in enumerate(ahead.split(sizes, dim=1)):
             if self.inside[k]:
                 matrices = part.unflatten(1, self.shapes[k])
-                directions[k] = muon_direction(matrices).flatten(1)
+                directions[k] = _muon_direction(matrices).flatten(1)
         return torch.cat(directions, dim=1)
 
 
-def muon_direction(momentum: Tensor) -> Tensor:
+def _muon_direction(momentum: Tensor) -> Tensor:
     """Bring singular values of matrices (K, m, n) near one, and the size to Adam's."""
     a, b, c = _QUINTIC
     wide = momentum.shape[1] <= momentum.shape[2]

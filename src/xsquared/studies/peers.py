@@ -98,7 +98,7 @@ def _gaussian_process(x: np.ndarray, y: np.ndarray) -> Predict:
     return process.fit(x, y).predict
 
 
-def run_peer(trial: Trial) -> dict[str, Any]:
+def _run_peer(trial: Trial) -> dict[str, Any]:
     """Fit one peer with all its choices; the least error on validation points wins."""
     name, group = trial["settings"]["target"], trial["problem"]
     data = draw_points(name, group, trial["seed"])
@@ -130,7 +130,7 @@ def run_peer(trial: Trial) -> dict[str, Any]:
 PEERS = Study(
     "What one would use instead of a unit",
     {"peers": "choices on validation points, at the largest size"},
-    run_peer,
+    _run_peer,
     peer_trials,
     lambda: [trial for trial in peer_trials() if trial["solver"] == METHODS[0]][:5],
 )

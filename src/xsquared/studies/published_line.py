@@ -34,7 +34,7 @@ _LINE_WIDTHS = range(3, 51)
 _LEAST_DIAGONAL = 1e-12
 
 
-def run_published_line(trial: Trial) -> dict[str, Any]:
+def _run_published_line(trial: Trial) -> dict[str, Any]:
     """Train one network of one input; ``test_rmse`` is on 2,000 equidistant points."""
     (x, y), grid = line_points(PAPER_TARGET, trial["seed"])
     network = spline_start(trial["unit"], trial["n"], trial["seed"])
@@ -231,7 +231,7 @@ def _newton_step(second: torch.Tensor, gradient: torch.Tensor) -> torch.Tensor:
     return step
 
 
-def published_line_trials(protocol: str, widths: Sequence[int]) -> list[Trial]:
+def _published_line_trials(protocol: str, widths: Sequence[int]) -> list[Trial]:
     """List MLP, GLU and GQU at every width by one protocol, on the paper's target."""
     return [
         {
@@ -250,15 +250,15 @@ def published_line_trials(protocol: str, widths: Sequence[int]) -> list[Trial]:
 def _all_trials() -> list[Trial]:
     """List every width but where all weights move: seconds a network, so each sixth."""
     return [
-        *published_line_trials("splines", _LINE_WIDTHS),
-        *published_line_trials("gates", _LINE_WIDTHS),
-        *published_line_trials("all", _LINE_WIDTHS[::6]),
+        *_published_line_trials("splines", _LINE_WIDTHS),
+        *_published_line_trials("gates", _LINE_WIDTHS),
+        *_published_line_trials("all", _LINE_WIDTHS[::6]),
     ]
 
 
 def _sample() -> list[Trial]:
     """List some of one solve: Newton steps of the gates amplify the last bits."""
-    return published_line_trials("splines", (4, 10))
+    return _published_line_trials("splines", (4, 10))
 
 
 PUBLISHED_LINE = Study(
@@ -268,7 +268,7 @@ PUBLISHED_LINE = Study(
         "gates": "2026-11-28: the same, then 3 Newton steps of the gates",
         "all": "2026-11-28: the same, then 100 Newton steps of all weights",
     },
-    run_published_line,
+    _run_published_line,
     _all_trials,
     _sample,
 )

@@ -56,7 +56,7 @@ class Scaling:
         return np.median(self.errors, axis=0)
 
 
-def scaling_trials(
+def _scaling_trials(
     problems: Sequence[str],
     widths: Sequence[int],
     seeds: int,
@@ -161,7 +161,7 @@ def table1_trials(
             most = 32 if len(find_unit(unit).factors) == 2 else max(widths)
             trained = [n for n in widths if n <= most]
             if trained:
-                trials += scaling_trials(names, trained, seeds, protocol, (unit,))
+                trials += _scaling_trials(names, trained, seeds, protocol, (unit,))
     return sorted(trials, key=lambda trial: trial["seed"])
 
 

@@ -98,7 +98,7 @@ _CLIMB = 0.05
 _START_SIZE = 0.5
 
 
-def language_trials() -> list[Trial]:
+def _language_trials() -> list[Trial]:
     """List the trials of both protocols, those of ``longest`` last.
 
     Of ``tuned`` the first three seeds come first, at all lengths.
@@ -231,7 +231,7 @@ def nats(model: SmallModel, part: str) -> float:
 
 
 @cache
-def rates_tried(unit: str, gate: str, protocol: str) -> dict[float, float]:
+def _rates_tried(unit: str, gate: str, protocol: str) -> dict[float, float]:
     """Judge rates on the text for choosing, with seed 0: nats a byte by rate.
 
     By ``tuned`` four rates in the shortest runs; by ``longest`` in the longest runs as
@@ -245,24 +245,24 @@ def rates_tried(unit: str, gate: str, protocol: str) -> dict[float, float]:
     if protocol == "tuned":
         return {rate: judge(rate) for rate in RATES}
     tried = {rate: judge(rate) for rate in LONGEST_RATES}
-    while (best := best_rate(tried)) in (min(tried), max(tried)):
+    while (best := _best_rate(tried)) in (min(tried), max(tried)):
         factor = _GROWTH if best == max(tried) else 1 / _GROWTH
         rate = round(best * factor, 4)
         tried[rate] = judge(rate)
     return tried
 
 
-def best_rate(tried: dict[float, float]) -> float:
+def _best_rate(tried: dict[float, float]) -> float:
     """Choose the rate with the fewest nats; one that diverged only where all did."""
     return min(tried, key=lambda rate: (not isfinite(tried[rate]), tried[rate]))
 
 
-def run_language(trial: Trial) -> dict[str, Any]:
+def _run_language(trial: Trial) -> dict[str, Any]:
     """Train a model at its unit's best rate; of the blocks are the parameters."""
     unit, gate, seed = trial["unit"], trial["gate"], trial["seed"]
     steps = trial["settings"]["steps"]
-    tried = rates_tried(unit, gate, trial["protocol"])
-    rate = best_rate(tried)
+    tried = _rates_tried(unit, gate, trial["protocol"])
+    rate = _best_rate(tried)
     start = thread_time()
     model = trained(unit, gate, rate, seed, steps)
     spent = thread_time() - start
@@ -286,7 +286,7 @@ SMALL_MODELS = Study(
         ),
         "longest": "all of them at a rate chosen in runs as long; nats a byte",
     },
-    run_language,
-    language_trials,
+    _run_language,
+    _language_trials,
     list,  # four rates before each row: tests train one at its committed rate
 )

@@ -296,7 +296,7 @@ def _table(name: str) -> tuple[np.ndarray, np.ndarray]:
     return datasets.load_diabetes(return_X_y=True)
 
 
-def run_trainers(trial: Trial) -> dict[str, Any]:
+def _run_trainers(trial: Trial) -> dict[str, Any]:
     """Choose rates, train all networks of a trial, judge them as trained and solved."""
     unit, group, settings = unit_of(trial), trial["problem"], trial["settings"]
     targets, seeds = settings["targets"], range(settings["seeds"])
@@ -468,7 +468,7 @@ def _all_trials() -> list[Trial]:
 TRAINERS = Study(
     "Twelve units by ways of training, at equal numbers of parameters",
     PROTOCOLS,
-    run_trainers,
+    _run_trainers,
     _all_trials,
     _sample,
 )

@@ -84,7 +84,7 @@ _RIDGE = 1e-14
 _SHARPEST = 32.0
 
 
-def targets_with_poles(seed: int) -> list[str]:
+def _targets_with_poles(seed: int) -> list[str]:
     """Draw sums of three pole pairs Re r / (x - u - iv), as text."""
     draw = np.random.default_rng(seed)
     texts = []
@@ -100,7 +100,7 @@ def targets_with_poles(seed: int) -> list[str]:
     return texts
 
 
-def starting_gates(n: int, seed: int) -> InnerWeights:
+def _starting_gates(n: int, seed: int) -> InnerWeights:
     """Draw the first n gates of a start, rows (n, 2) of G and g."""
     draw = np.random.default_rng(seed)
     most = max(UNITS.values())
@@ -118,7 +118,7 @@ def fit_from_start(
         unit,
         x,
         y,
-        starting_gates(n, seed),
+        _starting_gates(n, seed),
         max_iterations=_STEPS,
         ridge=_RIDGE,
         sharpest=_SHARPEST,
@@ -181,7 +181,7 @@ def over_swiglu(frame: pd.DataFrame) -> pd.DataFrame:
 
 def two_numbers_trials(seed: int = DRAWN) -> list[Trial]:
     """List every unit on every target, those with poles drawn by a seed."""
-    problems = [(text, 0.0) for text in (*targets_with_poles(seed), *_ENTIRE)]
+    problems = [(text, 0.0) for text in (*_targets_with_poles(seed), *_ENTIRE)]
     return [
         make_trial(
             text,

@@ -30,19 +30,19 @@ def fit_frozen(
 ) -> ProjectedFit:
     """Fit the best weights for the paper's frozen gates.
 
-    Iterations move the roots of the second factor, and of further ones.
+    Iterations move the roots of a second factor; there are at most two.
     """
     record = find_unit(unit)
     gates = np.column_stack(spline_gates(n, target.domain[0], "alternating"))
     hinges = -gates[:, 1] / gates[:, 0]
     x, y, weights = weighted_points(target, hinges)
     factors = []
-    for constant in range(len(record.factors) - 1, 0, -1):
-        factor = gates / np.linalg.norm(gates, axis=1, keepdims=True)
-        # Factors that vanish at the knot leave no lower powers: the first neurons
-        # supply them.
-        factor[:constant] = [0.0, 1.0]
-        factors.append(torch.from_numpy(factor))
+    if len(record.factors) > 1:
+        second = gates / np.linalg.norm(gates, axis=1, keepdims=True)
+        # Factors that vanish at the knot leave no lower powers: the first neuron
+        # supplies them.
+        second[0] = [0.0, 1.0]
+        factors.append(torch.from_numpy(second))
     return last(
         iterates(
             record,

@@ -112,7 +112,7 @@ def newton(
     return Fit(network, status, len(losses) - 1, history=history)
 
 
-def gradient_and_hessian(
+def _gradient_and_hessian(
     loss: Callable[[Tensor], Tensor], theta: Tensor, columns: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute exact derivatives (p,) and (p, p) of a scalar function at theta (p,)."""
@@ -122,7 +122,7 @@ def gradient_and_hessian(
     return gradient.detach().numpy(), hessian.detach().numpy()
 
 
-def newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+def _newton_direction(gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
     """Compute the descent direction -S abs(S H S)^-1 S g (p,), S that of the class.
 
     It is zero in rows of H whose diagonal is zero, and along eigenvectors of S H S
@@ -170,10 +170,10 @@ def _step(
         [getattr(network, letter).detach().reshape(-1) for letter in layer]
     )
     columns = max(1, _ELEMENTS // (len(x) * network.n_hidden))
-    gradient, hessian = gradient_and_hessian(loss, theta, columns)
+    gradient, hessian = _gradient_and_hessian(loss, theta, columns)
     if not (np.isfinite(gradient).all() and np.isfinite(hessian).all()):
         return "stuck"
-    direction = newton_direction(gradient, hessian)
+    direction = _newton_direction(gradient, hessian)
     step = torch.from_numpy(direction)
     slope = float(gradient @ direction)
     with torch.no_grad():
