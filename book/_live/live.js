@@ -44,7 +44,7 @@ lambda index, source: json.dumps(session.run(index, source))`);
 
 function offer(script) {
   const committed = JSON.parse(document.getElementById("live-outputs").textContent);
-  const cells = [...document.querySelectorAll("div.cell")].filter((cell) => cell.querySelector(".cell_input pre"));
+  const cells = [...document.querySelectorAll("div.cell:not(.tag_remove-output)")].filter((cell) => cell.querySelector(".cell_input pre"));
   const inputs = cells.map((cell) => cell.querySelector(".cell_input pre"));
   const make = (kind, attributes, ...inside) => {
     const made = Object.assign(document.createElement(kind), attributes);

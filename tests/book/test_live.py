@@ -12,8 +12,7 @@ from xsquared.book.session import Session
 
 
 def code_cells(name: str) -> list[nbformat.NotebookNode]:
-    notebook = nbformat.read(PROJECT.chapters / f"{name}.ipynb", as_version=4)
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return live.page_cells(PROJECT.chapters / f"{name}.ipynb")
 
 
 def test_pages_that_sympy_alone_can_run_get_the_button() -> None:

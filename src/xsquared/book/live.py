@@ -57,17 +57,22 @@ def offer_run(
     path = Path(app.srcdir, f"{page}.ipynb")
     if app.builder.name != "html" or not path.is_file():
         return
-    cells = [
-        cell
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.cell_type == "code"
-        and "remove-cell" not in cell.metadata.get("tags", [])
-    ]
+    cells = page_cells(path)
     if runs_in_browser(cells) and install(Path(app.srcdir), Path(app.outdir)):
         outputs = json.dumps([committed_output(cell) for cell in cells])
         safe = outputs.replace("<", r"\u003c")  # ends no script
         app.add_js_file(None, body=safe, type="application/json", id="live-outputs")
         app.add_js_file("../live/live.js", loading_method="defer")
+
+
+def page_cells(path: Path) -> list[nbformat.NotebookNode]:
+    """Read the code cells that a page shows, but those that settle claims."""
+    return [
+        cell
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code"
+        and not {"remove-cell", "remove-output"} & {*cell.metadata.get("tags", [])}
+    ]
 
 
 def runs_in_browser(cells: list[nbformat.NotebookNode]) -> bool:
