@@ -1,12 +1,31 @@
-"""Three units at equal parameters on six curves: least errors beside AdamW's.
+"""Six units at equal parameters on six curves: least errors beside AdamW's.
 
-Protocol of 2026-11-27, fixed before the first row. An MLP of 5k neurons, a GLU and a
-SwiGLU of 3k have 15k + 1 parameters. Curves are six of the study ``trainers``, with its
-points and AdamW, at the rates that it chose. Errors are on 10,000 points, in the
-curve's deviations, of the weights as they are kept.
+Protocol of 2026-11-29, fixed before the first row; that of 2026-11-27 had three units,
+three seeds and torch's decay. *Units*: ReLU and SiLU, each alone, with a second number
+of its own (z times the gate's value) and with a factor. With k from 1 to 8 they have
+15k + 1 parameters, those with a second number to within two. *Curves* are six of the
+study ``trainers``, with its points.
+
+*Best*: splines with free knots, four seeds, for the ReLU's units; what a GLU finds is
+rewritten for the ReLU beside its square, which with one input has the same pieces.
+Variable projection, four seeds at each of three greatest slopes, for SiLU's.
+
+*AdamW* as in ``trainers`` without decay: torch's start, batches of 64 of 1,000 points,
+10,000 steps, a rate that falls to zero by a cosine. Rates are chosen for each unit and
+curve at k = 4, by that study's two pilots and its grid that grows; ten other seeds are
+judged.
+
+Errors are on 10,000 points, in the curve's deviations, of the weights as they are kept:
+by AdamW those of the seed of median error alone.
+
+*Predicted* the same day, at k = 8 on the five curves without a kink. By AdamW, medians:
+the ReLU's second number gains at least 1.5 on three of them, and a factor in its place
+at most 1.5 over it on each; SiLU alone is ahead of the ReLU's GLU on three; SiLU's
+second number and SwiGLU are within 3 of SiLU alone on three. By the best weights ReLU
+beside its square is ahead of the GLU on each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,28 +35,38 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from xsquared.data import Dataset, sampled
 from xsquared.errors import sampled_rmse
 from xsquared.functions import target
-from xsquared.studies.experiment import make_trial
+from xsquared.studies.experiment import make_trial, unit_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.studies.trainers import KINDS, LATER, PROTOCOLS, draw_points, train
+from xsquared.studies.trainers import (
+    KINDS,
+    LATER,
+    PROTOCOLS,
+    choose_rates,
+    draw_points,
+    train,
+)
 from xsquared.training import FreeKnots, Solver, VariableProjection, fit
 from xsquared.training.adamw import as_parameters
-from xsquared.units import GatedNetwork, build
+from xsquared.units import GatedNetwork, Unit, build, find_unit, parameter_count
 
 _TEXTS = {name: KINDS[name][0] for name in ("smooth", "oscillating", "kinked")} | LATER
 #: Curves by their names in the study ``trainers``.
 TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in _TEXTS.items()}
-#: Neurons of each unit, to be multiplied by k from 1 to 8, and what searches for its
-#: weights.
-_UNITS = {"mlp": (5, "free_knots"), "glu": (3, "free_knots"), "swiglu": (3, "varpro")}
-#: AdamW's rates by unit and curve: what ``trainers`` chose at 120 parameters.
-_RATES = {
-    unit: dict(zip(TARGETS, rates, strict=True))
-    for unit, rates in {
-        "mlp": (0.03, 0.003, 0.003, 0.003, 0.003, 0.01),
-        "glu": (0.01, 0.1, 0.1, 0.01, 0.03, 0.01),
-        "swiglu": (0.01, 0.3, 0.1, 0.03, 0.03, 0.01),
-    }.items()
+#: Each unit, a name or ``name:gate``, and what searches for its best weights.
+UNITS: Mapping[str, str] = {
+    "mlp": "free_knots",
+    "pair": "free_knots",
+    "glu": "free_knots",
+    "mlp:silu": "varpro",
+    "pair:silu": "varpro",
+    "swiglu": "varpro",
 }
+SIZES = range(1, 9)
+#: Parameters from one size to the next: fives of an MLP's neurons, threes of a GLU's.
+STEP = 15
+#: The size at which AdamW's rates are chosen.
+_MIDDLE = 4
+SEEDS = 10
 #: Greatest slopes of a smooth gate, of which the best is taken.
 _SHARPEST = (4.0, 16.0, 64.0)
 _SEARCHES: dict[str, list[Solver]] = {
@@ -46,33 +75,61 @@ _SEARCHES: dict[str, list[Solver]] = {
         VariableProjection(300, ridge=1e-14, sharpest=sharp) for sharp in _SHARPEST
     ],
 }
+#: Seeds of each search.
+_STARTS = 4
 #: Significant digits of weights: what single and double precision need here.
-_DIGITS = {"adamw": 7, "best": 13}
+_DIGITS = {"undecayed": 7, "best": 13}
 
 
-def _by_search(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
+def neurons(unit: str | Unit, size: int) -> int:
+    """Count the neurons that have about 15 parameters times the size."""
+    one_neuron = parameter_count(unit, 1, 1) - 1  # less the constant of the readout
+    return round(STEP * size / one_neuron)
+
+
+def pair_from_glu(glu: GatedNetwork) -> GatedNetwork:
+    """Write a GLU (1 -> n -> 1) as the same function of ReLUs beside their squares.
+
+    Where a gate is z = G x + g, its factor U x + u is (U / G) z + u - U g / G.
+    """
+    G, g, U, u, D, d = (p.detach() for p in glu.parameters())
+    slope = U[:, 0] / G[:, 0]  # (n,), of the factor as a function of z
+    numbers = torch.cat([D[0] * (u - slope * g), D[0] * slope])  # (2n,)
+    pair = build("pair", 1, glu.n_hidden)
+    vector_to_parameters(torch.cat([G[:, 0], g, numbers, d]), pair.parameters())
+    return pair
+
+
+def _by_search(trial: Trial) -> Iterator[tuple[dict[str, Any], GatedNetwork]]:
     """Find weights of small error on every curve by four seeds of each search."""
+    unit, solvers = unit_of(trial), _SEARCHES[trial["solver"]]
+    from_glu = unit == find_unit("pair")
+    searched = find_unit("glu") if from_glu else unit
     for name, curve in TARGETS.items():
         data = sampled(curve, 1000)
         networks = []
-        for solver in _SEARCHES[trial["solver"]]:
-            for seed in range(4):
-                result = fit(data, trial["unit"], trial["n"], solver=solver, seed=seed)
+        for solver in solvers:
+            for seed in range(_STARTS):
+                result = fit(data, searched, trial["n"], solver=solver, seed=seed)
                 if result.network:
                     networks.append(result.network)
-        yield name, 0, min(networks, key=partial(sampled_rmse, target=curve))
+        best = min(networks, key=partial(sampled_rmse, target=curve))
+        yield {"problem": name}, pair_from_glu(best) if from_glu else best
 
 
-def _by_adamw(trial: Trial) -> Iterator[tuple[str, int, GatedNetwork]]:
-    """Train three seeds on every curve by AdamW."""
-    rates = _RATES[trial["unit"]]
-    cases = [(name, seed, rates[name]) for name in TARGETS for seed in range(3)]
-    module = build(trial["unit"], 1, trial["n"])
-    stack = train(trial, module, cases)
-    for (name, seed, _), weights in zip(cases, stack, strict=True):
-        _unscale(module, weights, draw_points(name, "1 input", seed))
-        vector_to_parameters(weights, module.parameters())
-        yield name, seed, module
+def _by_adamw(trial: Trial) -> Iterator[tuple[dict[str, Any], GatedNetwork]]:
+    """Train all seeds on every curve, at every size, at rates chosen at one."""
+    unit = unit_of(trial)
+    rates = choose_rates(trial, build(unit, 1, neurons(unit, _MIDDLE)))
+    cases = [(name, seed, rates[name]) for name in TARGETS for seed in range(SEEDS)]
+    for size in trial["settings"]["sizes"]:
+        module = build(unit, 1, neurons(unit, size))
+        stack = train(trial, module, cases)
+        for (name, seed, rate), weights in zip(cases, stack, strict=True):
+            _unscale(module, weights, draw_points(name, "1 input", seed))
+            network = build(unit, 1, module.n_hidden)
+            vector_to_parameters(weights, network.parameters())
+            yield {"problem": name, "seed": seed, "rate": rate}, network
 
 
 def _unscale(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> None:
@@ -89,48 +146,71 @@ def _unscale(module: GatedNetwork, weights: torch.Tensor, data: Dataset) -> None
 
 
 def _run_curves(trial: Trial) -> dict[str, list[Any]]:
-    """Train a unit of n neurons on every curve; keep the weights as text."""
+    """Train a unit on every curve; keep the weights of median error as text."""
     protocol = trial["protocol"]
-    search = _by_adamw if protocol == "adamw" else _by_search
+    search = _by_search if protocol == "best" else _by_adamw
     networks = []
-    for name, seed, network in search(trial):
+    for known, network in search(trial):
+        curve = TARGETS[known["problem"]]
         vector = parameters_to_vector(network.parameters()).tolist()
         kept = [f"{weight:.{_DIGITS[protocol]}g}" for weight in vector]
         weights = torch.tensor([*map(float, kept)], dtype=torch.float64)
         vector_to_parameters(weights, network.parameters())
-        deviation = sampled(TARGETS[name]).train.y.std()
-        error = sampled_rmse(network, TARGETS[name]) / deviation
-        networks.append(
-            {
-                "problem": name,
-                "seed": seed,
-                "parameters": len(kept),
-                "train_rmse": error,
-                "test_rmse": error,
-                "weights": " ".join(kept),
-            }
-        )
+        measured = {
+            "n": network.n_hidden,
+            "parameters": len(kept),
+            "test_rmse": sampled_rmse(network, curve) / sampled(curve).train.y.std(),
+            "weights": " ".join(kept),
+        }
+        networks.append(known | measured)
+    _forget_all_but_medians(networks)
     return {name: [network[name] for network in networks] for name in networks[0]}
 
 
+def _forget_all_but_medians(networks: list[dict[str, Any]]) -> None:
+    """Empty the weights of all seeds of a curve and width but the median one's."""
+    groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for network in networks:
+        groups.setdefault((network["problem"], network["n"]), []).append(network)
+    for group in groups.values():
+        group.sort(key=lambda network: network["test_rmse"])
+        median = group[len(group) // 2]
+        for network in group:
+            if network is not median:
+                network["weights"] = ""
+
+
+def _adamw_trial(unit: str, sizes: list[int], **settings: Any) -> Trial:
+    """Describe the training of a unit on all curves and at all sizes."""
+    settings = {"targets": [*TARGETS], "sizes": sizes, **settings}
+    return make_trial("1 input", unit, 0, "adamw", "undecayed", settings=settings)
+
+
+def _sample() -> list[Trial]:
+    beyond = max(SIZES) + 1  # a size that no other row has
+    return [
+        make_trial("1 input", "glu", neurons("glu", 2), "free_knots", "best"),
+        _adamw_trial("pair:silu", [beyond], steps=200, rates=[0.01]),
+    ]
+
+
 def _all_trials() -> list[Trial]:
-    trials: list[Trial] = []
-    for unit, (n, search) in _UNITS.items():
-        for solver, protocol in ((search, "best"), ("adamw", "adamw")):
-            trials += [
-                make_trial("1 input", unit, k * n, solver, protocol)
-                for k in range(1, 9)
-            ]
-    return trials
+    best = [
+        make_trial("1 input", unit, neurons(unit, size), solver, "best")
+        for unit, solver in UNITS.items()
+        for size in SIZES
+    ]
+    adamw = [_adamw_trial(unit, [*SIZES]) for unit in UNITS]
+    return [*_sample()[1:], *best, *adamw]
 
 
 CURVES = Study(
-    "MLP, GLU and SwiGLU at equal parameters on six curves, with their weights",
+    "Six units at equal parameters on six curves, with their weights",
     {
         "best": "the best of four or twelve searches",
-        "adamw": f"{PROTOCOLS['adamw']}; three seeds",
+        "undecayed": f"{PROTOCOLS['undecayed']}; ten seeds",
     },
     _run_curves,
     _all_trials,
-    lambda: _all_trials()[1:2],
+    _sample,
 )

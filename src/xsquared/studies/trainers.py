@@ -307,7 +307,7 @@ def _run_trainers(trial: Trial) -> dict[str, Any]:
     rates = dict.fromkeys(targets, 0.0)
     if trial["solver"] == "adamw":
         middle = min(widths, key=lambda size: abs(size - MIDDLE))
-        rates = _choose_rates(trial, build(unit, dim, widths[middle]))
+        rates = choose_rates(trial, build(unit, dim, widths[middle]))
     networks = []
     for size, n in widths.items():
         module = build(unit, dim, n)
@@ -329,7 +329,7 @@ def _run_trainers(trial: Trial) -> dict[str, Any]:
     return {name: [network[name] for network in networks] for name in networks[0]}
 
 
-def _choose_rates(trial: Trial, module: GatedNetwork) -> dict[str, float]:
+def choose_rates(trial: Trial, module: GatedNetwork) -> dict[str, float]:
     """Choose each target's rate by its pilots' mean log error on validation points.
 
     The grid grows by factors of three until no target's rate is at one of its ends.
