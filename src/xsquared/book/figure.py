@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from xsquared.studies import curves, rows
+from xsquared.units import find_unit
 
 #: What the figure calls the study's curves.
 TITLES = {
@@ -26,15 +27,15 @@ TITLES = {
 
 
 def curve_data() -> dict[str, Any]:
-    """Collect each curve's values, and networks by protocol and unit.
+    """Collect each curve's values, and networks by way of training and unit.
 
-    Of the seeds of one size the one with the median error stands for all.
+    By AdamW the seed of median error stands for all; of the others the range is kept.
 
     Returns:
-        By curve: ``title``, ``values`` at equidistant points, and by protocol and unit
-        a list of ``[error, weights]``, by size.
+        By curve: ``title``, ``values`` at equidistant points, and by ``best`` or
+        ``adamw`` and unit, as ``glu:relu``, a list of ``[parameters, error, weights,
+        least error, greatest error]``, by size.
     """
-    seeds = ["problem", "protocol", "unit", "n"]
     data: dict[str, Any] = {}
     for name, title in TITLES.items():
         values = curves.TARGETS[name](np.linspace(-1, 1, 241)).round(6)
@@ -44,10 +45,26 @@ def curve_data() -> dict[str, Any]:
             "best": {},
             "adamw": {},
         }
-    for (name, protocol, unit, _), group in rows("curves").groupby(seeds):
-        median = group.sort_values("test_rmse").iloc[len(group) // 2]
-        sizes = data[name][protocol].setdefault(unit, [])
-        sizes.append([float(median["test_rmse"]), median["weights"]])
+    sizes = {
+        (find_unit(unit).name, find_unit(unit).activation, curves.neurons(unit, size))
+        for unit in curves.UNITS
+        for size in curves.SIZES
+    }
+    networks = rows("curves").groupby(["problem", "protocol", "unit", "gate", "n"])
+    for (name, protocol, unit, gate, n), seeds in networks:
+        if (unit, gate, n) not in sizes:  # the sample that tests repeat
+            continue
+        way = data[name]["best" if protocol == "best" else "adamw"]
+        errors = seeds["test_rmse"]
+        shown = seeds[seeds["weights"].notna()].iloc[0]
+        entry = [
+            int(shown["parameters"]),
+            float(shown["test_rmse"]),
+            shown["weights"],
+            float(errors.min()),
+            float(errors.max()),
+        ]
+        way.setdefault(f"{unit}:{gate}", []).append(entry)
     return data
 
 

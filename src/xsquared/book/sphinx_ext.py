@@ -2,6 +2,7 @@
 
 - Numbers of :mod:`xsquared.book.prose` in pages, and targets of its links.
 - ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts.
+- ``{picture} FIGURE``, ``{claim-squares}``: what the front page shows of both.
 - ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper is covered, and its slips.
 """
 
@@ -17,7 +18,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from xsquared.book import figure, live, verdicts
+from xsquared.book import figure, front, live, verdicts
 from xsquared.book.project import BookError, Project
 from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 #: What each directive writes, in Markdown, from the project and the directive's
 #: arguments.
 DIRECTIVES: dict[str, Callable[..., str]] = {
+    "picture": front.picture,
+    "claim-squares": front.claim_squares,
     "verdict-counts": verdicts.counts_table,
     "verdicts": verdicts.verdict_list,
     "coverage": verdicts.coverage_table,
@@ -38,15 +41,17 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
 
 
 class MarkdownDirective(SphinxDirective):
-    """A directive of :data:`DIRECTIVES`."""
+    """A directive of :data:`DIRECTIVES`, with its argument and content if any."""
 
     optional_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
         write = DIRECTIVES[self.name]
+        words = [*self.arguments, *filter(None, ["\n".join(self.content)])]
         try:
-            text = write(Project(Path(self.env.srcdir)), *self.arguments)
+            text = write(Project(Path(self.env.srcdir)), *words)
         except (BookError, ValueError) as error:
             raise self.error(
                 f"{self.name} {' '.join(self.arguments)}: {error}"
