@@ -36,25 +36,18 @@ def curve_data() -> dict[str, Any]:
         ``adamw`` and unit, as ``glu:relu``, a list of ``[parameters, error, weights,
         least error, greatest error]``, by size.
     """
+    units = [find_unit(unit) for unit in curves.UNITS]
+    widths = {(unit, curves.neurons(unit, k)) for unit in units for k in curves.SIZES}
     data: dict[str, Any] = {}
     for name, title in TITLES.items():
         values = curves.TARGETS[name](np.linspace(-1, 1, 241)).round(6)
-        data[name] = {
-            "title": title,
-            "values": values.tolist(),
-            "best": {},
-            "adamw": {},
-        }
-    sizes = {
-        (find_unit(unit).name, find_unit(unit).activation, curves.neurons(unit, size))
-        for unit in curves.UNITS
-        for size in curves.SIZES
-    }
+        data[name] = {"title": title, "values": values.tolist()}
+        for way in ("best", "adamw"):
+            data[name][way] = {f"{unit.name}:{unit.activation}": [] for unit in units}
     networks = rows("curves").groupby(["problem", "protocol", "unit", "gate", "n"])
     for (name, protocol, unit, gate, n), seeds in networks:
-        if (unit, gate, n) not in sizes:  # the sample that tests repeat
+        if (find_unit(unit, gate), n) not in widths:  # the sample that tests repeat
             continue
-        way = data[name]["best" if protocol == "best" else "adamw"]
         errors = seeds["test_rmse"]
         shown = seeds[seeds["weights"].notna()].iloc[0]
         entry = [
@@ -64,7 +57,8 @@ def curve_data() -> dict[str, Any]:
             float(errors.min()),
             float(errors.max()),
         ]
-        way.setdefault(f"{unit}:{gate}", []).append(entry)
+        way = "best" if protocol == "best" else "adamw"
+        data[name][way][f"{unit}:{gate}"].append(entry)
     return data
 
 

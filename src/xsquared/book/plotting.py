@@ -34,7 +34,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "bilinear": {"color": "#8a5cb8", "marker": "D"},
     "geglu": {"color": "#a83279", "marker": "X"},
     "swiglu": {"color": "#7a5230", "marker": "*"},
-    "pair": {"color": "#4b5fb0", "marker": "h"},
+    "pair": {"color": "#6b3fa0", "marker": "h"},
 }
 
 #: Look of the four closed-form constructions, their unit's colour and a marker each.
