@@ -11,6 +11,7 @@ from torch.nn.utils import vector_to_parameters
 
 from tests.site_in_browser import IN_BROWSER
 from xsquared.book.figure import curve_data
+from xsquared.studies.curves import neurons
 from xsquared.units import build, predict
 
 pytestmark = IN_BROWSER
@@ -20,18 +21,15 @@ def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
     page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
     call = "([unit, weights, xs]) => xs.map(figure.network(unit, weights).value)"
     for name, curve in curve_data().items():
-        for unit, protocol in product(("mlp", "glu", "swiglu"), ("best", "adamw")):
-            weights = [float(weight) for weight in curve[protocol][unit][3][1].split()]
-            network = build(unit, 1, 20 if unit == "mlp" else 12)
+        for protocol, unit in product(("best", "adamw"), curve["best"]):
+            weights = [float(weight) for weight in curve[protocol][unit][3][2].split()]
+            network = build(unit, 1, neurons(unit, 4))
             vector_to_parameters(
                 torch.tensor(weights, dtype=torch.float64), network.parameters()
             )
             values = page.evaluate(call, [unit, weights, x.tolist()])
-            assert values == pytest.approx(predict(network, x), abs=1e-9), (
-                name,
-                protocol,
-                unit,
-            )
+            expected = pytest.approx(predict(network, x), abs=1e-9)
+            assert values == expected, (name, protocol, unit)
 
 
 def test_choice_slider_and_switch_change_what_the_figure_says(
@@ -67,7 +65,7 @@ def test_the_figure_moves_in_two_acts_until_it_is_touched(
     stops = [
         (0, "1 best", "[value=adamw]"),
         (2500, "3 adamw", "#errors"),
-        (2500, "3 adamw", "h1"),
+        (2500, "3 adamw", ".note"),
     ]
     for milliseconds, expected, touched in acts + stops:
         page.clock.run_for(milliseconds)
@@ -76,3 +74,22 @@ def test_the_figure_moves_in_two_acts_until_it_is_touched(
             == expected
         )
         page.locator(touched).click()
+
+
+def test_the_neuron_follows_keys_and_is_rewritten_without_a_product(
+    reader: Any,
+) -> None:
+    page = reader.open("neuron.html")
+    output = page.locator("output")
+    before = output.inner_text()
+    for _ in range(40):
+        page.get_by_role("slider", name="hinge").press("ArrowRight")
+    assert page.get_by_role("slider", name="hinge").get_attribute("aria-valuenow") == (
+        "0.80"
+    )
+    for end in ("left", "right"):  # a flat line at one: the gate itself
+        slider = page.get_by_role("slider", name=f"{end} end of the line")
+        for _ in range(40):
+            slider.press("ArrowUp")
+    assert output.inner_text() != before
+    assert output.inner_text().startswith("1.00 r + 0.00 r²")
