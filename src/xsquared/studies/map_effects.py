@@ -12,7 +12,7 @@ from scipy.stats import binom
 from xsquared.studies.map import BLOCKS, MAP, TRIPLES
 from xsquared.studies.map import STEPS as TRAINED_STEPS
 from xsquared.studies.map_predictions import PAYS, PREDICTED, STEPS
-from xsquared.studies.map_targets import TARGETS
+from xsquared.studies.map_targets import find_target
 from xsquared.studies.sweep import trial_key
 from xsquared.units import find_unit
 
@@ -28,8 +28,8 @@ _SIZES = {
 
 def _full_name(unit: str) -> str:
     """Write a unit of a trial as ``name:gate``, its own gate too."""
-    name, _, gate = unit.partition(":")
-    return f"{name}:{find_unit(name, gate or None).activation}"
+    record = find_unit(unit)
+    return f"{record.name}:{record.activation}"
 
 
 #: By gate: alone, with a second number, with a factor, each as ``name:gate``.
@@ -90,22 +90,24 @@ CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
 }
 
 
-def gains(rows: pd.DataFrame, change: str) -> pd.DataFrame:
+def gains(rows: pd.DataFrame, change: str, steps: int = TRAINED_STEPS) -> pd.DataFrame:
     """Take the log of the error before a change over that after, all else equal.
 
     Args:
         rows: of the study, one a network.
         change: of :data:`CHANGES`.
+        steps: of training, the usual number; others are left out, unless these are
+            changed.
 
     Returns:
         A row a pair of networks: ``log``, the change, ``before`` and ``after``, the
         target's kind, and what the two have in common. Networks that diverged are left
-        out, and other numbers of steps than the usual one, unless these are changed.
+        out.
     """
     column, pairs = CHANGES[change]
     rows = rows.assign(unit=rows["unit"] + ":" + rows["gate"])
     if column != "steps":
-        rows = rows[rows["steps"] == TRAINED_STEPS]
+        rows = rows[rows["steps"] == steps]
     common = [name for name in (*CASE, "unit", "seed") if name != column]
     errors = rows.pivot_table("test_rmse", common, column).replace(np.inf, np.nan)
     parts = []
@@ -116,7 +118,8 @@ def gains(rows: pd.DataFrame, change: str) -> pd.DataFrame:
         part = part.assign(change=change, before=before, after=after, log=log)
         parts.append(part[np.isfinite(log)])
     found = pd.concat(parts, ignore_index=True)
-    return found.assign(kind=[TARGETS[problem].kind for problem in found["problem"]])
+    kinds = [find_target(problem).kind for problem in found["problem"]]
+    return found.assign(kind=kinds)
 
 
 def decay_gains(trainers: pd.DataFrame) -> pd.DataFrame:
@@ -228,22 +231,23 @@ def _listed(words: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
+def triple_steps(rows: pd.DataFrame, steps: int = TRAINED_STEPS) -> pd.DataFrame:
     """Take each step of each triple in each case: the log of the error before over that
     after.
 
     Args:
         rows: of the study, one a network.
+        steps: of training; others are left out.
 
     Returns:
         A row a case, seed, gate and step, as of :func:`gains`.
     """
-    steps = [
-        gains(rows, f"{step}, {gates}").assign(step=step)
+    parts = [
+        gains(rows, f"{step}, {gates}", steps).assign(step=step)
         for step in ("curvature", "direction")
         for gates in ("ReLU", "smooth")
     ]
-    found = pd.concat(steps, ignore_index=True)
+    found = pd.concat(parts, ignore_index=True)
     return found.assign(gate=found["before"].str.partition(":")[2])
 
 
