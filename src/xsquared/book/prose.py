@@ -56,9 +56,9 @@ class Prose:
         self.glued: dict[tuple[str, str], Any] = {}
         self.tables: dict[str, tuple[str, dict[str, list[str]]]] = {}
         #: By label, or by a page's path without suffix: a page, and words for it.
-        self.places = {f"claim-{key}": ("book/verdicts.md", "") for key in ledger()}
+        self.places = {f"claim-{key}": ("book/ledger.md", "") for key in ledger()}
         for slip in errata():
-            self.places[f"erratum-{slip.key}"] = "book/errata.md", ""
+            self.places[f"erratum-{slip.key}"] = "book/ledger.md", ""
         for source in project.sources():
             path = project.executed(source.stem, runs)
             if path.is_file():

@@ -1,13 +1,15 @@
 """What Sphinx needs to print what chapters found.
 
 - Numbers of :mod:`xsquared.book.prose` in pages, and targets of its links.
-- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts.
+- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts,
+  and an anchor for the cells that settle them.
 - ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper is covered, and its slips.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +104,15 @@ def _read_sources(app: Sphinx, config: Config) -> None:
     app.connect("source-read", read)
 
 
+def anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
+    """Give a chapter's cell that settles claims an anchor, inside its fold."""
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for code in doctree.findall(nodes.literal_block):
+        if re.search(r"^settle\(", code.astext(), re.MULTILINE):
+            code.parent["ids"].append(verdicts.SETTLED)
+            slugs[verdicts.SETTLED] = (0, verdicts.SETTLED, "")
+
+
 class Letter(int):
     """A chapter's number as Sphinx counts it, which reads as an appendix's letter.
 
@@ -167,6 +178,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
     app.connect("config-inited", _read_sources)
+    app.connect("doctree-read", anchor_settled)
     app.connect("env-get-updated", letter_appendices, priority=900)  # all counted
     app.connect("env-updated", name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
