@@ -57,8 +57,8 @@ def main() -> None:
     for problem, protocol, unit in product(
         asked.problems, ("adamw", "soap", "muon"), FEW
     ):
-        name, _, gate = unit.partition(":")
-        trial = (problem, name, find_unit(name, gate or None).activation, protocol)
+        record = find_unit(unit)
+        trial = (problem, record.name, record.activation, protocol)
         if trial in set(known.itertuples(index=False, name=None)):
             continue
         networks = train_and_judge(*trial, asked.steps)

@@ -21,7 +21,7 @@ FRAME = pd.DataFrame(
 )
 CITED = """
 See {numref}`tab-one`, {numref}`tab-two` and {numref}`fig-line`, {eq}`eq-second` before
-{eq}`eq-first`, {doc}`some words <chapters/01_good>`, {doc}`chapters/02_next`, {doc}`words`,
+{eq}`eq-first`, {eq}`eq-proof`, {eq}`eq-below`, {doc}`some words <chapters/01_good>`, {doc}`chapters/02_next`, {doc}`words`,
 {ref}`✓ <a-label>`, {ref}`some words <a-label>`, {cite}`two2001`, {cite}`three2002,one2003`.
 """
 WORKS = """
@@ -38,10 +38,14 @@ parts:
     chapters: [file: book/chapters/01_good]
   - numbered: 2
     chapters: [file: book/chapters/02_next]
+  - caption: Appendices
+    numbered: 2
+    chapters: [file: book/proofs, file: book/more]
   - chapters: [file: book/words, file: book/bibliography]
 """.replace("[file: ", "[{file: ")
     .replace(", file", "}, {file")
     .replace("]", "}]")
+    .replace("book/more", "book/more, sections: [{file: book/below}]")
 )
 FIGURE = """---
 mystnb:
@@ -175,6 +179,9 @@ def test_links_say_and_lead_where_sphinx_would(small_project: Project) -> None:
     (root / "book/references.bib").write_text(WORKS)
     (root / "book/bibliography.md").write_text("# B\n\n```{bibliography}\n:all:\n```\n")
     (root / "book/before.md").write_text("# Before\n\n$$\n0\n$$ (eq-before)\n")
+    (root / "book/proofs.md").write_text("# Proofs\n\n## One\n\n$$\n1\n$$ (eq-proof)\n")
+    (root / "book/more.md").write_text("# More\n\n## Two\n\n$$\n2\n$$ (eq-more)\n")
+    (root / "book/below.md").write_text("# Below\n\n$$\n3\n$$ (eq-below)\n")
     words = f"# Words\n\n{{glue:text}}`chapters/01_good.ipynb::n`!\n\n## Cited\n{CITED}"
     (root / "book/words.md").write_text(words)
     first = notebook_text("a()").replace("# A chapter", "# The first")
@@ -194,11 +201,14 @@ def test_links_say_and_lead_where_sphinx_would(small_project: Project) -> None:
     site = render(small_project)
     by_sphinx = links(site / "book/words.html", "Cited")
     by_links = links(site / "book/chapters/02_next.html", "Cited")
-    assert len(by_sphinx) == 13
+    assert len(by_sphinx) == 15
     assert by_links == by_sphinx
-    assert [text for text, _ in by_links][:5] == [
-        "Table 1.1", "Table 2.2", "Fig. 2.1", "(1.2)", "(1.1)"
+    assert [text for text, _ in by_links][:7] == [
+        "Table 1.1", "Table 2.2", "Fig. 2.1", "(1.2)", "(1.1)", "(A.1)", "(B.2)"
     ]  # fmt: skip
+    below = (site / "book/below.html").read_text()
+    assert re.search(r"<h1>.*B\.2\. .*Below", below)
+    assert "A.1. " in (site / "book/proofs.html").read_text()
     page = (site / "book/chapters/02_next.html").read_text()
     assert "Numbers in the text" not in page
     assert (

@@ -11,6 +11,7 @@ from docutils.utils import new_document
 from nbformat.v4 import new_output
 from sphinx.errors import ExtensionError
 
+from xsquared.book.papers.ledger import ledger
 from xsquared.book.project import BookError, Project, read_source
 from xsquared.book.render import check_chapters
 from xsquared.book.sphinx_ext import check_alt_texts, link_repository
@@ -79,9 +80,22 @@ def test_a_picture_without_a_text_is_refused() -> None:
 def test_the_standard_tool_builds_a_checkout_with_its_address_without_a_warning(
     site: Path,
 ) -> None:
-    page = (site / "book/chapters/12_transformer.html").read_text()
-    assert "google.com/github/a/b/blob/main/book/chapters/12_transformer.ipynb" in page
-    assert "github.com/a/b/blob/main/notebooks/12_transformer.md" in page
+    page = (site / "book/chapters/08_transformer.html").read_text()
+    assert "google.com/github/a/b/blob/main/book/chapters/08_transformer.ipynb" in page
+    assert "github.com/a/b/blob/main/notebooks/08_transformer.md" in page
+
+
+@pytest.mark.slow
+def test_claims_lead_to_the_cells_that_settle_them_inside_their_folds(
+    site: Path,
+) -> None:
+    page = (site / "book/ledger.html").read_text()
+    cells = set(re.findall(r'href="(chapters/\w+\.html)#settled"', page))
+    assert cells == {f"chapters/{claim.chapter}.html" for claim in ledger().values()}
+    for cell in cells:
+        fold = (site / "book" / cell).read_text().partition(' id="settled"')
+        assert fold[0].rpartition("<details")[2].find("</details>") == -1
+        assert "settle" in fold[2].partition("</details>")[0]
 
 
 @pytest.mark.slow
@@ -89,7 +103,7 @@ def test_links_to_tables_and_figures_say_the_numbers_of_their_captions(
     site: Path,
 ) -> None:
     link = (
-        r'href="([^"#]*)#((?:tab|fig)-[^"]*)">(?:<span[^>]*>)?((?:Table|Fig.) [\d.]+)<'
+        r'href="([^"#]*)#((?:tab|fig)-[^"]*)">(?:<span[^>]*>)?((?:Table|Fig.) [\w.]+)<'
     )
     links = [
         ((page.parent / path if path else page).resolve(), label, text)

@@ -115,8 +115,10 @@ def test_the_page_of_verdicts() -> None:
     assert counts_table(PROJECT).splitlines()[-1].count("|") == 2 + len(PAPERS)
     for paper in PAPERS:
         page = verdict_list(PROJECT, paper)
-        own = [key for key, claim in ledger().items() if claim.paper == paper]
-        assert re.findall(r"^\(claim-(.*)\)=$", page, re.M) == own
+        own = {key: claim for key, claim in ledger().items() if claim.paper == paper}
+        assert re.findall(r"^\(claim-(.*)\)=$", page, re.M) == [*own]
+        cells = re.findall(r"\[this cell\]\(chapters/(\w+)\.ipynb#settled\)", page)
+        assert cells == [claim.chapter for claim in own.values()]
 
 
 #: What the papers number, and their sections: read off the papers, not off the table.

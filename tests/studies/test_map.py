@@ -7,13 +7,27 @@ import pytest
 
 from xsquared.studies.map import MAP, beyond, map_trial, run_map
 from xsquared.studies.map_predictions import PREDICTED, STEPS
-from xsquared.studies.map_targets import FIRST, TARGETS, draw_points
+from xsquared.studies.map_targets import (
+    CHECK_TARGETS,
+    FIRST,
+    TARGETS,
+    draw_points,
+    find_target,
+)
 
 #: Values at the middle of the cube and at its upper corner.
 BY_HAND = {
     "borehole": (
         (0.1, 25_050.0, 89_335.0, 1050.0, 89.55, 760.0, 1400.0, 10_950.0),
         (0.15, 50_000.0, 115_600.0, 1110.0, 116.0, 820.0, 1680.0, 12_045.0),
+    ),
+    "wing": (
+        (175.0, 260.0, 8.0, 0.0, 30.5, 0.75, 0.13, 4.25, 2100.0, 0.0525),
+        (200.0, 300.0, 10.0, 10.0, 45.0, 1.0, 0.18, 6.0, 2500.0, 0.08),
+    ),
+    "circuit": (
+        (100.0, 47.5, 1.75, 1.85, 0.725, 175.0),
+        (150.0, 70.0, 3.0, 2.5, 1.2, 300.0),
     ),
 }
 
@@ -40,6 +54,43 @@ def borehole(
     )
 
 
+def wing(
+    sw: float,
+    wfw: float,
+    a: float,
+    sweep: float,
+    q: float,
+    taper: float,
+    tc: float,
+    nz: float,
+    wdg: float,
+    wp: float,
+) -> float:
+    logs = (
+        0.758 * math.log(sw)
+        + 0.0035 * math.log(wfw)
+        + 0.6 * math.log(a)
+        + 0.006 * math.log(q)
+        + 0.04 * math.log(taper)
+        - 0.3 * math.log(100 * tc)
+        + 0.49 * math.log(nz * wdg)
+        - 0.9 * math.log(math.cos(math.pi * sweep / 180))
+    )
+    return 0.036 * math.exp(logs) + sw * wp
+
+
+def circuit(
+    rb1: float, rb2: float, rf: float, rc1: float, rc2: float, beta: float
+) -> float:
+    vb1 = 12 * rb2 / (rb1 + rb2)
+    below = beta * (rc2 + 9) + rf
+    return (
+        (vb1 + 0.74) * beta * (rc2 + 9) / below
+        + 11.35 * rf / below
+        + 0.74 * rf * beta * (rc2 + 9) / (below * rc1)
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "middle", "corner"),
     [
@@ -47,17 +98,21 @@ def borehole(
         ("robot", math.hypot(0.5 * (-1 + 1), 0.5 * (1 - 1)), 0.0),
         ("friedman", 10 * math.sin(math.pi / 4) + 7.5, 5.0 + 15.0),
         ("products", 0.0, 8.0),
+        ("wing", *(wing(*values) for values in BY_HAND["wing"])),
+        ("circuit", *(circuit(*values) for values in BY_HAND["circuit"])),
+        ("determinant", 0.0, 0.0),
     ],
 )
 def test_functions_have_their_values(name: str, middle: float, corner: float) -> None:
-    x = np.stack([np.zeros(TARGETS[name].inputs), np.ones(TARGETS[name].inputs)])
-    found = TARGETS[name].values(x, np.random.default_rng(0))
+    target = find_target(name)
+    x = np.stack([np.zeros(target.inputs), np.ones(target.inputs)])
+    found = target.values(x, np.random.default_rng(0))
     np.testing.assert_allclose(found, [middle, corner], atol=1e-9)
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", [*TARGETS, *CHECK_TARGETS])
 def test_points_have_the_shapes_that_are_said(name: str) -> None:
-    data, target = draw_points(name, 0), TARGETS[name]
+    data, target = draw_points(name, 0), find_target(name)
     for part in (data.train, data.validation, data.test):
         assert part.x.shape == (len(part), target.inputs)
         assert part.y.shape == (len(part), target.outputs)

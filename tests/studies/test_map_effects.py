@@ -1,59 +1,24 @@
 """Steps of triples follow from rows that are made up: other rows, other words."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from xsquared.studies.map import MAP, TRIPLES
+from tests.studies.map_rows import made_rows, random_rows
 from xsquared.studies.map_effects import (
     CHANGES,
+    SUMS,
+    all_gains,
     cell_effects,
-    count_predictions,
     decay_gains,
     gains,
     in_words,
-    parts_in_words,
-    predicted_effects,
-    trained_parts,
+    layer_factors,
+    square_over_glu,
     triple_steps,
     typical_gains,
 )
-from xsquared.studies.map_predictions import PREDICTED
 from xsquared.studies.map_targets import TARGETS
-from xsquared.studies.sweep import trial_key
-from xsquared.units import find_unit
-
-
-def made_rows(curvature: float, direction: float, scatter: float = 0.0) -> pd.DataFrame:
-    """Errors of ReLU's triple on two targets, with steps that gain so much."""
-    errors = dict(
-        zip(
-            TRIPLES["relu"],
-            (1.0, 1 / curvature, 1 / curvature / direction),
-            strict=True,
-        )
-    )
-    return pd.DataFrame(
-        {
-            "problem": problem,
-            "unit": unit,
-            "gate": find_unit(unit).activation,
-            "protocol": "soap",
-            "size": size,
-            "blocks": 0,
-            "steps": 4000,
-            "seed": seed,
-            "test_rmse": error * (1 + scatter * (seed - 1))
-            if unit == "pair"
-            else error,
-        }
-        for problem, size, seed in itertools.product(
-            ("products", "friedman"), (1000, 4000), range(3)
-        )
-        for unit, error in errors.items()
-    )
 
 
 def test_a_cell_has_the_gain_of_its_rows_and_the_sign_of_all_its_seeds() -> None:
@@ -66,33 +31,10 @@ def test_a_cell_has_the_gain_of_its_rows_and_the_sign_of_all_its_seeds() -> None
     assert set(one_seed_back["sign"]) == {"0"}
 
 
-def test_predictions_are_counted_by_what_rows_there_are() -> None:
-    found = predicted_effects(triple_steps(made_rows(2.0, 0.5)))
-    assert len(found) == 4 * len(PREDICTED)
-    known = found.dropna(subset="sign").set_index("step")
-    assert set(known["kind"]) == {"products of inputs"}
-    assert known["targets"].tolist() == [2, 2]
-    assert known["held"].to_dict() == {"curvature": True, "direction": False}
-
-
-def test_all_triples_are_trained_in_every_case_that_is_predicted() -> None:
-    trials = pd.DataFrame(MAP.trials()).assign(test_rmse=1.0)
-    found = predicted_effects(triple_steps(trials))
-    assert (found["targets"] >= 2).all()
-
-
-@pytest.fixture(scope="module")
-def random_rows() -> pd.DataFrame:
-    """A row a trial and seed on three targets, random errors, some trials left out."""
-    rng = np.random.default_rng(0)
-    trials = [
-        {**trial, "seed": seed, "key": trial_key(trial)}
-        for trial in MAP.trials()
-        if trial["problem"] in ("friedman", "ridges16", "housing")
-        for seed in range(2)
-    ]
-    rows = pd.DataFrame(trials).assign(test_rmse=rng.lognormal(size=len(trials)))
-    return rows[rng.random(len(rows)) < 0.9].sample(frac=1, random_state=0)
+@pytest.fixture(scope="module", name="random_rows")
+def drawn_rows() -> pd.DataFrame:
+    """The same for all tests."""
+    return random_rows()
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -187,34 +129,44 @@ def test_decay_is_taken_on_the_maps_kinds_of_targets_alone() -> None:
     assert np.exp(found["log"]).tolist() == pytest.approx([3.0, 3.0])
 
 
-def test_parts_add_up_to_the_study(random_rows: pd.DataFrame) -> None:
-    parts = trained_parts(random_rows)
-    assert parts["trials"].sum() == len(MAP.trials()) - len(MAP.sample())
-    assert parts["trained"].sum() == random_rows["key"].nunique()
-    assert (trained_parts(random_rows.head(0))["trained"] == 0).all()
+def test_factors_in_layers_are_parted_by_target(random_rows: pd.DataFrame) -> None:
+    """Against means over the rows themselves; with small and deep networks left out."""
+    rows = random_rows.replace({"problem": {"housing": "products"}})
+    sums, others = layer_factors(rows)
+    assert {name for name, *_ in sums.index} == {"products"} < set(SUMS)
+    assert set(others.index) == {"friedman", "ridges16"}
+    layers = rows[(rows["blocks"] == 0) & (rows["size"] >= 1000)]
+    by_case = gains(layers, "factor, smooth").query("problem == 'products'")
+    soap = by_case[by_case["protocol"] == "soap"]["log"].mean()
+    assert np.log(sums["products", "factor, smooth", "soap"]) == pytest.approx(soap)
+    gates = [gains(layers, f"factor, {gate}") for gate in ("ReLU", "smooth")]
+    logs = [part[part["problem"] == "friedman"]["log"].mean() for part in gates]
+    assert np.log(others["friedman"]) == pytest.approx(np.mean(logs))
 
 
-def test_parts_are_named_by_what_has_rows() -> None:
-    parts = pd.DataFrame(
-        {
-            "protocol": ["adamw", "adamw", "adamw", "soap", "muon"],
-            "blocks": [0, 0, 2, 0, 2],
-            "size": [240, 1000, 25_000, 1000, 25_000],
-            "trained": [3, 9, 0, 1, 0],
-        }
-    ).set_index(["protocol", "blocks", "size"])
-    scope, missing = parts_in_words(parts)
-    assert scope == "240 and 1,000 in one hidden layer, by AdamW and SOAP"
-    assert missing == "Muon, a solved readout and 25,000 parameters in blocks"
-    scope, missing = parts_in_words(parts.assign(trained=1))
-    assert scope.endswith("25,000 in 2 residual blocks, by AdamW, SOAP and Muon")
-    assert missing == "a solved readout"
+def test_all_sums_may_have_no_rows_yet() -> None:
+    rows = made_rows(2.0, 0.5).query("problem == 'friedman'")
+    sums, others = layer_factors(rows)
+    assert sums.empty
+    assert others.to_dict() == pytest.approx({"friedman": 1.0})
 
 
-def test_predictions_that_have_rows_are_counted_by_step() -> None:
-    counts = count_predictions(predicted_effects(triple_steps(made_rows(2.0, 0.5))))
-    assert counts["made"].sum() == 4 * len(PREDICTED)
-    relu = counts.loc["relu"]
-    assert relu.loc["curvature"].tolist()[1:] == [1, 1, 0]
-    assert relu.loc["direction"].tolist()[1:] == [1, 0, 1]
-    assert counts.loc["smooth", ["counted", "held", "opposite"]].to_numpy().sum() == 0
+def test_the_squared_relu_is_set_against_glu_in_one_layer(
+    random_rows: pd.DataFrame,
+) -> None:
+    table = square_over_glu(random_rows, "soap")
+    assert list(table.index) == list(TARGETS)
+    assert table.notna().sum() == 3
+    there = random_rows[random_rows["problem"] == "friedman"]
+    there = there.query("protocol == 'soap' and blocks == 0 and steps == 4000")
+    pairs = there.pivot_table("test_rmse", ["size", "seed"], "unit").dropna(
+        subset=["glu", "relu2_mlp"]
+    )
+    expected = np.log(pairs["glu"] / pairs["relu2_mlp"]).mean()
+    assert np.log(table["friedman"]) == pytest.approx(expected)
+
+
+def test_every_change_has_its_gains(random_rows: pd.DataFrame) -> None:
+    found = all_gains(random_rows)
+    assert set(found["change"]) == set(CHANGES)
+    assert len(found) == sum(len(gains(random_rows, change)) for change in CHANGES)

@@ -51,7 +51,7 @@ def _square(claim: Claim) -> str:
     words = escape(f"{claim.verdict}: {claim.statement}")
     return (
         f'<a class="xs-{claim.verdict.replace(" ", "-")}" title="{words}"'
-        f' aria-label="{words}" href="book/verdicts.html#claim-{claim.id}"></a>'
+        f' aria-label="{words}" href="book/ledger.html#claim-{claim.id}"></a>'
     )
 
 

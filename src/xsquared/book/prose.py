@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import BibliographyData, Person, parse_file
 
+from xsquared.book.contents import contents
 from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import ledger
 from xsquared.book.project import BookError, Project, read_source
@@ -56,20 +56,18 @@ class Prose:
         self.glued: dict[tuple[str, str], Any] = {}
         self.tables: dict[str, tuple[str, dict[str, list[str]]]] = {}
         #: By label, or by a page's path without suffix: a page, and words for it.
-        self.places = {f"claim-{key}": ("book/verdicts.md", "") for key in ledger()}
+        self.places = {f"claim-{key}": ("book/ledger.md", "") for key in ledger()}
         for slip in errata():
-            self.places[f"erratum-{slip.key}"] = "book/errata.md", ""
+            self.places[f"erratum-{slip.key}"] = "book/ledger.md", ""
         for source in project.sources():
             path = project.executed(source.stem, runs)
             if path.is_file():
                 executed = nbformat.read(path, as_version=4)
                 self.notebooks[source.stem] = _unfilled(read_source(source), executed)
                 self._read_outputs(source.stem)
-        chapter = 0
         counts: Counter[str] = Counter()
-        for page, numbered in _contents(project):
-            chapter += numbered
-            self._read_page(page, f"{chapter}." if numbered else "", counts)
+        for page, number in contents(project).items():
+            self._read_page(page, f"{number}." if number else "", counts)
 
     def _read_outputs(self, name: str) -> None:
         """Index a chapter's glued numbers and tables."""
@@ -213,16 +211,6 @@ def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
             nbformat.write(filled, path)
             changed.append(path)
     return changed
-
-
-def _contents(project: Project) -> Iterator[tuple[str, bool]]:
-    """List the pages in reading order, and whether they have a chapter's number."""
-    text = (project.root / "_toc.yml").read_text(encoding="utf-8")
-    contents = yaml.safe_load(text)
-    yield contents["root"], False
-    for part in contents.get("parts", [contents]):
-        for page in part["chapters"]:
-            yield page["file"], "numbered" in part
 
 
 def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:

@@ -1,7 +1,8 @@
 """What Sphinx needs to print what chapters found.
 
 - Numbers of :mod:`xsquared.book.prose` in pages, and targets of its links.
-- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts.
+- ``{verdict-counts}``, ``{verdicts} PAPER``: the claims with the chapters' verdicts,
+  and an anchor for the cells that settle them.
 - ``{picture} FIGURE``, ``{claim-squares}``: what the front page shows of both.
 - ``{coverage} PAPER``, ``{errata} PAPER``: what of a paper is covered, and its slips.
 """
@@ -9,7 +10,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from xsquared.book import figure, front, live, verdicts
+from xsquared.book.contents import contents
 from xsquared.book.project import BookError, Project
 from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
@@ -133,6 +136,50 @@ def _read_sources(app: Sphinx, config: Config) -> None:
     app.connect("source-read", read)
 
 
+def anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
+    """Give a chapter's cell that settles claims an anchor, inside its fold."""
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for code in doctree.findall(nodes.literal_block):
+        if re.search(r"^settle\(", code.astext(), re.MULTILINE):
+            code.parent["ids"].append(verdicts.SETTLED)
+            slugs[verdicts.SETTLED] = (0, verdicts.SETTLED, "")
+
+
+class Letter(int):
+    """A chapter's number as Sphinx counts it, which reads as an appendix's letter.
+
+    It equals the number, so that pages of an earlier build stay valid.
+    """
+
+    letter = ""
+
+    def __str__(self) -> str:
+        """Give the letter."""
+        return self.letter
+
+
+def letter_appendices(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Number appendices, their sections, figures, tables and formulas, by letters."""
+
+    def lettered(number: Sequence[int]) -> tuple[int, ...]:
+        first = Letter(number[0])
+        first.letter = letter
+        return (first, *number[1:])
+
+    for page, letter in contents(Project(Path(app.srcdir))).items():
+        if not letter.isalpha() or page not in env.tocs:
+            continue
+        counted = [env.toc_secnumbers[page], *env.toc_fignumbers.get(page, {}).values()]
+        for numbers in counted:
+            numbers |= {
+                key: lettered(number) for key, number in numbers.items() if number
+            }
+        for heading in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
+            if heading.get("secnumber"):
+                heading["secnumber"] = lettered(heading["secnumber"])
+    return []
+
+
 def name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
     """Let links of Markdown lead to every label of a page, formula and work.
 
@@ -163,6 +210,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
     app.connect("config-inited", _read_sources)
+    app.connect("doctree-read", anchor_settled)
+    app.connect("env-get-updated", letter_appendices, priority=900)  # all counted
     app.connect("env-updated", name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)

@@ -14,6 +14,9 @@ from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import PAPERS, VERDICTS, Claim, ledger, ways
 from xsquared.book.project import BookError, Project, records
 
+#: The anchor of a chapter's cell that settles its claims.
+SETTLED = "settled"
+
 
 def collect(project: Project) -> dict[str, dict[str, Any]]:
     """Collect the verdicts in the executed chapters' outputs, by claim.
@@ -57,15 +60,13 @@ def verdict_list(project: Project, paper: str) -> str:
     claims = [claim for claim in ledger().values() if claim.paper == paper]
     blocks = []
     for chapter, settled in groupby(claims, lambda claim: claim.chapter):
-        blocks.append(
-            f"### Chapter {chapter[:2]}\n\nSettled in {{doc}}`chapters/{chapter}`."
-        )
+        blocks.append(f"{{doc}}`chapters/{chapter}`")
         blocks += [_card(claim, verdicts[claim.id]) for claim in settled]
     return "\n\n".join(blocks)
 
 
 def _card(claim: Claim, record: dict[str, Any]) -> str:
-    """Write one claim in Markdown, folded: its verdict, and how that was found."""
+    """Write one claim in Markdown: its verdict in sight, folded how it was found."""
     measures = claim.measures.removesuffix(".")
     required = f", required {claim.required}" if claim.required else ""
     way = ways()[claim.way]
@@ -74,13 +75,17 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
         "Robust": _agreement(claim.variations, record),
         "The paper's points": _agreement(claim.points, record),
         "Threshold": claim.why,
-        "Where": f"{claim.where}; settled in {{doc}}`chapters/{claim.chapter}`.",
+        "Where": f"{claim.where}; settled by "
+        f"[this cell](chapters/{claim.chapter}.ipynb#{SETTLED}).",
     }
     body = "\n".join(f"- *{name}:* {text}" for name, text in lines.items() if text)
-    head = f"(claim-{claim.id})=\n**{claim.verdict.capitalize()}.** {claim.sentence}"
-    return (
-        f"```{{dropdown}} {claim.statement} *{claim.verdict}*\n\n{head}\n\n{body}\n```"
-    )
+    head = f"(claim-{claim.id})=\n{claim.sentence}"
+    return _folded(f"**{claim.verdict}** {claim.statement}", f"{head}\n\n{body}")
+
+
+def _folded(title: str, body: str) -> str:
+    """Write Markdown of which only the title is in sight."""
+    return f"```{{dropdown}} {title}\n\n{body}\n```"
 
 
 def _agreement(names: Collection[str], record: dict[str, Any]) -> str:
@@ -115,13 +120,14 @@ def _linked(keys: Collection[str]) -> str:
 
 
 def errata_list(_project: Project, paper: str) -> str:
-    """Write every slip of one paper with its right form, and how that is shown."""
+    """Write every slip of one paper, folded its right form and how that is shown."""
     entries = []
     for slip in errata():
         if slip.paper == paper:
             shown = f"*Shown by:* {slip.shown}"
             if slip.evidence:
                 shown = f"*Evidence:* {slip.evidence}"
-            head = f"(erratum-{slip.key})=\n**{slip.where}.** {slip.printed}"
-            entries.append(f"{head}\n\n*Right:* {slip.right.strip()}\n\n{shown}")
-    return "\n\n---\n\n".join(entries)
+            right = f"(erratum-{slip.key})=\n*Right:* {slip.right.strip()}"
+            title = f"**{slip.where}.** {slip.printed}"
+            entries.append(_folded(title, f"{right}\n\n{shown}"))
+    return "\n\n".join(entries)

@@ -28,6 +28,7 @@ STUDIES = {
     "as_published": "published",
     "published_line": "published_line",
     "map": "map",
+    "map_checks": "map_checks",
     "two_numbers": "two_numbers",
     "poles": "poles",
 }

@@ -66,7 +66,7 @@ from torch import Tensor
 
 from xsquared.data import Dataset
 from xsquared.studies.blocks import ResidualNetwork, block_neurons
-from xsquared.studies.map_targets import FIRST, TARGETS, draw_points
+from xsquared.studies.map_targets import FIRST, TARGETS, draw_points, find_target
 from xsquared.studies.optimisers import Muon, Soap
 from xsquared.studies.solved_readout import RIDGE, averaged_losses, resolved
 from xsquared.studies.sweep import Study, Trial
@@ -92,13 +92,12 @@ OTHERS = ("relu2_mlp", "mlp:tanh", "gqu:silu")
 #: What is trained everywhere, and in the larger blocks.
 CORE = (*TRIPLES["relu"], *TRIPLES["silu"], *OTHERS)
 FEW = (*TRIPLES["relu"], *TRIPLES["silu"])
-#: Numbers of the stream of two residual blocks, by about how many parameters that
-#: makes.
-STREAMS = {4000: 15, 25_000: 39}
+#: Numbers of the stream, by residual blocks and about how many parameters that makes.
+STREAMS = {(2, 4000): 15, (2, 25_000): 39, (1, 4000): 21, (6, 4000): 9}
 #: Residual blocks, where there are any.
 BLOCKS = 2
 STEPS = 4000
-#: Points of a step.
+#: Points of a step, where a trial names no other number.
 BATCH = 256
 SEEDS = 3
 #: Where grids begin, for one layer and for blocks; the rate is 10 ** (entry / 2).
@@ -142,20 +141,20 @@ def map_trial(
         size: about how many parameters a network has.
         blocks: residual blocks; none is one hidden layer.
         steps: of training.
-        settings: ``rates`` to begin with and ``seeds``, where other than usual.
+        settings: ``rates`` to begin with, ``seeds`` and points of a ``batch``, where
+            other than usual.
     """
-    name, _, gate = unit.partition(":")
-    record = find_unit(name, gate or None)
-    target = TARGETS[problem]
+    record = find_unit(unit)
+    target = find_target(problem)
     if blocks:
-        neurons = block_neurons(record, STREAMS[size])
+        neurons = block_neurons(record, STREAMS[blocks, size])
     else:
         one_neuron = parameter_count(record, target.inputs, 1, target.outputs)
         price = one_neuron - target.outputs  # the readout's constants are no neuron's
         neurons = max(1, round((size - target.outputs) / price))
     return {
         "problem": problem,
-        "unit": name,
+        "unit": record.name,
         "gate": record.activation,
         "n": neurons,
         "protocol": protocol,
@@ -170,10 +169,10 @@ def map_trial(
 def network_of(trial: Trial) -> GatedNetwork | ResidualNetwork:
     """Make the module whose forward pass a trial trains and judges."""
     unit = find_unit(trial["unit"], trial["gate"])
-    target = TARGETS[trial["problem"]]
+    target = find_target(trial["problem"])
     if not trial["blocks"]:
         return build(unit, target.inputs, trial["n"], target.outputs)
-    stream = STREAMS[trial["size"]]
+    stream = STREAMS[trial["blocks"], trial["size"]]
     return ResidualNetwork(
         unit, target.inputs, stream, trial["n"], trial["blocks"], target.outputs
     )
@@ -241,9 +240,10 @@ def trained(
     x, y = x.repeat(len(rates), 1, 1), y.repeat(len(rates), 1, 1)
     each = torch.tensor([10 ** (rate / 2) for rate in rates for _ in data], dtype=kind)
     start = torch_start(module, range(len(data))).to(kind).repeat(len(rates), 1)
-    losses = batch_losses(module, x, y, BATCH)
+    batch = trial["settings"].get("batch", BATCH)
+    losses = batch_losses(module, x, y, batch)
     if layer:
-        losses = averaged_losses(layer, x, y, BATCH, _KEEP, factor=False)
+        losses = averaged_losses(layer, x, y, batch, _KEEP, factor=False)
     optimiser: Optimiser = Adam(start)
     if protocol == "soap":
         optimiser = Soap(module)

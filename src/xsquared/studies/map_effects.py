@@ -1,5 +1,5 @@
-"""What the rows of the study ``map`` say: what each change of one thing gains, each
-step of each triple, and which predictions held. All take such rows as there are.
+"""What the rows of the study ``map`` say: what each change of one thing gains, and each
+step of each triple. All take such rows as there are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,27 +9,20 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from xsquared.studies.map import BLOCKS, MAP, TRIPLES
 from xsquared.studies.map import STEPS as TRAINED_STEPS
-from xsquared.studies.map_predictions import PAYS, PREDICTED, STEPS
-from xsquared.studies.map_targets import TARGETS
-from xsquared.studies.sweep import trial_key
+from xsquared.studies.map import TRIPLES
+from xsquared.studies.map_predictions import PAYS
+from xsquared.studies.map_targets import TARGETS, find_target
 from xsquared.units import find_unit
 
 #: What tells one trained case from another, the unit and the seed apart.
 CASE = ("problem", "protocol", "size", "blocks", "steps")
-#: Sizes over which a prediction means its effect, by network and trainer.
-_SIZES = {
-    "layer": (1000, 4000),
-    "solved": (240, 1000),
-    "blocks": (4000,),
-}
 
 
 def _full_name(unit: str) -> str:
     """Write a unit of a trial as ``name:gate``, its own gate too."""
-    name, _, gate = unit.partition(":")
-    return f"{name}:{find_unit(name, gate or None).activation}"
+    record = find_unit(unit)
+    return f"{record.name}:{record.activation}"
 
 
 #: By gate: alone, with a second number, with a factor, each as ``name:gate``.
@@ -55,21 +48,18 @@ DECAY_KINDS: Mapping[str, str] = {
 }
 #: Of all sizes of that study the one with rows without decay on all targets.
 _DECAY_SIZE = 240
-#: Trainers as sentences name them.
-TRAINERS: Mapping[str, str] = {
-    "adamw": "AdamW",
-    "soap": "SOAP",
-    "muon": "Muon",
-    "solved": "a solved readout",
-}
 #: Of intervals for a median.
 _LEAST_COVERAGE = 0.9
 _SMOOTH = ("silu", "gelu")
+#: Gates as changes name them.
+_GATES = ("ReLU", "smooth")
+#: Targets that are sums of products of two inputs and nothing else.
+SUMS = ("products", "mixtures")
 #: What is changed, alone: the column and its values before and after.
 CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
     "SOAP for AdamW": ("protocol", [("adamw", "soap")]),
     "Muon for AdamW": ("protocol", [("adamw", "muon")]),
-    "solved readout": ("protocol", [("adamw", "solved")]),
+    "last layer solved": ("protocol", [("adamw", "solved")]),
     "four times the steps": ("steps", [(TRAINED_STEPS, 4 * TRAINED_STEPS)]),
     "four times the size": ("size", [(1000, 4000)]),
     "two blocks": ("blocks", [(0, 2)]),
@@ -89,23 +79,33 @@ CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
     "squared ReLU for SwiGLU": ("unit", [("swiglu:silu", "relu2_mlp:relu2")]),
 }
 
+#: Changes of the unit; those that set two units with more than a gate alone against
+#: each other are none.
+UNIT_CHANGES = tuple(
+    change
+    for change, (column, _) in CHANGES.items()
+    if column == "unit" and " for " not in change
+)
 
-def gains(rows: pd.DataFrame, change: str) -> pd.DataFrame:
+
+def gains(rows: pd.DataFrame, change: str, steps: int = TRAINED_STEPS) -> pd.DataFrame:
     """Take the log of the error before a change over that after, all else equal.
 
     Args:
         rows: of the study, one a network.
         change: of :data:`CHANGES`.
+        steps: of training, the usual number; others are left out, unless these are
+            changed.
 
     Returns:
         A row a pair of networks: ``log``, the change, ``before`` and ``after``, the
         target's kind, and what the two have in common. Networks that diverged are left
-        out, and other numbers of steps than the usual one, unless these are changed.
+        out.
     """
     column, pairs = CHANGES[change]
     rows = rows.assign(unit=rows["unit"] + ":" + rows["gate"])
     if column != "steps":
-        rows = rows[rows["steps"] == TRAINED_STEPS]
+        rows = rows[rows["steps"] == steps]
     common = [name for name in (*CASE, "unit", "seed") if name != column]
     errors = rows.pivot_table("test_rmse", common, column).replace(np.inf, np.nan)
     parts = []
@@ -116,7 +116,13 @@ def gains(rows: pd.DataFrame, change: str) -> pd.DataFrame:
         part = part.assign(change=change, before=before, after=after, log=log)
         parts.append(part[np.isfinite(log)])
     found = pd.concat(parts, ignore_index=True)
-    return found.assign(kind=[TARGETS[problem].kind for problem in found["problem"]])
+    kinds = [find_target(problem).kind for problem in found["problem"]]
+    return found.assign(kind=kinds)
+
+
+def all_gains(rows: pd.DataFrame) -> pd.DataFrame:
+    """Take :func:`gains` of every change."""
+    return pd.concat([gains(rows, change) for change in CHANGES])
 
 
 def decay_gains(trainers: pd.DataFrame) -> pd.DataFrame:
@@ -183,68 +189,56 @@ def in_words(gain: float) -> str:
     return "costs" if gain <= 1 / PAYS else "changes little"
 
 
-def trained_parts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count the trials that have rows and all of them, by trainer, blocks and size.
-
-    The sample that tests run, of a hundred steps, is left out.
-    """
-    sample = {trial_key(trial) for trial in MAP.sample()}
-    trials = pd.DataFrame(MAP.trials())
-    keys = [trial_key(trial) for trial in MAP.trials()]
-    parts = trials.assign(key=keys)[["protocol", "blocks", "size", "key"]]
-    parts = parts[~parts["key"].isin(sample)]
-    parts["trained"] = parts["key"].isin(rows["key"])
-    counts = parts.groupby(["protocol", "blocks", "size"])["trained"]
-    return counts.agg(trained="sum", trials="size")
-
-
-def parts_in_words(parts: pd.DataFrame) -> tuple[str, str]:
-    """Name what has rows, and what has none: sizes, depths and trainers.
-
-    Args:
-        parts: from :func:`trained_parts`.
-    """
-    counts = parts["trained"]
-    trained = counts[counts > 0].reset_index()
-    scope = []
-    for blocks, network in enumerate(("one hidden layer", f"{BLOCKS} residual blocks")):
-        sizes = trained[(trained["blocks"] > 0) == blocks]["size"].unique()
-        if len(sizes):
-            scope.append(f"{_listed([f'{n:,}' for n in sorted(sizes)])} in {network}")
-    by = [name for name in TRAINERS if name in set(trained["protocol"])]
-    absent = [name for name in TRAINERS if name not in by]
-    places = counts[counts.index.isin(by, level="protocol")]
-    empty = places.groupby(level=["blocks", "size"]).sum().eq(0)
-    missing = [TRAINERS[name] for name in absent]
-    for blocks, size in empty[empty].index:
-        missing.append(f"{size:,} parameters in {'blocks' if blocks else 'one layer'}")
-    trainers = _listed([TRAINERS[name] for name in by])
-    return f"{', '.join(scope)}, by {trainers}", _listed(missing) or "none"
-
-
-def _listed(words: Sequence[str]) -> str:
-    """Join words by commas and an and."""
-    *others, last = words or [""]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def triple_steps(rows: pd.DataFrame) -> pd.DataFrame:
+def triple_steps(rows: pd.DataFrame, steps: int = TRAINED_STEPS) -> pd.DataFrame:
     """Take each step of each triple in each case: the log of the error before over that
     after.
 
     Args:
         rows: of the study, one a network.
+        steps: of training; others are left out.
 
     Returns:
         A row a case, seed, gate and step, as of :func:`gains`.
     """
-    steps = [
-        gains(rows, f"{step}, {gates}").assign(step=step)
+    parts = [
+        gains(rows, f"{step}, {gates}", steps).assign(step=step)
         for step in ("curvature", "direction")
-        for gates in ("ReLU", "smooth")
+        for gates in _GATES
     ]
-    found = pd.concat(steps, ignore_index=True)
+    found = pd.concat(parts, ignore_index=True)
     return found.assign(gate=found["before"].str.partition(":")[2])
+
+
+def layer_factors(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
+    """Take what a factor gains over its gate alone in one layer that is large enough.
+
+    That is 1,000 parameters: the sums of eight products cost 560 as GLUs.
+
+    Returns:
+        Geometric means over sizes and seeds on :data:`SUMS`, by target, change (which
+        gate) and trainer; and on all other targets, by target, over gates and trainers.
+    """
+    layers = rows[(rows["blocks"] == 0) & (rows["size"] >= 1000)]
+    factors = pd.concat([gains(layers, f"factor, {gate}") for gate in _GATES])
+    cases = factors.groupby(["problem", "change", "protocol"])["log"].mean()
+    sums = cases[cases.index.isin(SUMS, level="problem")]
+    means = target_means(factors).groupby("problem").mean()
+    return np.exp(sums), np.exp(means.drop([*SUMS], errors="ignore"))
+
+
+def square_over_glu(rows: pd.DataFrame, protocol: str) -> pd.Series:
+    """Take GLU's error over the squared ReLU's in one layer, by target: all there are.
+
+    Args:
+        rows: of the study, one a network.
+        protocol: the trainer.
+
+    Returns:
+        Geometric means over sizes and seeds; missing for a target without rows.
+    """
+    layers = rows[(rows["blocks"] == 0) & (rows["protocol"] == protocol)]
+    logs = gains(layers, "squared ReLU for GLU").groupby("problem")["log"].mean()
+    return np.exp(logs).reindex(TARGETS)
 
 
 def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
@@ -261,67 +255,3 @@ def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
     return table.assign(gain=np.exp(table["mean"]), sign=sign)[
         ["gain", "sign", "seeds"]
     ]
-
-
-def predicted_effects(steps: pd.DataFrame) -> pd.DataFrame:
-    """Set each prediction beside its effect, as far as there are rows: a row a
-    prediction.
-
-    ``targets`` counts those of the kind that have rows; ``sign`` and ``held`` are
-    missing where there are none.
-    """
-    smooth = steps.assign(gate=np.where(steps["gate"] == "relu", "relu", "smooth"))
-    table = []
-    for (kind, protocol, network), signs in PREDICTED.items():
-        sizes = _SIZES["solved" if protocol == "solved" else network]
-        case = smooth[
-            (smooth["kind"] == kind)
-            & (smooth["protocol"] == protocol)
-            & (smooth["blocks"] > 0).eq(network == "blocks")
-            & smooth["size"].isin(sizes)
-        ]
-        for (gate, step), predicted in zip(STEPS, signs, strict=True):
-            chosen = case[(case["gate"] == gate) & (case["step"] == step)]
-            # A mean over targets of means over what each has: none weighs more for its
-            # rows.
-            means = chosen.groupby("problem")["log"].mean()
-            row: dict[str, Any] = {
-                "kind": kind,
-                "protocol": protocol,
-                "network": network,
-            }
-            row |= {
-                "gate": gate,
-                "step": step,
-                "predicted": predicted,
-                "targets": len(means),
-            }
-            if len(means):
-                gain = float(np.exp(means.mean()))
-                sign = "+" if gain >= PAYS else "-" if gain <= 1 / PAYS else "0"
-                row |= {"gain": gain, "sign": sign, "held": sign == predicted}
-            table.append(row)
-    return pd.DataFrame(table)
-
-
-def count_predictions(predicted: pd.DataFrame) -> pd.DataFrame:
-    """Count the predictions that have rows, held, and have the opposite sign.
-
-    Args:
-        predicted: from :func:`predicted_effects`.
-
-    Returns:
-        A row a gate and step, with ``counted``, ``held``, ``opposite`` and all there
-        are, ``made``.
-    """
-    known = predicted["sign"].notna()
-    opposite = (predicted["predicted"] + predicted["sign"].fillna("")).isin(
-        ["+-", "-+"]
-    )
-    table = predicted[["gate", "step"]].assign(
-        made=1,
-        counted=known,
-        held=known & (predicted["predicted"] == predicted["sign"]),
-        opposite=opposite,
-    )
-    return table.groupby(["gate", "step"], sort=False).sum()

@@ -1,4 +1,4 @@
-"""The eleven targets of the study ``map``, of five kinds.
+"""The eleven targets of the study ``map``, of five kinds, and three of its checks.
 
 Each is drawn as points to train, to choose and to judge on.
 
@@ -17,9 +17,17 @@ mixtures   sixteen mixtures, by directions, of these eight products: sixteen out
 functions  sum of three sigmoid(4 w x) sin(3 v x), d = 16
 streams    sum of four softmax_k(4 a_k u) sin(3 b_k v), u and v of eight inputs each
 housing    California Housing, all rows;  airfoil  Airfoil Self-Noise
+
+Of ``map_checks`` alone:
+
+wing       weight of a light aircraft's wing (Forrester, Sobester and Keane, 2008),
+           d = 10
+circuit    voltage of a push-pull circuit without a transformer (Ben-Ari and Steinberg,
+           2007), d = 6
+determinant  of a matrix of 3 by 3 inputs: six products of three inputs each
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,6 +52,29 @@ _BOREHOLE = (
     (700.0, 820.0),
     (1120.0, 1680.0),
     (9855.0, 12_045.0),
+)
+#: Of the wing: area, weight of fuel, aspect ratio, sweep in degrees, dynamic pressure,
+#: taper, thickness to chord, load factor, gross weight, weight of paint an area.
+_WING = (
+    (150.0, 200.0),
+    (220.0, 300.0),
+    (6.0, 10.0),
+    (-10.0, 10.0),
+    (16.0, 45.0),
+    (0.5, 1.0),
+    (0.08, 0.18),
+    (2.5, 6.0),
+    (1700.0, 2500.0),
+    (0.025, 0.08),
+)
+#: Of the circuit: five resistances, in kilohms, and the current gain.
+_CIRCUIT = (
+    (50.0, 150.0),
+    (25.0, 70.0),
+    (0.5, 3.0),
+    (1.2, 2.5),
+    (0.25, 1.2),
+    (50.0, 300.0),
 )
 
 
@@ -75,11 +106,17 @@ def _ridges16(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return (np.sin(3 * z + phases) + 1 / (1 + 9 * z**2)).sum(axis=1)
 
 
+def _in_box(x: np.ndarray, box: Sequence[tuple[float, float]]) -> np.ndarray:
+    """Map points (N, d) of the cube to a box, as columns (d, N)."""
+    low, high = np.transpose(box)
+    columns: np.ndarray = (low + (high - low) * (x + 1) / 2).T
+    return columns
+
+
 def _borehole(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
-    low, high = np.transpose(_BOREHOLE)
-    radius, reach, upper, upper_head, lower, lower_head, length, conductivity = (
-        low + (high - low) * (x + 1) / 2
-    ).T
+    radius, reach, upper, upper_head, lower, lower_head, length, conductivity = _in_box(
+        x, _BOREHOLE
+    )
     logarithm = np.log(reach / radius)
     leak = 2 * length * upper / (logarithm * radius**2 * conductivity)
     flow = 2 * np.pi * upper * (upper_head - lower_head)
@@ -121,6 +158,29 @@ def _streams(x: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return (shares * np.sin(3 * x[:, 8:] @ waves.T)).sum(axis=1)
 
 
+def _wing(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    area, fuel, aspect, sweep, pressure, taper, chord, load, gross, paint = _in_box(
+        x, _WING
+    )
+    cosine = np.cos(np.radians(sweep))
+    shape = (aspect / cosine**2) ** 0.6 * taper**0.04
+    thickness = (100 * chord / cosine) ** -0.3
+    loads = fuel**0.0035 * pressure**0.006 * (load * gross) ** 0.49
+    return 0.036 * area**0.758 * shape * thickness * loads + area * paint
+
+
+def _circuit(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    base1, base2, feedback, collector1, collector2, gain = _in_box(x, _CIRCUIT)
+    base = 12 * base2 / (base1 + base2)
+    load = gain * (collector2 + 9)
+    amplified = (base + 0.74) * load + 11.35 * feedback
+    return (amplified + 0.74 * feedback * load / collector1) / (load + feedback)
+
+
+def _determinant(x: np.ndarray, _: np.random.Generator) -> np.ndarray:
+    return np.linalg.det(x.reshape(-1, 3, 3))
+
+
 #: Every target by name; the first of a kind stands for it where not all are trained.
 TARGETS: Mapping[str, MapTarget] = {
     "ridges16": MapTarget("ridges", 16, _ridges16),
@@ -135,6 +195,17 @@ TARGETS: Mapping[str, MapTarget] = {
     "airfoil": MapTarget("tables", 5),
     "ridges2": MapTarget("ridges", 2, _ridges2),
 }
+#: Targets that the map does not have, of its checks.
+CHECK_TARGETS: Mapping[str, MapTarget] = {
+    "wing": MapTarget("engineering", 10, _wing),
+    "circuit": MapTarget("engineering", 6, _circuit),
+    "determinant": MapTarget("products of inputs", 9, _determinant),
+}
+
+
+def find_target(name: str) -> MapTarget:
+    """Look up a target of the map or of its checks."""
+    return {**TARGETS, **CHECK_TARGETS}[name]
 
 
 def _first_of_each_kind() -> tuple[str, ...]:
@@ -151,7 +222,7 @@ FIRST = _first_of_each_kind()
 
 def draw_points(name: str, seed: int) -> Dataset:
     """Draw a target's points, or split a table; values are (N, outputs)."""
-    target = TARGETS[name]
+    target = find_target(name)
     values = target.values
     if values is None:
         table = load(name, seed)
