@@ -128,11 +128,15 @@ def written(notebook: nbformat.NotebookNode) -> list[Any]:
     ]
 
 
+def outputs_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """List the outputs of all cells."""
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
     """List the verdicts of :func:`xsquared.book.papers.claims.settle` in a notebook."""
     return [
         record
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
+        for output in outputs_of(notebook)
         for record in output.get("data", {}).get(VERDICT_MIME, [])
     ]
