@@ -61,7 +61,7 @@ class Project:
         """Chapters executed with parameters other than the committed ones."""
         return self.root / "_build" / "runs"
 
-    def executed(self, name: str, runs: Sequence[str] = ()) -> Path:
+    def executed(self, name: str, runs: Sequence[str]) -> Path:
         """Find a chapter's executed notebook, or its run if it is one of these."""
         return (self.runs if name in runs else self.chapters) / f"{name}.ipynb"
 
