@@ -15,7 +15,7 @@ from scipy.integrate import quad
 #: Variables of a target, in the order of its arguments.
 VARIABLES = sp.symbols("x y z", real=True)
 #: Functions of one argument that text may call.
-FUNCTIONS = {
+_FUNCTIONS = {
     "sin": sp.sin,
     "cos": sp.cos,
     "tan": sp.tan,
@@ -36,7 +36,7 @@ FUNCTIONS = {
     "relu": lambda argument: sp.Max(0, argument),
 }
 #: Functions of two arguments or more.
-EXTREMES = {"min": sp.Min, "max": sp.Max}
+_EXTREMES = {"min": sp.Min, "max": sp.Max}
 
 _NAMES = {str(variable): variable for variable in VARIABLES} | {"pi": sp.pi, "e": sp.E}
 _OPERATIONS: dict[type[ast.AST], Callable[..., sp.Expr]] = {
@@ -69,8 +69,8 @@ def parse(text: str) -> sp.Expr:
     It is built from the text's syntax tree, so nothing in it runs.
 
     Raises:
-        ValueError: it is not arithmetic of numbers, x, y, z, pi, e, FUNCTIONS and
-            EXTREMES.
+        ValueError: it is not arithmetic of numbers, x, y, z, pi, e and the functions
+            that the message names.
     """
 
     def build(node: ast.AST) -> sp.Expr:
@@ -80,20 +80,20 @@ def parse(text: str) -> sp.Expr:
             case ast.Name(id=name) if name in _NAMES:
                 return _NAMES[name]
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]) if (
-                name in FUNCTIONS
+                name in _FUNCTIONS
             ):
-                return FUNCTIONS[name](build(argument))
+                return _FUNCTIONS[name](build(argument))
             case ast.Call(func=ast.Name(id=name), args=[_, _, *_], keywords=[]) if (
-                name in EXTREMES
+                name in _EXTREMES
             ):
-                return EXTREMES[name](*map(build, node.args))
+                return _EXTREMES[name](*map(build, node.args))
             case ast.UnaryOp(op=op, operand=operand) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
                 return _OPERATIONS[type(op)](build(left), build(right))
             case ast.BinOp(op=ast.BitXor()):
                 raise ValueError(f"{text!r}: a power is written **, not ^")
-        known = ", ".join([*_NAMES, *FUNCTIONS, *EXTREMES])
+        known = ", ".join([*_NAMES, *_FUNCTIONS, *_EXTREMES])
         segment = ast.get_source_segment(text, node)
         raise ValueError(
             f"{segment!r} in {text!r}: expected arithmetic (+ - * / **) of {known}"

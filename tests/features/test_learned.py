@@ -17,7 +17,7 @@ from xsquared.features.learned import (
     train,
 )
 
-SMALL = Protocol(d=3, m=5, n_pairs=48, batch=16, hidden=7, rate=3e-3)
+SMALL = Protocol(d=3, m=5, n_pairs=150, hidden=7)
 
 
 def nothing(_: TwoNetworks) -> np.ndarray:
@@ -41,13 +41,13 @@ def test_a_seed_in_the_batch_trains_as_the_corrected_listing_does(seed: int) -> 
     together = train(SMALL, [0, 1, 2], 9, nothing, [])
     start = initial_networks(SMALL, [0, 1, 2])
     phi, psi = as_listed(start.phi_layers, seed), as_listed(start.psi_layers, seed)
-    optimiser = torch.optim.Adam([*psi.parameters(), *phi.parameters()], lr=SMALL.rate)
+    optimiser = torch.optim.Adam([*psi.parameters(), *phi.parameters()], lr=1e-3)
     criterion = nn.MSELoss()
-    W, x, y = (part[0] for part in draw_pairs(3, 48, [[1, seed]]))
+    W, x, y = (part[0] for part in draw_pairs(3, 150, [[1, seed]]))
     order = np.random.default_rng([2, seed])
     losses = []
     for _ in range(3):
-        for chosen in torch.from_numpy(order.permutation(48)).split(16):
+        for chosen in torch.from_numpy(order.permutation(150)).split(64):
             optimiser.zero_grad()
             w_prime = phi(W[chosen].reshape(-1, 3)).reshape(len(chosen), 3, -1)
             x_prime = psi(x[chosen])

@@ -208,3 +208,15 @@ def test_a_needle_of_a_network_is_measured_though_the_target_has_none() -> None:
     truth = math.sqrt(2 * width / 3 / 2)
     assert is_resolved(network, target("x"), truth)
     assert not is_resolved(network, target("x"), 0.8 * truth)
+
+
+def test_a_smooth_gates_distance_from_its_hinge_is_measured() -> None:
+    """That of SiLU to ReLU has squares that integrate to 3 zeta(3) - pi^2/3."""
+    place, width = 0.1234567, 1e-6
+    network = build("mlp:silu", 1, 1)
+    weight, readout = np.array([[1 / width]]), np.array([[width]])
+    set_parameters(network, G=weight, g=[-place / width], D=readout, d=[0.0])
+    f = target(f"max(x - {place}, 0)")
+    truth = width**1.5 * math.sqrt((3 * 1.2020569 - math.pi**2 / 3) / 2)
+    assert is_resolved(network, f, truth)
+    assert not is_resolved(network, f, 0.8 * truth)

@@ -82,3 +82,12 @@ def test_cells_between_zeros_are_as_many_as_is_best(
 def test_a_derivative_that_cells_do_not_resolve_is_refused(text: str, n: int) -> None:
     with pytest.raises(ValueError, match="by the derivative of order 2"):
         optimal_knots(target(text), 2, n, -1)
+
+
+@pytest.mark.parametrize(("order", "continuity"), [(2, 1), (3, 1), (4, 2)])
+def test_a_spline_smoother_than_its_ends_allow_is_refused(
+    order: int, continuity: int
+) -> None:
+    most = order // 2 - 1
+    with pytest.raises(ValueError, match=f"needs a continuity of {most} at most"):
+        optimal_knots(PAPER_TARGET, order, 5, continuity)

@@ -10,6 +10,7 @@ import pytest
 from xsquared.studies import map as map_study
 from xsquared.studies.map import BATCH, BLOCKS, FEW, map_trial, network_of, run_map
 from xsquared.studies.map_checks import (
+    CHECKS,
     COMPARED,
     MAP_CHECKS,
     PREDICTED,
@@ -98,6 +99,8 @@ def test_every_check_has_its_effects(rows: pd.DataFrame) -> None:
     table = check_effects(rows)
     assert len(table) == 3 + 6 + 6
     assert list(table) == list(COMPARED)
+    shuffled = rows.sample(frac=1, random_state=0)
+    assert list(check_effects(shuffled).index) == list(table.index) == list(CHECKS)
     alone = table.loc[("6 blocks", "ridges16")]
     assert alone["factor, ReLU"] == pytest.approx(2.0)
     assert np.isnan(alone["SOAP for AdamW"])

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 PYODIDE = "pyodide-314.0.7.tgz"
 #: Of npm's tarball, by sha256.
-PYODIDE_DIGEST = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0"
+_PYODIDE_DIGEST = "66b7949e5a0cba2250b586d7e368bf12fb482800748d182c4618254b685ffaa0"
 #: What a page needs of it.
-PYODIDE_FILES = (
+_PYODIDE_FILES = (
     "pyodide.mjs",
     "pyodide.asm.mjs",
     "pyodide.asm.wasm",
@@ -36,11 +36,11 @@ PYODIDE_FILES = (
     "python_stdlib.zip",
 )
 #: Packages that run there, in the lock's versions.
-WHEELS = ("sympy", "mpmath")
+_WHEELS = ("sympy", "mpmath")
 #: Modules of this package that run there.
-MODULES = ("formulas.py", "session.py")
+_MODULES = ("formulas.py", "session.py")
 #: All that formulas take from IPython.
-DISPLAY = r"""class Math:
+_DISPLAY = r"""class Math:
     def __init__(self, data):
         self.data = data
     def _repr_latex_(self):
@@ -115,12 +115,12 @@ def install(root: Path, site: Path) -> bool:
     target = site / "live"
     copytree(root / "book" / "_live", target, dirs_exist_ok=True)
     with tarfile.open(tarball) as archive:
-        for name in PYODIDE_FILES:
+        for name in _PYODIDE_FILES:
             member = archive.extractfile(f"package/{name}")
             assert member is not None
             (target / name).write_bytes(member.read())
     pack(target / "packages.zip", wheels)
-    for name, wheel in zip(WHEELS, wheels, strict=True):
+    for name, wheel in zip(_WHEELS, wheels, strict=True):
         with ZipFile(wheel) as files:
             (licence,) = (n for n in files.namelist() if n.endswith("/LICENSE"))
             (target / f"LICENSE-{name}.txt").write_bytes(files.read(licence))
@@ -135,10 +135,10 @@ def pack(archive: Path, wheels: list[Path]) -> None:
                 for name in files.namelist():
                     if "/tests/" not in name and "/benchmarks/" not in name:
                         packages.writestr(name, files.read(name))
-        for name in MODULES:
+        for name in _MODULES:
             path = Path(__file__).with_name(name)
             packages.write(path, f"xsquared/book/{name}")
-        packages.writestr("IPython/display.py", DISPLAY)
+        packages.writestr("IPython/display.py", _DISPLAY)
 
 
 def fetch(root: Path) -> list[Path]:
@@ -148,7 +148,7 @@ def fetch(root: Path) -> list[Path]:
         root: the checkout, with its lock.
 
     Returns:
-        The tarball of Pyodide, and the :data:`WHEELS`.
+        The tarball of Pyodide, and the wheels.
 
     Raises:
         OSError: npm is not there.
@@ -164,13 +164,13 @@ def fetch(root: Path) -> list[Path]:
             raise FileNotFoundError("npm is not there")
         package = "@".join(PYODIDE.removesuffix(".tgz").rsplit("-", 1))
         _run(folder, npm, "pack", package, "--silent", "--fetch-retries=0")
-    if hashlib.sha256(tarball.read_bytes()).hexdigest() != PYODIDE_DIGEST:
+    if hashlib.sha256(tarball.read_bytes()).hexdigest() != _PYODIDE_DIGEST:
         tarball.unlink()
         raise ValueError(f"{PYODIDE} from npm is not the one that was tried")
     lock = (root / "requirements.lock").read_text(encoding="utf-8")
-    pins = re.findall(rf"^(?:{'|'.join(WHEELS)})==\S+", lock, re.MULTILINE)
+    pins = re.findall(rf"^(?:{'|'.join(_WHEELS)})==\S+", lock, re.MULTILINE)
     wheels = [tarball]
-    for name in WHEELS:
+    for name in _WHEELS:
         (pin,) = (pin for pin in pins if pin.startswith(f"{name}=="))
         pattern = f"{pin.replace('==', '-')}-*.whl"
         if not [*folder.glob(pattern)]:

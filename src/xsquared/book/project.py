@@ -61,7 +61,7 @@ class Project:
         """Chapters executed with parameters other than the committed ones."""
         return self.root / "_build" / "runs"
 
-    def executed(self, name: str, runs: Sequence[str] = ()) -> Path:
+    def executed(self, name: str, runs: Sequence[str]) -> Path:
         """Find a chapter's executed notebook, or its run if it is one of these."""
         return (self.runs if name in runs else self.chapters) / f"{name}.ipynb"
 
@@ -128,11 +128,15 @@ def written(notebook: nbformat.NotebookNode) -> list[Any]:
     ]
 
 
+def outputs_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """List the outputs of all cells."""
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
 def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
     """List the verdicts of :func:`xsquared.book.papers.claims.settle` in a notebook."""
     return [
         record
-        for cell in notebook.cells
-        for output in cell.get("outputs", [])
+        for output in outputs_of(notebook)
         for record in output.get("data", {}).get(VERDICT_MIME, [])
     ]

@@ -29,7 +29,7 @@ from pybtex.database import BibliographyData, Person, parse_file
 from xsquared.book.contents import contents
 from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.project import BookError, Project, read_source
+from xsquared.book.project import BookError, Project, outputs_of, read_source
 from xsquared.book.tables import TABLE_MIME, with_powers
 
 #: The type under which a glued number travels in a notebook's output.
@@ -44,59 +44,33 @@ _FORMULA = re.compile(r"^ *\$\$ \(([\w-]+)\)$", re.MULTILINE)
 
 
 class Prose:
-    """What the prose of a book may cite, and the text in its place."""
+    """What the prose of a book may cite, and the text in its place.
+
+    Attributes:
+        root: the checkout.
+        runs: of these chapters, the runs with other parameters are read.
+        notebooks: executed chapters by name, with the Markdown of their sources.
+        glued: glued values, by chapter and key.
+        tables: the page of each table, and its cells by headers and column.
+        places: by label a page and words for it; a page has its path, without suffix.
+    """
 
     def __init__(self, project: Project, runs: Sequence[str] = ()) -> None:
-        """Index the book; of these chapters, the runs with other parameters."""
-        self.project = project
+        self.root = project.root
         self.runs = runs
-        #: Executed, by chapter, with the Markdown of their sources.
-        self.notebooks: dict[str, NotebookNode] = {}
-        #: Glued values by chapter and key; pages and cells of tables by name.
+        self.notebooks = _executed_chapters(project, runs)
         self.glued: dict[tuple[str, str], Any] = {}
         self.tables: dict[str, tuple[str, dict[str, list[str]]]] = {}
-        #: By label, or by a page's path without suffix: a page, and words for it.
-        self.places = {f"claim-{key}": ("book/ledger.md", "") for key in ledger()}
-        for slip in errata():
-            self.places[f"erratum-{slip.key}"] = "book/ledger.md", ""
-        for source in project.sources():
-            path = project.executed(source.stem, runs)
-            if path.is_file():
-                executed = nbformat.read(path, as_version=4)
-                self.notebooks[source.stem] = _unfilled(read_source(source), executed)
-                self._read_outputs(source.stem)
-        counts: Counter[str] = Counter()
-        for page, number in contents(project).items():
-            self._read_page(page, f"{number}." if number else "", counts)
-
-    def _read_outputs(self, name: str) -> None:
-        """Index a chapter's glued numbers and tables."""
-        for cell in self.notebooks[name].cells:
-            for output in cell.get("outputs", []):
+        for name, notebook in self.notebooks.items():
+            for output in outputs_of(notebook):
                 data = output.get("data", {})
-                if TABLE_MIME in data:
-                    page, table = f"book/chapters/{name}.ipynb", data[TABLE_MIME]
-                    self.tables[table["name"]] = page, _cells(table)
-                elif GLUED in data:
+                if GLUED in data:
                     key = name, output.metadata.scrapbook.name
                     self.glued[key] = ast.literal_eval(data[GLUED])
-
-    def _read_page(self, name: str, prefix: str, counts: Counter[str]) -> None:
-        """Index a page's title and labels, with numbers behind the chapter's."""
-        notebook = self.notebooks.get(Path(name).name)
-        page = f"{name}.ipynb"
-        if notebook is None:
-            page = f"{name}.md"
-            path = self.project.root / page
-            text = path.read_text(encoding="utf-8") if path.is_file() else ""
-            notebook = new_notebook(cells=[new_markdown_cell(text)])
-        for kind, label in _labels(notebook):
-            text = label  # the title
-            if "{}" in kind:
-                counts[kind + prefix] += 1
-                text = kind.format(f"{prefix}{counts[kind + prefix]}")
-            key = name if kind == "title" else label
-            self.places.setdefault(key, (page, text))
+                elif TABLE_MIME in data:
+                    table, page = data[TABLE_MIME], f"book/chapters/{name}.ipynb"
+                    self.tables[table["name"]] = page, _cells(table)
+        self.places = _places(project, self.notebooks)
 
     def filled(self, name: str) -> NotebookNode:
         """Make an executed chapter with its numbers and links."""
@@ -170,7 +144,7 @@ class Prose:
 
     @cached_property
     def _works(self) -> BibliographyData:
-        return parse_file(str(self.project.root / "book" / "references.bib"))
+        return parse_file(str(self.root / "book" / "references.bib"))
 
 
 #: What writes the text for a role's content, on a page.
@@ -213,6 +187,19 @@ def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
     return changed
 
 
+def _executed_chapters(
+    project: Project, runs: Sequence[str]
+) -> dict[str, NotebookNode]:
+    """Read the chapters that are executed, or these runs, with their sources' prose."""
+    notebooks = {}
+    for source in project.sources():
+        path = project.executed(source.stem, runs)
+        if path.is_file():
+            executed = nbformat.read(path, as_version=4)
+            notebooks[source.stem] = _unfilled(read_source(source), executed)
+    return notebooks
+
+
 def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:
     """Put a source's Markdown around executed code, where there are as many cells."""
     code: list[NotebookNode] = []
@@ -233,15 +220,42 @@ def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:
     return executed
 
 
-def _labels(notebook: NotebookNode) -> Iterator[tuple[str, str]]:
-    """List a page's title, labels and numbered things, these by how Sphinx calls them.
+def _places(
+    project: Project, notebooks: Mapping[str, NotebookNode]
+) -> dict[str, tuple[str, str]]:
+    """Find the page of every label, and words for it: a page's title, or a number.
+
+    Tables, figures and equations are counted as Sphinx does: from one behind the number
+    of a chapter or the letter of an appendix, and through all other pages.
+    """
+    places = {f"claim-{key}": ("book/ledger.md", "") for key in ledger()}
+    places |= {f"erratum-{slip.key}": ("book/ledger.md", "") for slip in errata()}
+    counts: Counter[str] = Counter()
+    for name, number in contents(project).items():
+        prefix = f"{number}." if number else ""
+        notebook = notebooks.get(Path(name).name)
+        page = f"{name}.ipynb" if notebook else f"{name}.md"
+        if notebook is None:
+            path = project.root / page
+            text = path.read_text(encoding="utf-8") if path.is_file() else ""
+            notebook = new_notebook(cells=[new_markdown_cell(text)])
+        for words, label in _labels(name, notebook):
+            if "{}" in words:
+                counts[words + prefix] += 1
+                words = words.format(f"{prefix}{counts[words + prefix]}")
+            places.setdefault(label, (page, words))
+    return places
+
+
+def _labels(name: str, notebook: NotebookNode) -> Iterator[tuple[str, str]]:
+    """List what Sphinx calls things, with ``{}`` for their number, and their labels.
 
     They come in the order in which Sphinx counts them.
     """
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
-            yield from (("title", title) for title in _TITLE.findall(cell.source))
-            yield from (("label", label) for label in _LABEL.findall(cell.source))
+            yield from ((title, name) for title in _TITLE.findall(cell.source))
+            yield from (("", label) for label in _LABEL.findall(cell.source))
             yield from (("({})", label) for label in _FORMULA.findall(cell.source))
         if UNSEEN & {*cell.metadata.get("tags", [])}:
             continue

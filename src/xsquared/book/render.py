@@ -11,7 +11,13 @@ from shutil import copytree, ignore_patterns
 import nbformat
 from jupyter_book.sphinx import build_sphinx
 
-from xsquared.book.project import BookError, Project, read_source, written
+from xsquared.book.project import (
+    BookError,
+    Project,
+    outputs_of,
+    read_source,
+    written,
+)
 from xsquared.book.prose import Prose
 
 
@@ -43,9 +49,7 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
             problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
         elif notebook != prose.filled(source.stem):
             problems.append(f"{path.name} lacks numbers or links: run `xsquared fill`")
-        outputs = [
-            output for cell in notebook.cells for output in cell.get("outputs", [])
-        ]
+        outputs = outputs_of(notebook)
         if not outputs:
             problems.append(f"{path.name} has no outputs")
         if any(output.output_type == "error" for output in outputs):

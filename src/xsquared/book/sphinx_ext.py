@@ -136,7 +136,7 @@ def _read_sources(app: Sphinx, config: Config) -> None:
     app.connect("source-read", read)
 
 
-def anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
+def _anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
     """Give a chapter's cell that settles claims an anchor, inside its fold."""
     slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
     for code in doctree.findall(nodes.literal_block):
@@ -145,7 +145,7 @@ def anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
             slugs[verdicts.SETTLED] = (0, verdicts.SETTLED, "")
 
 
-class Letter(int):
+class _Letter(int):
     """A chapter's number as Sphinx counts it, which reads as an appendix's letter.
 
     It equals the number, so that pages of an earlier build stay valid.
@@ -158,11 +158,11 @@ class Letter(int):
         return self.letter
 
 
-def letter_appendices(app: Sphinx, env: BuildEnvironment) -> list[str]:
+def _letter_appendices(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Number appendices, their sections, figures, tables and formulas, by letters."""
 
     def lettered(number: Sequence[int]) -> tuple[int, ...]:
-        first = Letter(number[0])
+        first = _Letter(number[0])
         first.letter = letter
         return (first, *number[1:])
 
@@ -180,7 +180,7 @@ def letter_appendices(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return []
 
 
-def name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
+def _name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
     """Let links of Markdown lead to every label of a page, formula and work.
 
     MyST knows headings alone behind the path of a page.
@@ -210,9 +210,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_directive(name, MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
     app.connect("config-inited", _read_sources)
-    app.connect("doctree-read", anchor_settled)
-    app.connect("env-get-updated", letter_appendices, priority=900)  # all counted
-    app.connect("env-updated", name_targets, priority=900)  # after the bibliography
+    app.connect("doctree-read", _anchor_settled)
+    app.connect("env-get-updated", _letter_appendices, priority=900)  # all counted
+    app.connect("env-updated", _name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("html-page-context", live.offer_run)

@@ -26,7 +26,7 @@ Generator = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 #: Training points of a synthetic problem where none are asked for.
 DEFAULT_POINTS = 2000
 #: Fresh test points of a synthetic problem, by which a mean square is known to 2%.
-TEST_POINTS = 10_000
+_TEST_POINTS = 10_000
 #: Share of a table that is held out for the test, and of the rest for validation.
 _HELD_OUT = 0.2
 #: Share of the training values' range by which a prediction for a point not seen may
@@ -126,7 +126,7 @@ def from_generator(
 ) -> Dataset:
     """Draw training points, the same ones for both splits.
 
-    A held-out split draws a quarter as many for validation and :data:`TEST_POINTS` for
+    A held-out split draws a quarter as many for validation and 10,000 for
     the test.
 
     Args:
@@ -140,7 +140,7 @@ def from_generator(
         return from_parts([generate(count, seed)])
     training_end = count
     validation_end = count + max(count // 4, 1)
-    x, y = generate(validation_end + TEST_POINTS, seed)
+    x, y = generate(validation_end + _TEST_POINTS, seed)
     cuts = [training_end, validation_end]
     return from_parts([*zip(np.split(x, cuts), np.split(y, cuts), strict=True)])
 

@@ -21,6 +21,10 @@ from torch.nn.functional import gelu
 
 from xsquared.features.optimal import OptimalMap
 
+#: Pairs of a step, and Adam's rate: the paper's listing.
+_BATCH = 64
+_RATE = 1e-3
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -38,9 +42,7 @@ class Protocol:
     d: int = 2
     m: int = 16
     n_pairs: int | None = 1024
-    batch: int = 64
     hidden: int = 64
-    rate: float = 1e-3
     decay: bool = False
     single: bool = False
 
@@ -52,7 +54,7 @@ class Protocol:
     @property
     def steps_per_epoch(self) -> int:
         """Batches that see every training pair once."""
-        return math.ceil((self.n_pairs or self.batch) / self.batch)
+        return math.ceil((self.n_pairs or _BATCH) / _BATCH)
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def train(
     """Train all seeds together by ``steps`` steps of Adam.
 
     Args:
-        protocol: sizes, data and rates.
+        protocol: sizes, data, and whether the rate falls.
         seeds: of data, initial weights and the order of batches.
         steps: of Adam.
         measure: called with the networks, without gradients, after ``at_steps``.
@@ -198,14 +200,14 @@ def train(
     parameters = [
         p.requires_grad_() for p in (*networks.phi_layers, *networks.psi_layers)
     ]
-    optimiser = torch.optim.Adam(parameters, lr=protocol.rate, fused=True)
+    optimiser = torch.optim.Adam(parameters, lr=_RATE, fused=True)
     losses = np.empty((steps, len(seeds)))
     measured = {}
     batches = islice(_batches(protocol, seeds), steps)
     for step, (W, x, y) in enumerate(batches, 1):
         if protocol.decay:
             share = (1 + math.cos(math.pi * (step - 1) / steps)) / 2
-            optimiser.param_groups[0]["lr"] = protocol.rate * share
+            optimiser.param_groups[0]["lr"] = _RATE * share
         optimiser.zero_grad()
         loss = ((networks.predict(W, x) - y) ** 2).mean(dim=(1, 2))
         loss.sum().backward()
@@ -227,7 +229,7 @@ def _batches(
     if pairs is None:
         for step in count():
             keys = [[1, seed, step] for seed in seeds]
-            yield _cast(draw_pairs(protocol.d, protocol.batch, keys), protocol.dtype)
+            yield _cast(draw_pairs(protocol.d, _BATCH, keys), protocol.dtype)
         return
     drawn = draw_pairs(protocol.d, pairs, [[1, seed] for seed in seeds])
     W, x, y = _cast(drawn, protocol.dtype)
@@ -235,7 +237,7 @@ def _batches(
     streams = [np.random.default_rng([2, seed]) for seed in seeds]
     while True:
         orders = np.stack([rng.permutation(pairs) for rng in streams])
-        for chosen in torch.from_numpy(orders).split(protocol.batch, dim=1):
+        for chosen in torch.from_numpy(orders).split(_BATCH, dim=1):
             yield W[seed_index, chosen], x[seed_index, chosen], y[seed_index, chosen]
 
 

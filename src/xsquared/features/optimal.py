@@ -29,7 +29,7 @@ from xsquared.features.series import gelu_even
 from xsquared.quadrature import on_cells
 
 #: Largest degree of harmonics.
-MOST_DEGREE = 4000
+_MOST_DEGREE = 4000
 #: Cells of the rule in the angle: they halve towards 0, down to 2^-16 of pi.
 _CELLS = 16
 #: Nodes in a cell for harmonics below the degree _MANY_FROM.
@@ -228,7 +228,7 @@ def _radial_operators(d: int, scale: float) -> Iterator[tuple[int, np.ndarray]]:
     products = scale * length[i] * length[j]
     for least, most, nodes in (
         (0, _MANY_FROM, _FEW),
-        (_MANY_FROM, MOST_DEGREE, _MANY),
+        (_MANY_FROM, _MOST_DEGREE, _MANY),
     ):
         t, weights = _cosine_rule(d, nodes)
         even = gelu_even(np.outer(products, t))  # (pairs, cosines)
@@ -279,7 +279,7 @@ def features_needed(d: int, error: float, scale: float = 1.0) -> int:
         part = math.ceil(missing / level.share * 2**50)
         return count + -(-level.multiplicity * part // 2**50)
     raise ValueError(
-        f"error: expected one that {MOST_DEGREE} degrees reach, got {error}"
+        f"error: expected one that {_MOST_DEGREE} degrees reach, got {error}"
     )
 
 

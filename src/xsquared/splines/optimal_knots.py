@@ -209,10 +209,15 @@ def optimal_knots(
     density, with the zeros of f^(k) in the middles of cells. No step changes the number
     of cells between two zeros: the best allocation is tried and its nearest neighbours.
     The target has k + 2 derivatives, bar isolated points, the spline r = ``continuity``
-    (1, 0 or -1 for none), with 2 (r + 1) <= k. Where the errors of pieces on the knots
-    found that need not meet are not the same by f^(k) and by values of f, cells do not
-    resolve f^(k): a ValueError.
+    (1, 0 or -1 for none), with 2 (r + 1) <= k: a cell's polynomial has k coefficients
+    for the values and slopes at both ends. Smoother splines are a ValueError. Where the
+    errors of pieces on the knots found that need not meet are not the same by f^(k) and
+    by values of f, cells do not resolve f^(k): a ValueError, too.
     """
+    if 2 * (continuity + 1) > order:
+        raise ValueError(
+            f"order {order} needs a continuity of {order // 2 - 1} at most"
+        )
     cells = _Cells(target, order, continuity, n_cells)
     starts = _starts(target, order, n_cells, continuity) if start is None else [start]
     splines = [_newton(cells, knots, max_iterations) for knots in starts]

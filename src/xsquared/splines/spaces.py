@@ -256,6 +256,9 @@ def solve_conditioned(
     Return x (s, total) and multipliers l (s, d).
     """
     count, d, total = condition.shape
+    if not d:
+        x = solve_banded(banded, right.reshape(-1, 1)).reshape(count, total)
+        return x, np.empty((count, 0))
     conditions = condition.swapaxes(0, 1).reshape(d, right.size)
     columns = np.vstack([right.ravel(), conditions])
     solved = solve_banded(banded, columns.T).reshape(count, total, 1 + d)

@@ -52,7 +52,7 @@ GATES = {
     "minilm": ("x*(1 + erf(x/sqrt(2)))/2", "mlp", "gelu"),
 }
 #: What replaces a gate.
-REPLACED = ("relu", "other", *FITTED)
+_REPLACED = ("relu", "other", *FITTED)
 #: Neurons of the layers of both models.
 NEURONS = 1536
 #: Held-out contexts of each text where all layers are replaced.
@@ -66,13 +66,13 @@ def _replaced_trials() -> list[Trial]:
     return [
         layer_trial(name, gate, "layer", layer=layer)
         for name, layer in PLACES
-        for gate in REPLACED
+        for gate in _REPLACED
     ]
 
 
 def _model_trials() -> list[Trial]:
     """List every replacement in all layers, and the language model as it is."""
-    trials = [layer_trial(name, gate, "all") for name in GATES for gate in REPLACED]
+    trials = [layer_trial(name, gate, "all") for name in GATES for gate in _REPLACED]
     trials.append(layer_trial("smollm2", "own", "all"))
     trials += [
         layer_trial(name, gate, "everywhere")

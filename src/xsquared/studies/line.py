@@ -37,7 +37,7 @@ LINE_PROTOCOLS: Mapping[str, tuple[Mapping[str, Any], int, str]] = {
     ),
     "newton-gates": (
         {"solver": "newton", "points": 1000, "joint": False, "max_iterations": 5},
-        1,
+        4,
         "the same, at most 5 sweeps, and then as many with the gates as one more layer",
     ),
     "varpro": (
@@ -95,9 +95,7 @@ def line_trials(
 def _all_line_trials() -> list[Trial]:
     trials = line_trials("trained", range(1, 51), 1, target("1/(1 + 9*x**2)"))
     for protocol in LINE_PROTOCOLS:
-        # Three more of newton-gates, as an alternative.
-        seeds = 4 if protocol == "newton-gates" else None
-        trials += line_trials(protocol, range(1, 51), seeds)
+        trials += line_trials(protocol, range(1, 51))
         trials += line_trials(protocol, (5, 10, 20, 35, 50), 1, budget=2)
     return trials
 

@@ -53,6 +53,30 @@ SHORT = 1000
 BATCHES = (256, 32, 2048)
 DEPTHS = (2, 1, 6)
 _BOTH = ("adamw", "soap")
+
+
+def _points(batch: int) -> str:
+    return f"{batch:,} points"
+
+
+def _blocks(depth: int) -> str:
+    return f"{depth} block{'s' if depth > 1 else ''}"
+
+
+#: What is moved and the target, in the order of tables.
+CHECKS = (
+    *(("target", problem) for problem in CHECK_TARGETS),
+    *(
+        (_points(batch), problem)
+        for problem in ("products", "ridges16")
+        for batch in sorted(BATCHES)
+    ),
+    *(
+        (_blocks(depth), problem)
+        for problem in ("borehole", "ridges16")
+        for depth in sorted(DEPTHS)
+    ),
+)
 #: What is compared, as :data:`xsquared.studies.map_effects.CHANGES` names it.
 COMPARED = (
     "SOAP for AdamW",
@@ -136,23 +160,24 @@ def predicted_signs(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_check(rows: pd.DataFrame) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    """Part rows by what is moved and target; the sample that tests run is left out."""
+    """Part rows by what is moved and target, in the order of :data:`CHECKS`.
+
+    The sample that tests run is left out.
+    """
     rows = rows[rows["steps"] >= SHORT]
     moved = [
         _moved(row.problem, row.blocks, json.loads(str(row.settings)))
         for row in rows.itertuples()
     ]
-    parts = rows.assign(moved=moved).groupby(["moved", "problem"], sort=False)
-    return [(check, part) for check, part in parts]
+    parts = dict([*rows.assign(moved=moved).groupby(["moved", "problem"])])
+    return [(check, parts[check]) for check in CHECKS if check in parts]
 
 
 def _moved(problem: Any, blocks: Any, settings: Mapping[str, int]) -> str:
     """Name what a network has other than the map's, or the map's own beside it."""
     if problem in CHECK_TARGETS:
         return "target"
-    if blocks:
-        return f"{blocks} block{'s' if blocks > 1 else ''}"
-    return f"{settings['batch']:,} points"
+    return _blocks(blocks) if blocks else _points(settings["batch"])
 
 
 def _steps(rows: pd.DataFrame) -> int:

@@ -27,7 +27,7 @@ Driver = Literal["normal", "gelsd", "gelsy"]
 _WELL_CONDITIONED = 1e6
 #: Condition of the normal equations beyond which the author's code leaves a plain solve
 #: for one by singular values, whose smallest it cuts off.
-NEARLY_SINGULAR = 1e12
+_NEARLY_SINGULAR = 1e12
 #: Factors beside the gate by unit.
 FACTORS = {"mlp": 0, "glu": 1, "gqu": 2}
 #: Rows of California Housing, of which the recipe takes all.
@@ -218,10 +218,10 @@ def _triangle_condition(triangle: np.ndarray) -> float:
 def _normal_equations(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Solve hessian step = gradient as the author's code does.
 
-    By a factorisation up to :data:`NEARLY_SINGULAR`; beyond it with least norm, where
+    By a factorisation up to a condition of 1e12; beyond it with least norm, where
     singular values below the machine's epsilon times the largest count as zero.
     """
-    if np.linalg.cond(hessian) <= NEARLY_SINGULAR:
+    if np.linalg.cond(hessian) <= _NEARLY_SINGULAR:
         return scipy.linalg.solve(hessian, gradient, assume_a="sym")
     return scipy.linalg.lstsq(hessian, gradient)[0]
 

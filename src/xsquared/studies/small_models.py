@@ -81,7 +81,7 @@ LONGEST_UNITS = (
     ("mlp", "relu"),
     ("glu", "relu"),
 )
-LONGEST_SEEDS = (1, 2, 3)
+_LONGEST_SEEDS = (1, 2, 3)
 #: Where its grid of rates begins.
 LONGEST_RATES = (0.0056, 0.008, 0.011)
 #: By what factor the grid grows.
@@ -113,7 +113,7 @@ def _language_trials() -> list[Trial]:
     longest = [
         _language_trial("longest", unit, gate, max(LENGTHS), seed)
         for unit, gate in LONGEST_UNITS
-        for seed in LONGEST_SEEDS
+        for seed in _LONGEST_SEEDS
     ]
     return tuned + longest
 

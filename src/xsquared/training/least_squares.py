@@ -50,7 +50,7 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     return torch.from_numpy(rows.T @ rows)
 
 
-def solve(blocks: Blocks, ridge: float = 0.0) -> Solution:
+def solve(blocks: Blocks, ridge: float) -> Solution:
     """Minimise ``|A c - b|^2 + ridge |c|^2``, c's last entry out of the ridge.
 
     Of several solutions it is the shortest for columns of unit length.

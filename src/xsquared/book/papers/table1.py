@@ -18,14 +18,14 @@ from xsquared.slopes import fit_slope
 from xsquared.studies.published import SWEEPS, window
 
 #: By way of testing, the column of a row that it judges.
-ERRORS: Mapping[str, str] = {"as-published": "test_rmse", "exact-solve": "exact_rmse"}
+_ERRORS: Mapping[str, str] = {"as-published": "test_rmse", "exact-solve": "exact_rmse"}
 #: The slopes of the table's first row, its target of one input, against neurons.
 LINE: Mapping[str, float] = {"mlp": -2.13, "glu": -3.08}
 #: A plotted point is hit if a row's error is within this share of it.
 HIT = 1e-3
 #: An error jumps if it is so many times that of the next smaller width: between
 #: neighbours of a sweep errors else differ by some per cent.
-JUMP = 3
+_JUMP = 3
 
 
 def _figure_of(problem: str) -> str:
@@ -56,13 +56,13 @@ def window_slope(
 
 
 def jumps(errors: pd.Series) -> pd.Index:
-    """List the widths whose error is :data:`JUMP` times that of the next smaller one.
+    """List the widths whose error is three times that of the next smaller one.
 
     Args:
         errors: by numbers of neurons, ascending.
     """
     narrower = errors.shift()
-    return errors.index[errors > JUMP * narrower]
+    return errors.index[errors > _JUMP * narrower]
 
 
 def _slopes_by_seed(
@@ -74,7 +74,7 @@ def _slopes_by_seed(
         networks: rows of the study ``as_published``.
         problem: a problem of Figs. 6 and 7.
         unit: ``"mlp"`` or ``"glu"``.
-        column: of the errors, one of :data:`ERRORS`.
+        column: of the errors.
     """
     of_cell = networks[(networks["problem"] == problem) & (networks["unit"] == unit)]
     slopes = {
@@ -111,7 +111,7 @@ def table1_claims(networks: pd.DataFrame) -> dict[str, dict[str, float]]:
         way: pd.DataFrame(
             {cell: _slopes_by_seed(networks, *cell, column) for cell in SWEEPS}
         )
-        for way, column in ERRORS.items()
+        for way, column in _ERRORS.items()
     }
     of_seed_0 = {way: by_seed.loc[[0]] for way, by_seed in slopes.items()}
     others = slopes["as-published"].drop(0)
@@ -156,7 +156,7 @@ def _shares_hit(networks: pd.DataFrame, figure: str) -> dict[str, float]:
     cells = [cell for cell in SWEEPS if _figure_of(cell[0]) == figure]
     hits = {
         way: np.concatenate([points_hit(networks, *cell, column) for cell in cells])
-        for way, column in ERRORS.items()
+        for way, column in _ERRORS.items()
     }
     return {way: float(hit.mean()) for way, hit in hits.items()}
 
