@@ -34,6 +34,10 @@ _FARTHEST = 5.0
 _WIDTHS = (1, 2, 4, 8, 16, 32)
 #: Tried even where few neurons gain nothing: few learn nothing of many waves.
 _WIDE = 16
+#: Widths are tried up to so many times the last that gained, two in the list ahead: of
+#: eight fits of 250 rows seven were as good with one, MLPs of sin(6x) had an R^2 of .82
+#: for .89.
+_AHEAD = 4
 #: Processor seconds between two lines that say where a fit is; shorter ones are silent.
 _PATIENCE = 10.0
 #: Penalties that are tried where none is given, in turn.
@@ -266,7 +270,7 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             widths = self._widths(len(fitted.y), len(columns))
             wide = max((n for n in widths if n <= _WIDE), default=widths[0])
             for n in widths:
-                if n > 4 * max(useful, 1) and n != wide:
+                if n > _AHEAD * max(useful, 1) and n != wide:
                     continue
                 candidate = _nothing(n, columns, held_out)
                 candidate = self._stop_early(
