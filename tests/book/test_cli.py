@@ -35,6 +35,7 @@ def test_a_value_is_a_literal_where_it_is_one(text: str, value: object) -> None:
     ("absent", "command", "remedy"),
     [
         ("nbformat", ["book"], "pip install 'xsquared[book]'"),
+        ("nbformat", ["fill"], "pip install 'xsquared[book]'"),
         (
             "distributed",
             ["study", "line", "--check", "1"],

@@ -99,8 +99,9 @@ def fill() -> None:
 
     `book` does so, too. Nothing is executed, as prose that changed needs no more.
     """
-    from xsquared.book.project import find_project
-    from xsquared.book.prose import fill
+    with _needing("book"):
+        from xsquared.book.project import find_project
+        from xsquared.book.prose import fill
 
     for path in fill(find_project(Path.cwd())):
         print(path)

@@ -19,7 +19,8 @@ from xsquared.book.papers import VERDICT_MIME
 #: A notebook's first cell, for those who execute it: no page shows it.
 NOTE = (
     "*Numbers in the text are those of the run that made this file; tables and "
-    "figures below are your own once you run it.*"
+    "figures below, which the text counts in their order, are your own once you run "
+    "it.*"
 )
 #: A chapter's third cell where the repository has an address; no page shows it.
 INSTALL = (
