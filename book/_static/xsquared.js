@@ -14,7 +14,13 @@
       else box.removeAttribute("tabindex");
     }
   };
+  // The theme's folds of the contents have no name, its works a role that is deprecated.
+  const name = () => {
+    for (const fold of document.querySelectorAll("nav details > summary")) fold.setAttribute("aria-label", "Pages below");
+    for (const work of document.querySelectorAll('[role="doc-biblioentry"]')) work.removeAttribute("role");
+  };
   addEventListener("load", async () => {
+    name();
     await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     fit();

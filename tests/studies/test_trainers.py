@@ -78,14 +78,14 @@ def test_pilots_choose_the_rate_by_their_mean_log_error(
     monkeypatch.setattr(trainers, "train", train)
     monkeypatch.setattr(trainers, "_error", error)
     (trial,) = trainer_trials(("mlp",), SMOOTH, (20,), 1, rates=[*errors])
-    assert trainers._choose_rates(trial, build("mlp", 1, 6)) == {"smooth": 0.03}
+    assert trainers.choose_rates(trial, build("mlp", 1, 6)) == {"smooth": 0.03}
 
 
 def test_units_have_the_neurons_that_come_closest_to_a_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(trainers, "train", lambda *_: [None])
-    monkeypatch.setattr(trainers, "_choose_rates", lambda *_: {"friedman1": 0.01})
+    monkeypatch.setattr(trainers, "choose_rates", lambda *_: {"friedman1": 0.01})
     monkeypatch.setattr(trainers, "_judge", lambda *_: {})
     for trial in trainer_trials(UNITS, {"5 inputs": ("friedman1",)}, SIZES, 1):
         row = _run_trainers(trial)

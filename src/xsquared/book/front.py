@@ -27,13 +27,14 @@ def picture(project: Project, name: str, caption: str) -> str:
     if not path.is_file() or path.read_text(encoding="utf-8") != drawing:
         path.write_text(drawing, encoding="utf-8")
     alt = " ".join(cell.metadata.mystnb.image.alt.split())
-    lines = (
-        f":::{{figure}} /_build/pictures/{path.name}",
+    lines = (  # no figure, which would take a number of the chapters' own
+        "::::{container} xs-picture",
+        f":::{{image}} /_build/pictures/{path.name}",
         f":alt: {alt}",
-        ":figclass: xs-picture",
+        ":::",
         "",
         caption,
-        ":::",
+        "::::",
     )
     return "\n".join(lines)
 
