@@ -17,7 +17,7 @@
   // The theme's folds of the contents have no name, its works a role that is deprecated.
   const name = () => {
     for (const fold of document.querySelectorAll("nav details > summary")) fold.setAttribute("aria-label", "Pages below");
-    for (const work of document.querySelectorAll('[role="doc-biblioentry"]')) work.removeAttribute("role");
+    for (const work of document.querySelectorAll('[role="doc-biblioentry"]')) work.setAttribute("role", "listitem");
   };
   addEventListener("load", async () => {
     name();
