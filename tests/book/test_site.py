@@ -33,7 +33,8 @@ WIDE_FORMULAS = """
   .map(f => f.textContent)
 """
 WIDTHS_OF_FIGURES = """
-[...document.images].map(i => [i.width, Math.min(i.naturalWidth, 472)])
+[...document.images].filter(i => i.checkVisibility())
+  .map(i => [i.width, Math.min(i.naturalWidth, 472)])
 """
 RUN_AXE = """
 rules => axe.run('html', { runOnly: rules, resultTypes: ['violations'] })
