@@ -38,8 +38,8 @@ parts:
     chapters: [file: book/chapters/01_good]
   - numbered: 2
     chapters: [file: book/chapters/02_next]
-  - caption: Appendices
-    numbered: 2
+  - numbered: 2
+    style: alphaupper
     chapters: [file: book/proofs, file: book/more]
   - chapters: [file: book/words, file: book/bibliography]
 """.replace("[file: ", "[{file: ")

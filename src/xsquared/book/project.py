@@ -1,12 +1,14 @@
-"""Every path of the project, in one place, and how its notebooks are read."""
+"""Every path of the project, in one place; how contents and notebooks are read."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import jupytext
@@ -83,6 +85,36 @@ def find_project(start: Path) -> Project:
     raise BookError(
         f"{start} is not inside a checkout of the book (no _config.yml and _toc.yml)"
     )
+
+
+def contents(project: Project) -> dict[str, str]:
+    """Read ``_toc.yml``.
+
+    Returns:
+        By each page's path without suffix, in reading order: a chapter's number, an
+        appendix's letter, or nothing. A page below another one has its number.
+    """
+    text = (project.root / "_toc.yml").read_text(encoding="utf-8")
+    toc = yaml.safe_load(text)
+    numbers = {toc["root"]: ""}
+    chapters = count(1)
+    letters = iter(ascii_uppercase)
+    for part in toc.get("parts", [toc]):
+        for page in part["chapters"]:
+            number = ""
+            if part.get("style") == "alphaupper":
+                number = next(letters)
+            elif "numbered" in part:
+                number = str(next(chapters))
+            numbers |= dict.fromkeys(_files(page), number)
+    return numbers
+
+
+def _files(page: dict[str, Any]) -> Iterator[str]:
+    """List a page and those below it."""
+    yield page["file"]
+    for below in page.get("sections", []):
+        yield from _files(below)
 
 
 def read_source(source: Path) -> nbformat.NotebookNode:

@@ -26,10 +26,15 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import BibliographyData, Person, parse_file
 
-from xsquared.book.contents import contents
 from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.project import BookError, Project, outputs_of, read_source
+from xsquared.book.project import (
+    BookError,
+    Project,
+    contents,
+    outputs_of,
+    read_source,
+)
 from xsquared.book.tables import TABLE_MIME, with_powers
 
 #: The type under which a glued number travels in a notebook's output.
