@@ -14,10 +14,13 @@ from typing import Any
 import jupytext
 import nbformat
 import yaml
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from xsquared.book.papers import VERDICT_MIME
 
+#: The type under which a glued number travels in a notebook's output.
+GLUED = "application/papermill.record/text/plain"
 #: A notebook's first cell, for those who execute it: no page shows it.
 NOTE = (
     "*Numbers in the text are those of the run that made this file; tables and "
@@ -117,13 +120,16 @@ def _files(page: dict[str, Any]) -> Iterator[str]:
         yield from _files(below)
 
 
-def read_source(source: Path) -> nbformat.NotebookNode:
-    """Read a chapter's notebook without outputs.
+def read_source(source: Path) -> NotebookNode:
+    """Read a chapter's notebook without outputs; ids of cells are their digests.
 
     It begins with :data:`NOTE`. Where the repository has an address,
     :data:`INSTALL` follows the title.
     """
-    notebook: nbformat.NotebookNode = jupytext.read(source)
+    notebook: NotebookNode = jupytext.read(source)
+    kernel = notebook.metadata.kernelspec
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    notebook.metadata = nbformat.from_dict(metadata)
     config = source.parents[1] / "_config.yml"
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
     url = settings.get("repository", {}).get("url")
@@ -132,41 +138,46 @@ def read_source(source: Path) -> nbformat.NotebookNode:
         notebook.cells.insert(1, cell)
     cell = new_markdown_cell(NOTE, metadata={"tags": ["remove-cell"]})
     notebook.cells.insert(0, cell)
-    name_cells(notebook)
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        text = f"{cell.cell_type}\n{cell.source}"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        seen[digest] += 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
     return notebook
 
 
-def name_cells(notebook: nbformat.NotebookNode) -> None:
-    """Make each cell's id, in place, a digest of its source."""
-    seen: Counter[str] = Counter()
-    for cell in notebook.cells:
-        source = f"{cell.cell_type}\n{cell.source}"
-        digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-        seen[digest] += 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """List the cells that are executed."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def written(notebook: nbformat.NotebookNode) -> list[Any]:
-    """List what a notebook's author says by cell: source, tags, how a page shows it.
-
-    Of Markdown the id stands for the source, into which numbers are written later.
-    """
-    return [
-        (
-            cell.source if cell.cell_type == "code" else cell.id,
-            cell.metadata.get("tags", []),
-            cell.metadata.get("mystnb"),
-        )
-        for cell in notebook.cells
-    ]
+def same_code(one: NotebookNode, other: NotebookNode) -> bool:
+    """Whether two notebooks execute the same."""
+    cells = code_cells(one), code_cells(other)
+    return [cell.source for cell in cells[0]] == [cell.source for cell in cells[1]]
 
 
-def outputs_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def shows_outputs(cell: NotebookNode) -> bool:
+    """Whether a page shows what a cell puts out."""
+    return not {"remove-cell", "remove-output"} & {*cell.metadata.get("tags", [])}
+
+
+def outputs_of(notebook: NotebookNode) -> list[NotebookNode]:
     """List the outputs of all cells."""
-    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
 
 
-def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+def glued(notebook: NotebookNode) -> dict[str, str]:
+    """Read the numbers that a notebook makes known to the prose, as Python, by name."""
+    return {
+        output.metadata.scrapbook.name: output.data[GLUED]
+        for output in outputs_of(notebook)
+        if GLUED in output.get("data", {})
+    }
+
+
+def records(notebook: NotebookNode) -> list[dict[str, Any]]:
     """List the verdicts of :func:`xsquared.book.papers.claims.settle` in a notebook."""
     return [
         record
