@@ -20,6 +20,8 @@ def test_errors_are_one_line(
     assert main(["book", "--only", "99_none"]) == 1
     message = "xsquared: no chapter named 99_none; the chapters are 01_good\n"
     assert capsys.readouterr().err == message
+    assert main(["book", "-p", "n", "5"]) == 2
+    assert "that --only names" in capsys.readouterr().err
     assert main(["book", "--jobs", "two"]) == 2
     assert "Invalid value for '--jobs'" in capsys.readouterr().err
 

@@ -7,9 +7,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.execute import execute, printed, tidy
+from xsquared.book.execute import execute, printed
 from xsquared.book.pictures import SVG
-from xsquared.book.project import BookError, Project, find_project
+from xsquared.book.project import BookError, Project, find_project, read_source
+from xsquared.book.render import check_chapters
 from xsquared.studies.committed import COMMITTED_ONLY
 
 #: Whether a row of a study that is missing is an error.
@@ -28,11 +29,16 @@ def test_execution_again_leaves_what_prints_the_same(small_project: Project) -> 
 use_style()
 _ = plt.plot([n, 3], [1, 5])"""
     (small_project.notebooks / "02_drawn.md").write_text(notebook_text(drawing))
+    chunks = "import time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')"
+    (small_project.notebooks / "03_chunks.md").write_text(notebook_text(chunks))
     first = execute(small_project)
-    assert [path.parent for path in first] == [small_project.chapters] * 2
+    check_chapters(small_project)
+    assert [path.parent for path in first] == [small_project.chapters] * 3
     assert "squared 4" in outputs(first[0])
     (output,) = nbformat.read(first[1], as_version=4).cells[-1].outputs
     assert sorted(output.data) == [SVG, "text/plain"]
+    (stream,) = nbformat.read(first[2], as_version=4).cells[-1].outputs
+    assert stream.text == "a\nb\n"
     # As if another processor had drawn it.
     drawn = first[1].read_text().replace("<svg ", "<svg  ")
     first[1].write_text(drawn)
@@ -67,7 +73,7 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(
     assert committed.read_text() == before
     source = small_project.notebooks / "01_good.md"
     source.write_text(notebook_text(f"print('squared', n**2)\n{ASK}"))
-    (run,) = execute(small_project, parameters={"n": 5})
+    (run,) = execute(small_project, ["01_good"], {"n": 5})
     assert "rows are committed: no" in outputs(run)
     assert run == small_project.runs / "01_good.ipynb"
     assert "squared 25" in outputs(run)
@@ -81,8 +87,8 @@ def test_an_unknown_chapter_or_parameter_is_refused(small_project: Project) -> N
         BookError, match="no chapter named 9_x; the chapters are 01_good"
     ):
         execute(small_project, ["9_x"])
-    with pytest.raises(BookError, match="no chapter has a parameter m; they have n"):
-        execute(small_project, parameters={"m": 5})
+    with pytest.raises(BookError, match="01_good has no parameter m; it has n"):
+        execute(small_project, ["01_good"], {"m": 5})
 
 
 def test_find_project_walks_up(small_project: Project) -> None:
@@ -91,24 +97,12 @@ def test_find_project_walks_up(small_project: Project) -> None:
         find_project(Path("/"))
 
 
-def test_tidy_makes_ids_follow_the_source_and_joins_streams() -> None:
-    def notebook(extra: list[nbformat.NotebookNode]) -> nbformat.NotebookNode:
-        chunks = [
-            new_output("stream", name="stdout", text=text) for text in ("a\n", "b\n")
-        ]
-        chunks.append(new_output("stream", name="stderr", text="c\n"))
-        cell = new_code_cell("print('a'); print('b')", outputs=chunks)
-        cell.metadata["execution"] = {"iopub.execute_input": "2020-01-01T00:00:00Z"}
-        twin = new_code_cell("print('a'); print('b')")
-        return new_notebook(
-            cells=[*extra, cell, twin], metadata={"papermill": {"duration": 3.1}}
-        )
-
-    short, long = notebook([]), notebook([new_code_cell("1 + 1")])
-    tidy(short)
-    tidy(long)
-    assert short.metadata.get("papermill") is None
-    assert [o.text for o in short.cells[0].outputs] == ["a\nb\n", "c\n"]
-    assert "execution" not in short.cells[0].metadata
-    assert [c.id for c in short.cells] == [c.id for c in long.cells[1:]]
-    assert len({c.id for c in long.cells}) == 3
+def test_ids_of_cells_follow_their_sources_and_are_unique(
+    small_project: Project,
+) -> None:
+    (source,) = small_project.sources()
+    short = read_source(source)
+    source.write_text(notebook_text("1 + 1", "print(n)", "n + 1", "n + 1"))
+    long = read_source(source)
+    assert short.cells[-1].id == long.cells[-2].id
+    assert len({cell.id for cell in long.cells}) == len(long.cells)

@@ -11,8 +11,8 @@ import pytest
 from nbformat.v4 import new_output
 
 from tests.small_project import notebook_text
-from xsquared.book.project import NOTE, BookError, Project, read_source
-from xsquared.book.prose import GLUED, ROLES, Prose, fill
+from xsquared.book.project import GLUED, NOTE, BookError, Project, read_source
+from xsquared.book.prose import ROLES, Prose, fill
 from xsquared.book.render import check_chapters, render
 from xsquared.book.tables import Table
 
@@ -38,8 +38,8 @@ parts:
     chapters: [file: book/chapters/01_good]
   - numbered: 2
     chapters: [file: book/chapters/02_next]
-  - caption: Appendices
-    numbered: 2
+  - numbered: 2
+    style: alphaupper
     chapters: [file: book/proofs, file: book/more]
   - chapters: [file: book/words, file: book/bibliography]
 """.replace("[file: ", "[{file: ")
@@ -109,7 +109,9 @@ def test_numbers_are_filled_with_their_keys_and_follow_the_outputs(
         "{cell}`tab-one:MLP,error\n& $e$` in {numref}`tab-one`."
     )
     path = chapter(small_project, prose, error=7.8e-5, word="half [a, b]")
-    with pytest.raises(BookError, match="lacks numbers or links: run `xsquared fill`"):
+    with pytest.raises(
+        BookError, match=r"is not what 01_good\.md says now: run `xsquared fill`"
+    ):
         check_chapters(small_project)
     assert fill(small_project) == [path]
     assert prose_of(path).endswith(
@@ -168,6 +170,7 @@ def links(page: Path, heading: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
 def test_links_say_and_lead_where_sphinx_would(small_project: Project) -> None:
     root = small_project.root
     (root / "_toc.yml").write_text(CONTENTS)

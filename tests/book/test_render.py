@@ -48,7 +48,7 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
     source = small_project.notebooks / "01_good.md"
     source.write_text(source.read_text().replace("n + 1", "n + 2"))
     with pytest.raises(
-        BookError, match=r"01_good\.ipynb is not what 01_good\.md says now"
+        BookError, match=r"01_good\.ipynb is not what 01_good\.md runs now"
     ):
         check_chapters(small_project)
 

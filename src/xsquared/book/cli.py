@@ -69,10 +69,12 @@ def book(
 ) -> None:
     """Execute the chapters and build the site into _build/html.
 
-    With --only the pages of these chapters alone are built. With -p the chapters that
-    declare the parameter are executed and left in _build/runs, with a page each that
-    marks what is not as in the committed chapters, which are not touched.
+    With --only the pages of these chapters alone are built. With -p, too, they are left
+    in _build/runs, with a page each that marks what is not as in the committed
+    chapters, which are not touched.
     """
+    if parameters and not only:
+        raise click.UsageError("-p sets parameters of the chapters that --only names")
     with _needing("book"):
         from xsquared.book.execute import execute
         from xsquared.book.project import find_project
@@ -86,7 +88,7 @@ def book(
     if values:
         for name in names:
             print(f"{name}. {mark_run(project, name)[1]}")
-    if only or values:
+    if only:
         pages = render_pages(project, names, runs=bool(values))
     else:
         pages = [render(project) / "index.html"]
@@ -95,7 +97,7 @@ def book(
 
 @commands.command()
 def fill() -> None:
-    """Write numbers and links of the sources' prose into the executed chapters.
+    """Write the sources' prose, with numbers and links, into the executed chapters.
 
     `book` does so, too. Nothing is executed, as prose that changed needs no more.
     """
@@ -137,7 +139,6 @@ def speedrun(out: Path) -> None:
 @click.option(
     "--check", "count", type=click.IntRange(1), help="Compare rows drawn at random."
 )
-@click.option("--seed", type=int, help="Of the draw (default: a new one).")
 @click.option(
     "--jobs", type=click.IntRange(1), help="Trials at a time (default: the cores)."
 )
@@ -149,7 +150,6 @@ def study(
     every: bool,
     part: bool,
     count: int | None,
-    seed: int | None,
     jobs: int | None,
     scheduler: str,
 ) -> int:
@@ -179,23 +179,17 @@ def study(
             distributed = import_module("distributed")
         return distributed.Client(scheduler) if scheduler else local_client(jobs)
 
-    seed = random.randrange(10**6) if seed is None else seed
-    draw = random.Random(seed)
     bad = False
     for study_name in STUDIES if every else [name]:
         if count:
-            print(f"{study_name}: trials drawn with seed {seed}")
-            bad |= not _check_study(study_name, count, draw, connect)
+            bad |= not _check_study(study_name, count, connect)
         else:
             bad |= not _run_study(study_name, connect, part)
     return int(bad)
 
 
 def _check_study(
-    name: str,
-    count: int,
-    draw: random.Random,
-    connect: Callable[[], AbstractContextManager[Any]],
+    name: str, count: int, connect: Callable[[], AbstractContextManager[Any]]
 ) -> bool:
     """Run some committed trials anew; whether all come out as they are committed."""
     from xsquared.studies.committed import TOLERANCE, check, rows
@@ -206,10 +200,10 @@ def _check_study(
     trials = [
         trial for trial in find_study(name).trials() if trial_key(trial) in committed
     ]
-    drawn = draw.sample(trials, min(count, len(trials)))
+    drawn = random.sample(trials, min(count, len(trials)))
     differences = check(name, drawn, connect)
     print(
-        f"{len(differences)} rows of {len(drawn)} trials are not as committed, "
+        f"{name}: {len(differences)} rows of {len(drawn)} trials are not as committed, "
         f"within {TOLERANCE:.0%}"
     )
     for difference in differences:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,14 +22,7 @@ from papermill.exceptions import PapermillExecutionError
 from tqdm import tqdm
 
 from xsquared.book.pictures import PNG, SVG
-from xsquared.book.project import (
-    BookError,
-    Project,
-    name_cells,
-    read_source,
-    records,
-    written,
-)
+from xsquared.book.project import BookError, Project, code_cells, read_source, records
 from xsquared.book.prose import fill
 from xsquared.studies.committed import COMMITTED_ONLY
 from xsquared.studies.sweep import ENVIRONMENT
@@ -49,8 +42,8 @@ def execute(
     Args:
         project: the checkout.
         only: names of the chapters to execute; all where empty.
-        parameters: values for the notebooks' ``parameters`` cells; chapters that
-            declare none of them are not executed.
+        parameters: values for the notebooks' ``parameters`` cells, all of which must
+            declare them.
         jobs: notebooks executed at a time; as many as cores where None.
 
     Returns:
@@ -75,8 +68,8 @@ def execute(
         ProcessPoolExecutor(jobs or os.cpu_count(), get_context("spawn")) as pool,
     ):
         running = {}
-        for notebook, given in _to_run(sources, values, Path(work)):
-            task = pool.submit(_execute_one, notebook, target, project.chapters, given)
+        for notebook in _to_run(sources, values, Path(work)):
+            task = pool.submit(_execute_one, notebook, target, project.chapters, values)
             running[task] = notebook
         for task in tqdm(as_completed(running), total=len(running), unit="chapter"):
             notebook = running[task]
@@ -107,32 +100,23 @@ def _sources(project: Project, only: Sequence[str]) -> list[Path]:
 
 def _to_run(
     sources: Sequence[Path], values: Mapping[str, Any], folder: Path
-) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Write the notebooks to execute into a folder; each with the values it declares.
-
-    Without values all are executed, with values those that declare one of them.
-    """
+) -> list[Path]:
+    """Write the notebooks to execute into a folder, if they declare these values."""
     notebooks = []
-    declared: dict[Path, set[str]] = {}
     for source in sources:
         notebook = folder / f"{source.stem}.ipynb"
         nbformat.write(read_source(source), notebook)
         notebooks.append(notebook)
-        if values:
-            declared[notebook] = set(papermill.inspect_notebook(str(notebook)))
-    known = set().union(*declared.values())
-    unknown = sorted({*values} - known)
-    if unknown:
-        raise BookError(
-            f"no chapter has a parameter {', '.join(unknown)}; they have "
-            f"{', '.join(sorted(known))}"
-        )
-    for notebook in notebooks:
-        given = {
-            name: value for name, value in values.items() if name in declared[notebook]
-        }
-        if given or not values:
-            yield notebook, given
+        if not values:
+            continue
+        declared = papermill.inspect_notebook(str(notebook))
+        unknown = sorted({*values} - {*declared})
+        if unknown:
+            raise BookError(
+                f"{source.stem} has no parameter {', '.join(unknown)}; it has "
+                f"{', '.join(declared)}"
+            )
+    return notebooks
 
 
 def _execute_one(
@@ -152,12 +136,14 @@ def _execute_one(
             # The kernel warns that TCP on loopback is not encrypted; nothing else is
             # lost.
             extra_arguments=["--log-level=CRITICAL"],
+            coalesce_streams=True,  # the kernel cuts them by timing
         )
     except PapermillExecutionError as error:
         cell = f"{plain.stem}, cell {error.cell_index} (In [{error.exec_count}])"
         return time.perf_counter() - start, f"{cell}: {error.ename}: {error.evalue}"
     seconds = time.perf_counter() - start
     notebook = nbformat.read(output, as_version=4)
+    path = target / plain.name
     if not parameters:
         unexpected = [
             f"{plain.stem}, {row['claim']}: measured {row['measured']}, "
@@ -167,62 +153,22 @@ def _execute_one(
         ]
         if unexpected:
             return seconds, "\n".join(unexpected)
-    tidy(notebook)
-    _replace(target / plain.name, notebook)
-    return seconds, ""
-
-
-def _replace(path: Path, notebook: nbformat.NotebookNode) -> None:
-    """Put an executed notebook in its place, unless one that says the same is there."""
-    if path.is_file():
-        committed = nbformat.read(path, as_version=4)
-        if printed(committed) == printed(notebook):
-            return
+        if path.is_file():
+            committed = nbformat.read(path, as_version=4)
+            if printed(committed) == printed(notebook):
+                return seconds, ""
     unfinished = path.with_suffix(".part")  # what is cut short replaces nothing
     nbformat.write(notebook, unfinished)
     unfinished.replace(path)
-
-
-def tidy(notebook: nbformat.NotebookNode) -> None:
-    """Remove from an executed notebook, in place, what changes without its results.
-
-    Timestamps and the interpreter's version go; cell ids become a digest of the cell's
-    source; chunks of one stream, which the kernel cuts by timing, become one.
-    """
-    kernel = notebook.metadata.get("kernelspec", {})
-    notebook.metadata = nbformat.from_dict(
-        {"kernelspec": kernel, "language_info": {"name": "python"}}
-    )
-    name_cells(notebook)
-    for cell in notebook.cells:
-        for key in ("papermill", "execution"):
-            cell.metadata.pop(key, None)
-        tags = cell.metadata.pop("tags", [])
-        if "injected-parameters" in tags and "hide-input" not in tags:
-            tags.append("hide-input")
-        if tags:
-            cell.metadata["tags"] = tags
-        if cell.cell_type == "code":
-            cell.outputs = _joined(cell.outputs)
-
-
-def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """Join successive chunks of one stream."""
-    joined: list[nbformat.NotebookNode] = []
-    for output in outputs:
-        stream = output.get("name")  # other outputs have none
-        if joined and stream is not None and stream == joined[-1].get("name"):
-            joined[-1].text += output.text
-        else:
-            joined.append(output)
-    return joined
+    return seconds, ""
 
 
 def printed(notebook: nbformat.NotebookNode) -> list[Any]:
-    """List what a notebook's author and its outputs say, figures left blank."""
-    content = written(notebook)
-    for cell in notebook.cells:
-        for output in cell.get("outputs", []):
+    """List a notebook's code and what it puts out, figures left blank."""
+    content: list[Any] = []
+    for cell in code_cells(notebook):
+        content.append(cell.source)
+        for output in cell.outputs:
             data = dict(output.get("data", {}))
             for picture in {SVG, PNG} & {*data}:
                 data[picture] = ""

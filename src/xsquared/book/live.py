@@ -21,6 +21,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import nbformat
 
+from xsquared.book.project import code_cells, shows_outputs
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
@@ -67,12 +69,8 @@ def offer_run(
 
 def page_cells(path: Path) -> list[nbformat.NotebookNode]:
     """Read the code cells that a page shows, but those that settle claims."""
-    return [
-        cell
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.cell_type == "code"
-        and not {"remove-cell", "remove-output"} & {*cell.metadata.get("tags", [])}
-    ]
+    cells = code_cells(nbformat.read(path, as_version=4))
+    return [cell for cell in cells if shows_outputs(cell)]
 
 
 def runs_in_browser(cells: list[nbformat.NotebookNode]) -> bool:

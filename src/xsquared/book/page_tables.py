@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from docutils import nodes
 
-from xsquared.book.papers import VERDICT_MIME
 from xsquared.book.tables import TABLE_MIME
 
 if TYPE_CHECKING:
@@ -28,11 +27,8 @@ class PageTables:
         """Make the nodes of one output.
 
         Returns:
-            A table; nothing for the records of verdicts, whose table is shown; None for
-            other types, which myst-nb shows itself.
+            A table; None for other types, which myst-nb shows itself.
         """
-        if data.mime_type == VERDICT_MIME:
-            return []
         if data.mime_type != TABLE_MIME:
             return None
         return [_table(renderer, data.content, data.line or 0)]

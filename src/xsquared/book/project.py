@@ -1,21 +1,26 @@
-"""Every path of the project, in one place, and how its notebooks are read."""
+"""Every path of the project, in one place; how contents and notebooks are read."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import jupytext
 import nbformat
 import yaml
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from xsquared.book.papers import VERDICT_MIME
 
+#: The type under which a glued number travels in a notebook's output.
+GLUED = "application/papermill.record/text/plain"
 #: A notebook's first cell, for those who execute it: no page shows it.
 NOTE = (
     "*Numbers in the text are those of the run that made this file; tables and "
@@ -85,13 +90,46 @@ def find_project(start: Path) -> Project:
     )
 
 
-def read_source(source: Path) -> nbformat.NotebookNode:
-    """Read a chapter's notebook without outputs.
+def contents(project: Project) -> dict[str, str]:
+    """Read ``_toc.yml``.
+
+    Returns:
+        By each page's path without suffix, in reading order: a chapter's number, an
+        appendix's letter, or nothing. A page below another one has its number.
+    """
+    text = (project.root / "_toc.yml").read_text(encoding="utf-8")
+    toc = yaml.safe_load(text)
+    numbers = {toc["root"]: ""}
+    chapters = count(1)
+    letters = iter(ascii_uppercase)
+    for part in toc.get("parts", [toc]):
+        for page in part["chapters"]:
+            number = ""
+            if part.get("style") == "alphaupper":
+                number = next(letters)
+            elif "numbered" in part:
+                number = str(next(chapters))
+            numbers |= dict.fromkeys(_files(page), number)
+    return numbers
+
+
+def _files(page: dict[str, Any]) -> Iterator[str]:
+    """List a page and those below it."""
+    yield page["file"]
+    for below in page.get("sections", []):
+        yield from _files(below)
+
+
+def read_source(source: Path) -> NotebookNode:
+    """Read a chapter's notebook without outputs; ids of cells are their digests.
 
     It begins with :data:`NOTE`. Where the repository has an address,
     :data:`INSTALL` follows the title.
     """
-    notebook: nbformat.NotebookNode = jupytext.read(source)
+    notebook: NotebookNode = jupytext.read(source)
+    kernel = notebook.metadata.kernelspec
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    notebook.metadata = nbformat.from_dict(metadata)
     config = source.parents[1] / "_config.yml"
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
     url = settings.get("repository", {}).get("url")
@@ -100,41 +138,46 @@ def read_source(source: Path) -> nbformat.NotebookNode:
         notebook.cells.insert(1, cell)
     cell = new_markdown_cell(NOTE, metadata={"tags": ["remove-cell"]})
     notebook.cells.insert(0, cell)
-    name_cells(notebook)
+    seen: Counter[str] = Counter()
+    for cell in notebook.cells:
+        text = f"{cell.cell_type}\n{cell.source}"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        seen[digest] += 1
+        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
     return notebook
 
 
-def name_cells(notebook: nbformat.NotebookNode) -> None:
-    """Make each cell's id, in place, a digest of its source."""
-    seen: Counter[str] = Counter()
-    for cell in notebook.cells:
-        source = f"{cell.cell_type}\n{cell.source}"
-        digest = hashlib.sha256(source.encode()).hexdigest()[:12]
-        seen[digest] += 1
-        cell.id = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """List the cells that are executed."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def written(notebook: nbformat.NotebookNode) -> list[Any]:
-    """List what a notebook's author says by cell: source, tags, how a page shows it.
-
-    Of Markdown the id stands for the source, into which numbers are written later.
-    """
-    return [
-        (
-            cell.source if cell.cell_type == "code" else cell.id,
-            cell.metadata.get("tags", []),
-            cell.metadata.get("mystnb"),
-        )
-        for cell in notebook.cells
-    ]
+def same_code(one: NotebookNode, other: NotebookNode) -> bool:
+    """Whether two notebooks execute the same."""
+    cells = code_cells(one), code_cells(other)
+    return [cell.source for cell in cells[0]] == [cell.source for cell in cells[1]]
 
 
-def outputs_of(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def shows_outputs(cell: NotebookNode) -> bool:
+    """Whether a page shows what a cell puts out."""
+    return not {"remove-cell", "remove-output"} & {*cell.metadata.get("tags", [])}
+
+
+def outputs_of(notebook: NotebookNode) -> list[NotebookNode]:
     """List the outputs of all cells."""
-    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output for cell in code_cells(notebook) for output in cell.outputs]
 
 
-def records(notebook: nbformat.NotebookNode) -> list[dict[str, Any]]:
+def glued(notebook: NotebookNode) -> dict[str, str]:
+    """Read the numbers that a notebook makes known to the prose, as Python, by name."""
+    return {
+        output.metadata.scrapbook.name: output.data[GLUED]
+        for output in outputs_of(notebook)
+        if GLUED in output.get("data", {})
+    }
+
+
+def records(notebook: NotebookNode) -> list[dict[str, Any]]:
     """List the verdicts of :func:`xsquared.book.papers.claims.settle` in a notebook."""
     return [
         record

@@ -26,16 +26,21 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import BibliographyData, Person, parse_file
 
-from xsquared.book.contents import contents
 from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import ledger
-from xsquared.book.project import BookError, Project, outputs_of, read_source
+from xsquared.book.project import (
+    BookError,
+    Project,
+    code_cells,
+    contents,
+    glued,
+    outputs_of,
+    read_source,
+    same_code,
+    shows_outputs,
+)
 from xsquared.book.tables import TABLE_MIME, with_powers
 
-#: The type under which a glued number travels in a notebook's output.
-GLUED = "application/papermill.record/text/plain"
-#: Tags of cells of which a page shows no output.
-UNSEEN = {"remove-cell", "remove-output"}
 _ROLE = re.compile(r"\{([a-z:]+)\}`([^`]+)`")
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 #: What a label stands above, and the formula that one stands behind.
@@ -49,32 +54,36 @@ class Prose:
     Attributes:
         root: the checkout.
         runs: of these chapters, the runs with other parameters are read.
-        notebooks: executed chapters by name, with the Markdown of their sources.
+        chapters: those that are executed, by name, with the prose of their sources.
         glued: glued values, by chapter and key.
-        tables: the page of each table, and its cells by headers and column.
+        tables: by table its cells, by headers and column.
         places: by label a page and words for it; a page has its path, without suffix.
     """
 
     def __init__(self, project: Project, runs: Sequence[str] = ()) -> None:
         self.root = project.root
         self.runs = runs
-        self.notebooks = _executed_chapters(project, runs)
+        self.chapters: dict[str, NotebookNode] = {}
         self.glued: dict[tuple[str, str], Any] = {}
-        self.tables: dict[str, tuple[str, dict[str, list[str]]]] = {}
-        for name, notebook in self.notebooks.items():
-            for output in outputs_of(notebook):
-                data = output.get("data", {})
-                if GLUED in data:
-                    key = name, output.metadata.scrapbook.name
-                    self.glued[key] = ast.literal_eval(data[GLUED])
-                elif TABLE_MIME in data:
-                    table, page = data[TABLE_MIME], f"book/chapters/{name}.ipynb"
-                    self.tables[table["name"]] = page, _cells(table)
-        self.places = _places(project, self.notebooks)
+        self.tables: dict[str, dict[str, list[str]]] = {}
+        for source in project.sources():
+            name = source.stem
+            path = project.executed(name, runs)
+            if not path.is_file():
+                continue
+            executed = nbformat.read(path, as_version=4)
+            self.chapters[name] = _unfilled(read_source(source), executed)
+            for key, text in glued(executed).items():
+                self.glued[name, key] = ast.literal_eval(text)
+            for output in outputs_of(executed):
+                if TABLE_MIME in output.get("data", {}):
+                    table = output.data[TABLE_MIME]
+                    self.tables[table["name"]] = _cells(table)
+        self.places = _places(project, self.chapters)
 
     def filled(self, name: str) -> NotebookNode:
         """Make an executed chapter with its numbers and links."""
-        notebook: NotebookNode = nbformat.from_dict(self.notebooks[name])
+        notebook: NotebookNode = nbformat.from_dict(self.chapters[name])
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
                 page = f"book/chapters/{name}.ipynb"
@@ -112,9 +121,10 @@ class Prose:
     def cell(self, cited: str, page: str) -> str:
         """Write the one cell of a table with such headers, linked to the table."""
         name, _, address = cited.partition(":")
-        place, cells = self.tables[name]
+        cells = self.tables[name]
         if len(cells.get(address, [])) != 1:
             raise KeyError(f"one such cell in {'; '.join(cells)}")
+        place, _ = self.places[name]
         return f"{_link(cells[address][0], place, name, page)}<!-- {cited} -->"
 
     def reference(self, cited: str, page: str) -> str:
@@ -161,9 +171,10 @@ ROLES = NUMBER_ROLES | {
 
 
 def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
-    """Write the sources' prose, with numbers and links, into executed chapters.
+    """Write what sources say besides code into executed chapters, with numbers, links.
 
-    Nothing is executed, and no output changes.
+    Nothing is executed, and no output changes. A chapter stays where its code is not
+    what was executed.
 
     Args:
         project: the checkout.
@@ -178,7 +189,7 @@ def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
     """
     prose = Prose(project, runs)
     changed = []
-    for name in runs or prose.notebooks:
+    for name in runs or prose.chapters:
         path = project.executed(name, runs)
         filled = prose.filled(name)
         if filled != nbformat.read(path, as_version=4):
@@ -187,41 +198,18 @@ def fill(project: Project, runs: Sequence[str] = ()) -> list[Path]:
     return changed
 
 
-def _executed_chapters(
-    project: Project, runs: Sequence[str]
-) -> dict[str, NotebookNode]:
-    """Read the chapters that are executed, or these runs, with their sources' prose."""
-    notebooks = {}
-    for source in project.sources():
-        path = project.executed(source.stem, runs)
-        if path.is_file():
-            executed = nbformat.read(path, as_version=4)
-            notebooks[source.stem] = _unfilled(read_source(source), executed)
-    return notebooks
-
-
 def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:
-    """Put a source's Markdown around executed code, where there are as many cells."""
-    code: list[NotebookNode] = []
-    injected: list[NotebookNode] = []  # by papermill, behind the parameters
-    for cell in executed.cells:
-        if "injected-parameters" in cell.metadata.get("tags", []):
-            injected.append(cell)
-        elif cell.cell_type == "code":
-            code.append(cell)
-    if len(code) != sum(cell.cell_type == "code" for cell in source.cells):
+    """Give a source the outputs of its execution, if that is of the same code."""
+    if not same_code(source, executed):
         return executed
-    cells = []
-    for cell in source.cells:
-        cells.append(code.pop(0) if cell.cell_type == "code" else cell)
-        if "parameters" in cell.metadata.get("tags", []):
-            cells += injected
-    executed.cells = cells
-    return executed
+    for cell, ran in zip(code_cells(source), code_cells(executed), strict=True):
+        cell.outputs = ran.outputs
+        cell.execution_count = ran.execution_count
+    return source
 
 
 def _places(
-    project: Project, notebooks: Mapping[str, NotebookNode]
+    project: Project, chapters: Mapping[str, NotebookNode]
 ) -> dict[str, tuple[str, str]]:
     """Find the page of every label, and words for it: a page's title, or a number.
 
@@ -233,7 +221,7 @@ def _places(
     counts: Counter[str] = Counter()
     for name, number in contents(project).items():
         prefix = f"{number}." if number else ""
-        notebook = notebooks.get(Path(name).name)
+        notebook = chapters.get(Path(name).name)
         page = f"{name}.ipynb" if notebook else f"{name}.md"
         if notebook is None:
             path = project.root / page
@@ -257,7 +245,7 @@ def _labels(name: str, notebook: NotebookNode) -> Iterator[tuple[str, str]]:
             yield from ((title, name) for title in _TITLE.findall(cell.source))
             yield from (("", label) for label in _LABEL.findall(cell.source))
             yield from (("({})", label) for label in _FORMULA.findall(cell.source))
-        if UNSEEN & {*cell.metadata.get("tags", [])}:
+        if not shows_outputs(cell):
             continue
         figure = cell.metadata.get("mystnb", {}).get("figure", {})
         if "name" in figure:

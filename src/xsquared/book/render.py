@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import copytree, ignore_patterns
@@ -16,7 +14,7 @@ from xsquared.book.project import (
     Project,
     outputs_of,
     read_source,
-    written,
+    same_code,
 )
 from xsquared.book.prose import Prose
 
@@ -45,10 +43,12 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
             problems.append(f"{path.name} is missing: {remedy}")
             continue
         notebook = nbformat.read(path, as_version=4)
-        if written(notebook) != written(read_source(source)):
-            problems.append(f"{path.name} is not what {source.name} says now: {remedy}")
+        if not same_code(notebook, read_source(source)):
+            problems.append(f"{path.name} is not what {source.name} runs now: {remedy}")
         elif notebook != prose.filled(source.stem):
-            problems.append(f"{path.name} lacks numbers or links: run `xsquared fill`")
+            problems.append(
+                f"{path.name} is not what {source.name} says now: run `xsquared fill`"
+            )
         outputs = outputs_of(notebook)
         if not outputs:
             problems.append(f"{path.name} has no outputs")
@@ -68,18 +68,7 @@ def render(project: Project) -> Path:
         BookError: chapters are not as they should be, or Sphinx warns.
     """
     check_chapters(project)
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build"]
-    # --all: else a second build of a broken book exits 0, and text glued elsewhere
-    # stays stale.
-    command += [str(project.root), "--all", "-W", "-n", "--keep-going", "-q"]
-    run = subprocess.run(
-        command, cwd=project.root, capture_output=True, text=True, check=False
-    )
-    if run.returncode != 0:
-        raise BookError(
-            f"the site does not build:\n{run.stdout[-6000:]}{run.stderr[-6000:]}"
-        )
-    sys.stderr.write(run.stderr)  # what the site lacks
+    _build(project, project.html, project.html.with_name(".doctrees"), (), ())
     return project.html
 
 
@@ -117,12 +106,25 @@ def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Pat
             dirs_exist_ok=True,
         )
         doctrees = copytree(doctrees, site / ".doctrees", dirs_exist_ok=True)
+    pages = [project.chapters / f"{name}.ipynb" for name in names]
+    _build(project, site, doctrees, pages, names if runs else ())
+    return [site / "book" / "chapters" / f"{name}.html" for name in names]
+
+
+def _build(
+    project: Project,
+    site: Path,
+    doctrees: Path,
+    pages: Sequence[Path],
+    runs: Sequence[str],
+) -> None:
+    """Build pages, or all of them anew, warnings being errors then."""
     # As the command `jupyter-book build` sets them: pages read before stay valid.
     settings = {
         "external_toc_path": str(project.root / "_toc.yml"),
         "latex_individualpages": False,
         "nitpicky": True,
-        "xsquared_runs": [*names] if runs else [],
+        "xsquared_runs": [*runs],
     }
     failure = build_sphinx(
         project.root,
@@ -131,9 +133,13 @@ def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Pat
         noconfig=True,
         confoverrides=settings,
         doctreedir=doctrees,
-        filenames=[str(project.chapters / f"{name}.ipynb") for name in names],
+        filenames=[str(page) for page in pages],
+        # Else a second build of a broken book succeeds, and numbers of other chapters
+        # stay as they were.
+        force_all=not pages,
+        warningiserror=not pages,
+        keep_going=True,
         quiet=True,
     )
     if failure:
-        raise BookError(f"the pages of {', '.join(names)} do not build: {failure}")
-    return [site / "book" / "chapters" / f"{name}.html" for name in names]
+        raise BookError(f"the site does not build: {failure}")

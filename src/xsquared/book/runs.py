@@ -14,10 +14,8 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from xsquared.book.papers import VERDICT_MIME
 from xsquared.book.pictures import PNG, SVG
-from xsquared.book.project import Project
-from xsquared.book.prose import GLUED, UNSEEN
+from xsquared.book.project import GLUED, Project, code_cells, glued, shows_outputs
 from xsquared.book.tables import TABLE_MIME
 
 #: Lengths in a figure, and names that are digests of it.
@@ -80,14 +78,14 @@ def _mark_cell(
 
 def _shown(cell: NotebookNode) -> list[NotebookNode]:
     """List what a page shows of a cell's outputs, the text of a stream as data."""
-    if UNSEEN & {*cell.metadata.get("tags", [])}:
+    if not shows_outputs(cell):
         return []
     outputs = []
     for output in cell.outputs:
         if output.output_type == "stream":
             text = {"text/plain": output.text}
             outputs.append(new_output("display_data", data=text))
-        elif not {GLUED, VERDICT_MIME} & {*output.data}:
+        elif GLUED not in output.data:
             outputs.append(output)
     return outputs
 
@@ -160,12 +158,9 @@ def _changed_values(committed: NotebookNode, run: NotebookNode) -> list[str]:
 def _values(notebook: NotebookNode) -> dict[str, str]:
     """Read the parameters of a notebook and the numbers that it glues, by name."""
     values: dict[str, str] = {}
-    for cell in notebook.cells:
+    for cell in code_cells(notebook):
         if {"parameters", "injected-parameters"} & {*cell.metadata.get("tags", [])}:
             for line in ast.parse(cell.source).body:
                 if isinstance(line, ast.Assign):
                     values[ast.unparse(line.targets[0])] = ast.unparse(line.value)
-        for output in cell.get("outputs", []):
-            if GLUED in output.get("data", {}):
-                values[output.metadata.scrapbook.name] = output.data[GLUED]
-    return values
+    return values | glued(notebook)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from xsquared.book import figure, front, live, verdicts
-from xsquared.book.contents import contents
 from xsquared.book.project import BookError, Project
 from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
@@ -145,41 +144,6 @@ def _anchor_settled(app: Sphinx, doctree: nodes.document) -> None:
             slugs[verdicts.SETTLED] = (0, verdicts.SETTLED, "")
 
 
-class _Letter(int):
-    """A chapter's number as Sphinx counts it, which reads as an appendix's letter.
-
-    It equals the number, so that pages of an earlier build stay valid.
-    """
-
-    letter = ""
-
-    def __str__(self) -> str:
-        """Give the letter."""
-        return self.letter
-
-
-def _letter_appendices(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Number appendices, their sections, figures, tables and formulas, by letters."""
-
-    def lettered(number: Sequence[int]) -> tuple[int, ...]:
-        first = _Letter(number[0])
-        first.letter = letter
-        return (first, *number[1:])
-
-    for page, letter in contents(Project(Path(app.srcdir))).items():
-        if not letter.isalpha() or page not in env.tocs:
-            continue
-        counted = [env.toc_secnumbers[page], *env.toc_fignumbers.get(page, {}).values()]
-        for numbers in counted:
-            numbers |= {
-                key: lettered(number) for key, number in numbers.items() if number
-            }
-        for heading in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
-            if heading.get("secnumber"):
-                heading["secnumber"] = lettered(heading["secnumber"])
-    return []
-
-
 def _name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
     """Let links of Markdown lead to every label of a page, formula and work.
 
@@ -211,7 +175,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("xsquared_runs", [], "")
     app.connect("config-inited", _read_sources)
     app.connect("doctree-read", _anchor_settled)
-    app.connect("env-get-updated", _letter_appendices, priority=900)  # all counted
     app.connect("env-updated", _name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
