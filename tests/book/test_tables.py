@@ -68,8 +68,8 @@ def test_numbers_are_rounded_to_plain_python(monkeypatch: pytest.MonkeyPatch) ->
     glue_numbers(numbers, 2)
     assert glued == {"slope": -2.0, "n": 50, "word": "none"}
     assert {type(value) for value in glued.values()} == {float, int, str}
-    glue_numbers({"a": 1.23456, "b": 12.6}, {"a": 4, "b": 0})
-    assert (glued["a"], glued["b"]) == (1.2346, 13.0)
+    glue_numbers({"a": 1.23456}, 4)
+    assert glued["a"] == 1.2346
     # A small error keeps its digits: rounded to decimals it would be none.
     glue_numbers({"a": 7.849e-5, "b": -0.0996, "c": 0.996, "d": 0.0}, 2)
     assert [glued[key] for key in "abcd"] == [7.8e-5, -0.1, 1.0, 0.0]

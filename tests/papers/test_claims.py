@@ -9,14 +9,14 @@ import pytest
 
 from tests.site_in_browser import PROJECT
 from xsquared.book.papers.claims import judge, settle
-from xsquared.book.papers.coverage import places
-from xsquared.book.papers.errata import errata
 from xsquared.book.papers.ledger import (
     PAPERS,
     VERDICTS,
     Claim,
     ClaimError,
+    errata,
     ledger,
+    places,
     ways,
 )
 from xsquared.book.verdicts import collect, counts_table, verdict_list

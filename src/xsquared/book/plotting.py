@@ -17,7 +17,6 @@ from xsquared.book.pictures import show_in_notebook
 
 if TYPE_CHECKING:
     # Not at run time: who only draws need not wait for torch.
-    from xsquared.slopes import Slope
     from xsquared.studies.speedrun import UnitRun
     from xsquared.units import GatedNetwork
 
@@ -138,35 +137,6 @@ def draw_hinges(
     ax.set_aspect("equal")
 
 
-def draw_fitted(
-    ax: Axes,
-    sizes: np.ndarray,
-    errors: np.ndarray,
-    slope: Slope,
-    over: tuple[float, float] = (0, np.inf),
-    power: int = 1,
-    **look: Any,
-) -> None:
-    """Draw errors (m,) against sizes (m,) and a fitted line.
-
-    Args:
-        ax: the panel.
-        sizes: of the networks, ascending.
-        errors: by size.
-        slope: of the errors, as fitted; the legend has its value.
-        over: the least and the greatest size that the line may reach.
-        power: to which the axis has errors, 2 for mean squares.
-        **look: of the markers; must have a label.
-    """
-    label = f"{look.pop('label')}, slope {slope.value:.2f}"
-    markers = {"linestyle": "none"} | look
-    ax.loglog(sizes, errors**power, label=label, **markers)
-    fitted = sizes[(sizes >= over[0]) & (sizes <= over[1])]
-    ends = fitted[[0, -1]].astype(float)
-    line = (slope.coefficient * ends**slope.value) ** power
-    ax.loglog(ends, line, color=look.get("color"), linewidth=1, label=f"_{label}")
-
-
 def speedrun_figure(runs: list[UnitRun]) -> Figure:
     """Draw errors of a speedrun against width, with the fitted lines."""
     use_style()
@@ -175,8 +145,11 @@ def speedrun_figure(runs: list[UnitRun]) -> Figure:
     fig, ax = plt.subplots(figsize=(7, 4), layout="none")
     fig.subplots_adjust(left=0.12, right=0.98, bottom=0.13, top=0.97)
     for run in runs:
-        look = {"label": run.unit.upper()} | LOOK[run.unit]
-        draw_fitted(ax, run.widths, run.errors, run.slope, **look)
+        look = LOOK[run.unit]
+        label = f"{run.unit.upper()}, slope {run.slope.value:.2f}"
+        ax.loglog(run.widths, run.errors, label=label, linestyle="none", **look)
+        line = run.slope.coefficient * run.widths**run.slope.value
+        ax.loglog(run.widths, line, color=look["color"], linewidth=1)
     ax.set(xlabel="neurons", ylabel="RMSE")
     ax.xaxis.set_major_formatter("{x:g}")
     ax.yaxis.set_major_formatter("{x:.0e}")

@@ -26,8 +26,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 from pybtex.database import BibliographyData, Person, parse_file
 
-from xsquared.book.papers.errata import errata
-from xsquared.book.papers.ledger import ledger
+from xsquared.book.papers.ledger import errata, ledger
 from xsquared.book.project import (
     BookError,
     Project,

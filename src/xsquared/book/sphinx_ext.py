@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 #: What each directive writes, in Markdown, from the project and the directive's
 #: arguments.
-DIRECTIVES: dict[str, Callable[..., str]] = {
+_DIRECTIVES: dict[str, Callable[..., str]] = {
     "picture": front.picture,
     "claim-squares": front.claim_squares,
     "verdict-counts": verdicts.counts_table,
@@ -41,22 +40,17 @@ DIRECTIVES: dict[str, Callable[..., str]] = {
     "coverage": verdicts.coverage_table,
     "errata": verdicts.errata_list,
 }
-#: What the book is, to those who see a link to it.
-_DESCRIPTION = (
-    "When does a layer of neurons learn more if its neurons also multiply?"
-    " Two papers on gated units and GELU layers, run again."
-)
 
 
-class MarkdownDirective(SphinxDirective):
-    """A directive of :data:`DIRECTIVES`, with its argument and content if any."""
+class _MarkdownDirective(SphinxDirective):
+    """A directive of :data:`_DIRECTIVES`, with its argument and content if any."""
 
     optional_arguments = 1
     has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Parse the Markdown in place."""
-        write = DIRECTIVES[self.name]
+        write = _DIRECTIVES[self.name]
         words = [*self.arguments, *filter(None, ["\n".join(self.content)])]
         try:
             text = write(Project(Path(self.env.srcdir)), *words)
@@ -94,27 +88,6 @@ def link_repository(app: Sphinx, config: Config) -> None:
     options["use_source_button"] = True
     if "github.com" in url:  # Colab opens no others
         options["launch_buttons"] = {"colab_url": "https://colab.research.google.com"}
-
-
-def describe_site(
-    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: object
-) -> None:
-    """Say on the front page what cards of links show, with a picture if at an address.
-
-    The address of the site is Sphinx's ``html_baseurl``.
-    """
-    if page != app.config.root_doc:
-        return
-    tags = {"description": _DESCRIPTION, "og:title": app.config.project}
-    address = app.config.html_baseurl
-    if address:
-        picture = "_static/convergence.png"
-        tags |= {"og:url": address, "og:image": f"{address.rstrip('/')}/{picture}"}
-    lines = [
-        f'<meta property="{name}" name="{name}" content="{escape(text)}">'
-        for name, text in tags.items()
-    ]
-    context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
 
 
 def _read_sources(app: Sphinx, config: Config) -> None:
@@ -170,8 +143,8 @@ def _name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
-    for name in DIRECTIVES:
-        app.add_directive(name, MarkdownDirective)
+    for name in _DIRECTIVES:
+        app.add_directive(name, _MarkdownDirective)
     app.add_config_value("xsquared_runs", [], "")
     app.connect("config-inited", _read_sources)
     app.connect("doctree-read", _anchor_settled)
@@ -179,6 +152,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("html-page-context", live.offer_run)
-    app.connect("html-page-context", describe_site)
     app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

@@ -181,16 +181,13 @@ def _is_number(value: object) -> bool:
     return value is None or (isinstance(value, Real) and not isinstance(value, bool))
 
 
-def glue_numbers(
-    numbers: Mapping[str, float | int | str], digits: int | Mapping[str, int] = 3
-) -> None:
+def glue_numbers(numbers: Mapping[str, float | int | str], digits: int = 3) -> None:
     """Make numbers known to the prose, where ``{glue:text}`key:.3f``` prints them.
 
     Args:
         numbers: by the key that the prose uses; whole numbers and text stay as they
             are, others are rounded, because the replay compares what is glued.
-        digits: significant digits of a number below one, decimals of a larger one; for
-            all or by key.
+        digits: significant digits of a number below one, decimals of a larger one.
     """
     try:
         from myst_nb import glue
@@ -202,9 +199,8 @@ def glue_numbers(
         elif isinstance(value, Integral):
             glue(key, int(value), display=False)
         else:
-            places = digits[key] if isinstance(digits, Mapping) else digits
             if abs(value) >= 1:
-                rounded = round(float(value), places)
+                rounded = round(float(value), digits)
             else:
-                rounded = float(f"{value:.{max(places - 1, 0)}e}")
+                rounded = float(f"{value:.{max(digits - 1, 0)}e}")
             glue(key, rounded, display=False)

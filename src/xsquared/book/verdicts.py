@@ -9,9 +9,15 @@ from typing import Any
 
 import nbformat
 
-from xsquared.book.papers.coverage import places
-from xsquared.book.papers.errata import errata
-from xsquared.book.papers.ledger import PAPERS, VERDICTS, Claim, ledger, ways
+from xsquared.book.papers.ledger import (
+    PAPERS,
+    VERDICTS,
+    Claim,
+    errata,
+    ledger,
+    places,
+    ways,
+)
 from xsquared.book.project import BookError, Project, records
 
 #: The anchor of a chapter's cell that settles its claims.

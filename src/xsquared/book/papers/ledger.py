@@ -1,9 +1,14 @@
-"""The claims ledger: what each paper states, how it is tested, and what became of it.
+"""The ledger: what each paper states, its slips, and what of it the book covers.
 
-The ledger is ``claims.toml`` beside this module: one record a claim, and one sentence a
-way of testing. A claim has one main way, which alone decides; what the claim's words
-cover besides are variations, and say how robust the verdict is; the points that the
-paper plots are told apart.
+Three lists stand beside this module. ``claims.toml`` has one record a claim, with what
+became of it, and one sentence a way of testing. A claim has one main way, which alone
+decides; what the claim's words cover besides are variations, and say how robust the
+verdict is; the points that the paper plots are told apart.
+
+``errata.toml`` has slips. What a computation can show is shown by a cell of the
+derivations, a verdict, or a test in ``tests/papers/test_errata.py``; a slip about names
+or sources, which none can, names its evidence. ``coverage.toml`` has every equation,
+figure, row and checkable sentence: each has entries, or a reason why it has none.
 """
 
 from __future__ import annotations
@@ -121,10 +126,56 @@ def _within(measured: float, low: float | None, high: float | None) -> bool:
     return (low is None or measured >= low) and (high is None or measured <= high)
 
 
+@dataclass(frozen=True)
+class Erratum:
+    """A slip in a paper.
+
+    Attributes:
+        key: unique slug, such as ``"gu-linspace"``; an equation's key where it is about
+            one.
+        paper: ``"gated-units"`` or ``"gelu-linearization"``.
+        where: section, equation, figure or table.
+        printed: what stands there, in our own words.
+        right: what should stand there and why, in Markdown with TeX between dollar
+            signs.
+        evidence: for a slip that no computation can show, where to look it up; else
+            empty.
+        shown: what shows it: a reference to a derivation or verdict, or a test's name;
+            else empty.
+    """
+
+    key: str
+    paper: str
+    where: str
+    printed: str
+    right: str
+    evidence: str = ""
+    shown: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One equation, figure, row or checkable sentence of a paper.
+
+    Attributes:
+        paper: ``"gated-units"`` or ``"gelu-linearization"``.
+        where: its number, or its section.
+        says: what stands there, in our own words.
+        entries: claims, errata or labels of derivations about it.
+        reason: why it has none; else empty.
+    """
+
+    paper: str
+    where: str
+    says: str
+    entries: tuple[str, ...] = ()
+    reason: str = ""
+
+
 @cache
-def _read() -> dict[str, Any]:
-    """Read the claims, and the ways of testing."""
-    text = (files(__package__) / "claims.toml").read_text(encoding="utf-8")
+def _read(name: str) -> dict[str, Any]:
+    """Read one of the lists."""
+    text = (files(__package__) / f"{name}.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
@@ -132,7 +183,7 @@ def _read() -> dict[str, Any]:
 def ledger() -> dict[str, Claim]:
     """Read every claim by its id, in the order of the chapters that settle them."""
     claims = {}
-    for row in _read()["claim"]:
+    for row in _read("claims")["claim"]:
         variations = tuple(row.get("variations", ()))
         points = tuple(row.get("points", ()))
         claims[row["id"]] = Claim(**row | {"variations": variations, "points": points})
@@ -141,4 +192,19 @@ def ledger() -> dict[str, Claim]:
 
 def ways() -> dict[str, str]:
     """Read what each way of testing is, in words."""
-    return _read()["ways"]
+    return _read("claims")["ways"]
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """Read every slip, in the papers' order."""
+    return tuple(Erratum(**row) for row in _read("errata")["erratum"])
+
+
+@cache
+def places() -> tuple[Place, ...]:
+    """Read every place, in the papers' order."""
+    by_paper = _read("coverage")
+    return tuple(
+        Place(paper, **row) for paper, rows in by_paper.items() for row in rows
+    )
