@@ -9,6 +9,7 @@ import pytest
 from xsquared.studies import rows
 from xsquared.studies.line_effects import (
     another_factor,
+    farthest_seed,
     least_found,
     line_errors,
     seed_slopes,
@@ -72,6 +73,12 @@ def test_each_seed_has_its_slopes() -> None:
     assert found.loc[0].to_dict() == pytest.approx({"mlp": -2, "glu": -3})
     assert found.loc[1].to_dict() == pytest.approx({"mlp": -2.5, "glu": -1})
     assert len(found) == 2
+
+
+def test_the_farthest_seed_may_be_above_or_below() -> None:
+    by_seed = pd.DataFrame({"mlp": [-2.0, -1.8, -2.5], "glu": [-3.0, -2.0, -3.1]})
+    far = farthest_seed(by_seed, pd.Series({"mlp": -2.1, "glu": -2.9}))
+    assert far.to_dict() == {"mlp": -2.5, "glu": -2.0}
 
 
 def test_another_factor_is_the_lesser_of_two_steps() -> None:

@@ -86,6 +86,14 @@ def test_every_error_has_its_name() -> None:
             np.testing.assert_allclose(held_out.median, 3.3 / held_out.parameters)
 
 
+def test_the_upper_slope_leaves_narrow_networks_out() -> None:
+    widths = np.array([1, 2, 4, 8])
+    errors = np.array([1.0, 1.0, 4.0**-3, 8.0**-3])  # falls from 4 neurons on
+    several = np.stack([errors / 2, errors, 9 * errors])
+    scaling = Scaling(widths, 4 * widths + 1, several)
+    assert math.isclose(scaling.upper_slope, -3)
+
+
 def with_errors(errors: list[list[float]], factor: int) -> Scaling:
     trials = _scaling_trials(["sine"], [4, 8], 2, "held-out", ["mlp"])
     scaling = scalings(to_frame(map(power_law, trials)))["sine", "mlp", "training"]

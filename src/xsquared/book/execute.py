@@ -53,7 +53,7 @@ def execute(
         BookError: an unknown chapter or parameter, or a chapter failed; every other one
             is kept.
     """
-    sources = _sources(project, only)
+    sources = project.sources(only)
     values = dict(parameters or {})
     target = project.runs if values else project.chapters
     # The kernels run where chapters lie, as they do when nbval replays them.
@@ -83,19 +83,6 @@ def execute(
         raise BookError("\n".join(failures))
     fill(project, [path.stem for path in notebooks] if values else ())
     return sorted(notebooks)
-
-
-def _sources(project: Project, only: Sequence[str]) -> list[Path]:
-    """List the sources of chapters by their names, all where there are none."""
-    sources = project.sources()
-    names = [source.stem for source in sources]
-    unknown = sorted({*only} - {*names})
-    if unknown:
-        raise BookError(
-            f"no chapter named {', '.join(unknown)}; the chapters are "
-            f"{', '.join(names)}"
-        )
-    return [source for source in sources if not only or source.stem in only]
 
 
 def _to_run(

@@ -50,9 +50,10 @@ def formula(name: str, *terms: sp.Expr) -> Math:
         terms: of the sum, in this order; one term is split into its own, the first of
             which shall have no minus.
     """
-    symbols = sp.Tuple(*terms).free_symbols
-    derivatives = [symbol for symbol in symbols if re.fullmatch(r"f\d", symbol.name)]
-    primes = {symbol: "f_0" + "'" * int(symbol.name[1]) for symbol in derivatives}
+    primes = {
+        symbol: "f_0" + "'" * int(symbol.name[1])
+        for symbol in _derivatives(sp.Tuple(*terms))
+    }
     printer = _Printer({"symbol_names": primes})
     summands = list(terms)
     if len(terms) == 1:
@@ -69,6 +70,32 @@ def formula(name: str, *terms: sp.Expr) -> Math:
         lines[-1] += f" {text}"
     right = r" \\ & ".join(lines)
     return Math(rf"\begin{{aligned}} {name} = {{}}& {right} \end{{aligned}}")
+
+
+def truncation_error(name: str, error: sp.Expr, x: sp.Symbol, h: sp.Symbol) -> Math:
+    """Set the equation of a name (in TeX) and an error on the cell from 0 to h.
+
+    There is a term for each derivative of the target, whose factors are positive where
+    0 < x < h.
+    """
+    inside = {x: 1, h: 2}
+    by_derivative = sp.collect(sp.expand(error), _derivatives(error), evaluate=False)
+    terms = []
+    for derivative in sorted(by_derivative, key=str):
+        number, factors = sp.factor_list(by_derivative[derivative] * derivative)
+        positive = []
+        for factor, power in factors:
+            sign = -1 if factor.subs(inside).is_negative else 1
+            number *= sign**power
+            positive.append(sp.expand(sign * factor) ** power)
+        terms.append(sp.Mul(number, *positive))
+    return formula(name, *terms)
+
+
+def _derivatives(expr: sp.Basic) -> list[sp.Symbol]:
+    """Find the symbols f0, f1, f2 in an expression."""
+    symbols = expr.free_symbols
+    return [symbol for symbol in symbols if re.fullmatch(r"f\d", symbol.name)]
 
 
 def _letters(text: str) -> int:

@@ -17,7 +17,7 @@ import yaml
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from xsquared.book.papers import VERDICT_MIME
+from xsquared.book.tables import VERDICT_MIME
 
 #: The type under which a glued number travels in a notebook's output.
 GLUED = "application/papermill.record/text/plain"
@@ -71,9 +71,21 @@ class Project:
         """Find a chapter's executed notebook, or its run if it is one of these."""
         return (self.runs if name in runs else self.chapters) / f"{name}.ipynb"
 
-    def sources(self) -> list[Path]:
-        """List the notebooks of the book, in reading order."""
-        return sorted(self.notebooks.glob("*.md"))
+    def sources(self, only: Sequence[str] = ()) -> list[Path]:
+        """List the notebooks of the book in reading order, or those of such names.
+
+        Raises:
+            BookError: there is no such notebook.
+        """
+        sources = sorted(self.notebooks.glob("*.md"))
+        names = [source.stem for source in sources]
+        unknown = sorted({*only} - {*names})
+        if unknown:
+            raise BookError(
+                f"no chapter named {', '.join(unknown)}; the chapters are "
+                f"{', '.join(names)}"
+            )
+        return [source for source in sources if not only or source.stem in only]
 
 
 def find_project(start: Path) -> Project:

@@ -34,9 +34,7 @@ def check_chapters(project: Project, names: Sequence[str] = ()) -> None:
     """
     problems = []
     prose = Prose(project)
-    for source in project.sources():
-        if names and source.stem not in names:
-            continue
+    for source in project.sources(names):
         path = project.chapters / f"{source.stem}.ipynb"
         remedy = f"run `xsquared book --only {source.stem}`"
         if not path.is_file():

@@ -70,20 +70,13 @@ def check_alt_texts(_app: Sphinx, doctree: nodes.document, docname: str) -> None
             )
 
 
-def link_repository(app: Sphinx, config: Config) -> None:
-    """Name the repository's address on pages; link their sources, and Colab.
-
-    Without an address pages stay as they are.
-    """
+def link_repository(_app: Sphinx, config: Config) -> None:
+    """Link pages to their sources and to Colab, where the repository has an address."""
     options = config.html_theme_options
     url = options.get("repository_url")
     if not url:
         return
 
-    def name_address(_app: Sphinx, _page: str, text: list[str]) -> None:
-        text[0] = text[0].replace("<address>", url)
-
-    app.connect("source-read", name_address)
     options["use_repository_button"] = True
     options["use_source_button"] = True
     if "github.com" in url:  # Colab opens no others

@@ -22,6 +22,8 @@ import pandas as pd
 
 #: The type under which a table's strings travel in a notebook's output.
 TABLE_MIME = "application/vnd.xsquared.table+json"
+#: The type under which verdicts travel beside their table.
+VERDICT_MIME = "application/vnd.xsquared.verdict+json"
 
 
 def with_powers(text: str) -> str:
@@ -71,14 +73,18 @@ class Table:
         for label, row in zip(frame.index, cells, strict=True):
             labels = label if stubs > 1 else (label,)
             values.append((*labels, *row))
+        formats = self.formats if isinstance(self.formats, Mapping) else {}
+        every = self.formats if isinstance(self.formats, str) else ""
         rows = []
         for row in values:
+            labels = row[:stubs]
+            of_row = [formats[text] for text in map(str, labels) if text in formats]
             headers = [
-                self._text(value, self._level(name))
-                for name, value in zip(columns, row[:stubs], strict=False)
+                self._text(value, formats.get(name, ""))
+                for name, value in zip(columns, labels, strict=False)
             ]
             numbers = [
-                self._text(value, self._format(row[:stubs], name))
+                self._text(value, (*of_row, formats.get(name, every))[0])
                 for name, value in zip(columns[stubs:], row[stubs:], strict=True)
             ]
             rows.append(headers + numbers)
@@ -93,22 +99,6 @@ class Table:
                 for column in zip(*values, strict=True)
             ],
         }
-
-    def _level(self, name: str) -> str:
-        """Find the format of a level of row headers."""
-        if isinstance(self.formats, str):
-            return ""
-        return (self.formats or {}).get(name, "")
-
-    def _format(self, labels: tuple[object, ...], name: str) -> str:
-        """Find the format of a cell: its row's before its column's."""
-        if isinstance(self.formats, str):
-            return self.formats
-        formats = self.formats or {}
-        for key in (*map(str, labels), name):
-            if key in formats:
-                return formats[key]
-        return ""
 
     @staticmethod
     def _text(value: object, spec: str) -> str:

@@ -45,9 +45,8 @@ def collect(project: Project) -> dict[str, dict[str, Any]]:
     return verdicts
 
 
-def counts_table(project: Project) -> str:
+def counts_table(_project: Project) -> str:
     """Write a Markdown table of how many claims of each paper got each verdict."""
-    collect(project)
     counts = Counter((claim.paper, claim.verdict) for claim in ledger().values())
     lines = ["| Verdict | " + " | ".join(PAPERS.values()) + " |"]
     lines.append("| --- |" + " ---: |" * len(PAPERS))

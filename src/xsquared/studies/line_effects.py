@@ -84,6 +84,17 @@ def seed_slopes(
     return slopes(by_seed, first, parameters).unstack()
 
 
+def farthest_seed(by_seed: pd.DataFrame, slope: pd.Series) -> pd.Series:
+    """Take each unit's slope of the seed that is farthest from a slope.
+
+    Args:
+        by_seed: as :func:`seed_slopes` returns them.
+        slope: what each unit's are compared with.
+    """
+    seeds = (by_seed - slope).abs().idxmax()
+    return pd.Series({unit: by_seed[unit][seed] for unit, seed in seeds.items()})
+
+
 def another_factor(errors: pd.DataFrame, least: pd.DataFrame) -> float:
     """Say by how much each further factor multiplies what training misses.
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from xsquared.data.dataset import DEFAULT_POINTS, Dataset
 from xsquared.data.problems import PROBLEMS
+from xsquared.slopes import fit_slope
 from xsquared.studies.evidence import Effect, effect
 from xsquared.studies.experiment import data_of, make_trial, unit_of, values_of
 from xsquared.studies.sweep import Study, Trial
@@ -54,6 +55,12 @@ class Scaling:
     def median(self) -> np.ndarray:
         """Take the median error over seeds, (m,)."""
         return np.median(self.errors, axis=0)
+
+    @property
+    def upper_slope(self) -> float:
+        """Fit the slope of the median error over the upper half of the widths."""
+        upper = slice(len(self.widths) // 2, None)
+        return fit_slope(self.widths[upper], self.median[upper]).value
 
 
 def _scaling_trials(

@@ -16,9 +16,8 @@ from typing import Any
 
 import pandas as pd
 
-from xsquared.book.papers import VERDICT_MIME
 from xsquared.book.papers.ledger import Claim, ClaimError, ledger
-from xsquared.book.tables import Table, with_powers
+from xsquared.book.tables import VERDICT_MIME, Table, with_powers
 
 #: What a chapter can say of a claim by one way of testing.
 Measured = float | bool | None
