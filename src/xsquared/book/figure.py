@@ -16,7 +16,7 @@ from xsquared.studies import curves, rows
 from xsquared.units import find_unit
 
 #: What the figure calls the study's curves.
-TITLES = {
+_TITLES = {
     "smooth": "a bump: 1/(1 + 9x²)",
     "oscillating": "a wave: sin 6x",
     "kinked": "a kink: |x − 0.3| + sin 3x",
@@ -39,7 +39,7 @@ def curve_data() -> dict[str, Any]:
     units = [find_unit(unit) for unit in curves.UNITS]
     widths = {(unit, curves.neurons(unit, k)) for unit in units for k in curves.SIZES}
     data: dict[str, Any] = {}
-    for name, title in TITLES.items():
+    for name, title in _TITLES.items():
         values = curves.TARGETS[name](np.linspace(-1, 1, 241)).round(6)
         data[name] = {"title": title, "values": values.tolist()}
         for way in ("best", "adamw"):

@@ -49,7 +49,7 @@ _DISPLAY = r"""class Math:
         return rf"$\displaystyle {self.data}$"
 """
 #: For a registry to answer, in seconds.
-PATIENCE = 120
+_PATIENCE = 120
 
 
 def offer_run(
@@ -117,7 +117,7 @@ def install(root: Path, site: Path) -> bool:
             member = archive.extractfile(f"package/{name}")
             assert member is not None
             (target / name).write_bytes(member.read())
-    pack(target / "packages.zip", wheels)
+    _pack(target / "packages.zip", wheels)
     for name, wheel in zip(_WHEELS, wheels, strict=True):
         with ZipFile(wheel) as files:
             (licence,) = (n for n in files.namelist() if n.endswith("/LICENSE"))
@@ -125,7 +125,7 @@ def install(root: Path, site: Path) -> bool:
     return True
 
 
-def pack(archive: Path, wheels: list[Path]) -> None:
+def _pack(archive: Path, wheels: list[Path]) -> None:
     """Write what Python in a browser imports: wheels without their tests, modules."""
     with ZipFile(archive, "w", ZIP_DEFLATED) as packages:
         for wheel in wheels:
@@ -180,5 +180,5 @@ def fetch(root: Path) -> list[Path]:
 
 def _run(folder: Path, *command: str) -> None:
     subprocess.run(
-        command, cwd=folder, capture_output=True, check=True, timeout=PATIENCE
+        command, cwd=folder, capture_output=True, check=True, timeout=_PATIENCE
     )

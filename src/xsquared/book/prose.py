@@ -89,7 +89,7 @@ class Prose:
                 cell.source = self.fill(cell.source, page, ROLES)
         return notebook
 
-    def fill(self, text: str, page: str, roles: Mapping[str, Role]) -> str:
+    def fill(self, text: str, page: str, roles: Mapping[str, _Role]) -> str:
         """Replace roles in the Markdown of a page, whose path starts at the root.
 
         Raises:
@@ -157,7 +157,7 @@ class Prose:
 
 
 #: What writes the text for a role's content, on a page.
-Role = Callable[[Prose, str, str], str]
+_Role = Callable[[Prose, str, str], str]
 #: What prints numbers. Pages keep the other roles: Sphinx alone reads them.
 NUMBER_ROLES = {"glue:text": Prose.glue, "cell": Prose.cell}
 ROLES = NUMBER_ROLES | {

@@ -11,7 +11,7 @@ import numpy as np
 from xsquared.studies.language_models import folder
 
 #: Passages a step.
-BATCH = 8
+_BATCH = 8
 #: Bytes of a passage that are predicted.
 LENGTH = 128
 #: Bytes before the first one judged in a passage: half of it.
@@ -47,8 +47,8 @@ def passages(seed: int, steps: int) -> np.ndarray:
     """Draw the passages that a seed sees, none twice: (steps, batch, length + 1)."""
     count = len(text("train")) // (LENGTH + 1)
     cut = text("train")[: count * (LENGTH + 1)].reshape(count, -1)
-    order = np.random.default_rng(seed).permutation(count)[: steps * BATCH]
-    return cut[order].reshape(steps, BATCH, -1).astype(np.int64)
+    order = np.random.default_rng(seed).permutation(count)[: steps * _BATCH]
+    return cut[order].reshape(steps, _BATCH, -1).astype(np.int64)
 
 
 @cache

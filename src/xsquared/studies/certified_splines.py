@@ -22,7 +22,7 @@ from xsquared.units import PAPER_UNITS, parameter_count, space
 
 #: Whose best splines are certified, for each number of neurons.
 CERTIFIED = ("exp(2*x)", "sin(4*x)", str(PAPER_TARGET.expression))
-NEURONS = (2, 5, 10)
+_NEURONS = (2, 5, 10)
 #: The widest network of the paper's line figures: pieces are bounded up to its cells.
 _WIDEST = 50
 #: Digits that committed rows keep.
@@ -57,7 +57,7 @@ def best_spline(target: Target, unit: str, cells: int) -> FreeKnotSpline:
     return min(candidates, key=lambda spline: spline.rmse)
 
 
-def certified_trials(neurons: Sequence[int] = NEURONS) -> list[Trial]:
+def certified_trials(neurons: Sequence[int] = _NEURONS) -> list[Trial]:
     """List every target, unit and number of neurons, which make one piece more."""
     same: Any = {"domain": ((-1, 1),), "split": "paper"}
     return [
@@ -126,6 +126,6 @@ CERTIFIED_SPLINES = Study(
     },
     _run_certified,
     lambda: [*certified_trials(), *piece_trials()],
-    lambda: [*certified_trials(NEURONS[:1]), *piece_trials()],
+    lambda: [*certified_trials(_NEURONS[:1]), *piece_trials()],
     _what_is_missing,
 )

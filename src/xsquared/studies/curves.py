@@ -62,10 +62,10 @@ UNITS: Mapping[str, str] = {
 }
 SIZES = range(1, 9)
 #: Parameters from one size to the next: fives of an MLP's neurons, threes of a GLU's.
-STEP = 15
+_STEP = 15
 #: The size at which AdamW's rates are chosen.
 _MIDDLE = 4
-SEEDS = 10
+_SEEDS = 10
 #: Greatest slopes of a smooth gate, of which the best is taken.
 _SHARPEST = (4.0, 16.0, 64.0)
 _SEARCHES: dict[str, list[Solver]] = {
@@ -83,7 +83,7 @@ _DIGITS = {"undecayed": 7, "best": 13}
 def neurons(unit: str | Unit, size: int) -> int:
     """Count the neurons that have about 15 parameters times the size."""
     one_neuron = parameter_count(unit, 1, 1) - 1  # less the constant of the readout
-    return round(STEP * size / one_neuron)
+    return round(_STEP * size / one_neuron)
 
 
 def pair_from_glu(glu: GatedNetwork) -> GatedNetwork:
@@ -121,7 +121,7 @@ def _by_adamw(trial: Trial) -> Iterator[tuple[dict[str, Any], GatedNetwork]]:
     unit = unit_of(trial)
     rates = choose_rates(trial, build(unit, 1, neurons(unit, _MIDDLE)))
     cases = [
-        (name, seed, rate) for name, rate in rates.items() for seed in range(SEEDS)
+        (name, seed, rate) for name, rate in rates.items() for seed in range(_SEEDS)
     ]
     for size in trial["settings"]["sizes"]:
         module = build(unit, 1, neurons(unit, size))

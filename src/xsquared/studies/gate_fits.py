@@ -67,7 +67,7 @@ def contexts(name: str, part: str, count: int = CONTEXTS) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Activations:
+class _Activations:
     """What a model computes on the texts for fitting and judging.
 
     Attributes:
@@ -82,7 +82,7 @@ class Activations:
 
 
 @cache
-def activations(name: str) -> Activations:
+def activations(name: str) -> _Activations:
     """Pass both texts through the model."""
     of: Model = model(name)
     last: dict[str, Tensor] = {}
@@ -98,7 +98,7 @@ def activations(name: str) -> Activations:
             return of.feed[k](x, of.gate)
 
         last[part] = forward(of, contexts(name, part), feed)
-    return Activations(
+    return _Activations(
         {place: torch.cat(blocks) for place, blocks in inputs.items()},
         {k: np.concatenate(blocks, axis=1) for k, blocks in shares.items()},
         last,

@@ -47,14 +47,14 @@ from xsquared.studies.sweep import Study, Trial
 PLACES = [(name, layer) for name, layers in LAYERS.items() for layer in layers]
 #: By model: its gate as an expression, the unit's name, and the gate's where it is not
 #: the unit's.
-GATES = {
+_GATES = {
     "smollm2": ("x/(1 + exp(-x))", "swiglu", ""),
     "minilm": ("x*(1 + erf(x/sqrt(2)))/2", "mlp", "gelu"),
 }
 #: What replaces a gate.
 _REPLACED = ("relu", "other", *FITTED)
 #: Neurons of the layers of both models.
-NEURONS = 1536
+_NEURONS = 1536
 #: Held-out contexts of each text where all layers are replaced.
 _FEW = 4
 #: The rate of fine-tuning at its first step.
@@ -72,11 +72,11 @@ def _replaced_trials() -> list[Trial]:
 
 def _model_trials() -> list[Trial]:
     """List every replacement in all layers, and the language model as it is."""
-    trials = [layer_trial(name, gate, "all") for name in GATES for gate in _REPLACED]
+    trials = [layer_trial(name, gate, "all") for name in _GATES for gate in _REPLACED]
     trials.append(layer_trial("smollm2", "own", "all"))
     trials += [
         layer_trial(name, gate, "everywhere")
-        for name in GATES
+        for name in _GATES
         for gate in ("relu", "parabola", "hinge")
     ]
     trials += [layer_trial("smollm2", gate, "more") for gate in ("parabola", "hinge")]
@@ -100,11 +100,11 @@ def _control_trials() -> list[Trial]:
 
 def layer_trial(name: str, gate: str, protocol: str, **settings: int | str) -> Trial:
     """Describe what is done to a model's layer, as a trial on its neurons' gate."""
-    expression, unit, own_gate = GATES[name]
+    expression, unit, own_gate = _GATES[name]
     return make_trial(
         expression,
         unit,
-        NEURONS,
+        _NEURONS,
         gate,
         protocol,
         domain=((-8, 8),),

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 #: The comparisons of the protocol ``longest``, by step: the units before and after it.
-STEPS: Mapping[str, tuple[str, str]] = {
+_STEPS: Mapping[str, tuple[str, str]] = {
     "factor beside ReLU": ("mlp:relu", "glu:relu"),
     "factor beside SiLU": ("mlp:silu", "swiglu:silu"),
     "factor beside GELU": ("mlp:gelu", "geglu:gelu"),
@@ -38,7 +38,7 @@ def scatter(loss: pd.DataFrame) -> tuple[float, int]:
 
 
 def compare_steps(
-    loss: pd.DataFrame, steps: Mapping[str, tuple[str, str]] = STEPS
+    loss: pd.DataFrame, steps: Mapping[str, tuple[str, str]] = _STEPS
 ) -> pd.DataFrame:
     """Measure what each step saves, with Student's 95% interval and Holm's p.
 

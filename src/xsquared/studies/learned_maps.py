@@ -31,7 +31,7 @@ _AT_ONCE = 256
 #: The key of the stream of random numbers that draws them.
 _TEST_KEY = [3]
 _GELU = "x*(1 + erf(x/sqrt(2)))/2"
-PROTOCOLS = {
+_PROTOCOLS = {
     "drawn": "20,000 steps of Adam from weights as torch draws them",
     "optimal": "20,000 steps from last layers fitted to the optimal map's features",
     "short": "200 steps from weights as torch draws them",
@@ -64,7 +64,7 @@ def _network_trial(protocol: str, hidden: int, settings: Mapping[str, Any]) -> T
     )
 
 
-def all_trials() -> list[Trial]:
+def _all_trials() -> list[Trial]:
     """List all trials: a quick one, the law's, from optimal layers, the listing's."""
     law = [(d, m) for m in _FEATURES for d in _DIMENSIONS]
     # Where the linear and the quadratic features are complete.
@@ -87,7 +87,7 @@ def all_trials() -> list[Trial]:
     ]
 
 
-def run_map(trial: Trial) -> dict[str, Any]:
+def _run_map(trial: Trial) -> dict[str, Any]:
     """Train one pair of networks for ten seeds.
 
     ``test_rmse`` is the root of the seeds' median ``mse``, ``train_rmse`` the root of
@@ -152,8 +152,8 @@ def _measure_against_optimal(
 
 LEARNED_MAPS = Study(
     "Two networks whose product is fitted to GELU(W x), wide enough for their features",
-    PROTOCOLS,
-    run_map,
-    all_trials,
+    _PROTOCOLS,
+    _run_map,
+    _all_trials,
     lambda: _map_trials("short", [(2, 8)]),
 )

@@ -22,7 +22,7 @@ from xsquared.units import parameter_count
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
 METHODS = ("splines", "Gaussian process", "boosting", "tanh lbfgs", "relu lbfgs")
 #: Values (m,) at points (m, d).
-Predict = Callable[..., np.ndarray]
+_Predict = Callable[..., np.ndarray]
 
 
 def peer_trials() -> list[Trial]:
@@ -41,7 +41,7 @@ def peer_trials() -> list[Trial]:
     return trials
 
 
-def choices(method: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Predict]:
+def choices(method: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[_Predict]:
     """Yield what a peer chooses from, fitted to points x (m, d) and values y (m,).
 
     MLPs have n neurons.
@@ -73,7 +73,7 @@ def choices(method: str, x: np.ndarray, y: np.ndarray, n: int) -> Iterator[Predi
             yield model.fit(x, y).predict
 
 
-def _splines(x: np.ndarray, y: np.ndarray) -> Iterator[Predict]:
+def _splines(x: np.ndarray, y: np.ndarray) -> Iterator[_Predict]:
     """Fit cubic splines of one input with as many points in every cell."""
     order = np.argsort(x[:, 0])
     for cells in (5, 10, 20, 40, 70, 100, 150, 208):
@@ -82,7 +82,7 @@ def _splines(x: np.ndarray, y: np.ndarray) -> Iterator[Predict]:
         yield lambda at, spline=spline: spline(at[:, 0])
 
 
-def _gaussian_process(x: np.ndarray, y: np.ndarray) -> Predict:
+def _gaussian_process(x: np.ndarray, y: np.ndarray) -> _Predict:
     """Fit the likeliest kernel of four starts on 300 points, then all points."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -104,7 +104,7 @@ def _run_peer(trial: Trial) -> dict[str, Any]:
     data = draw_points(name, group, trial["seed"])
     low, high = data.limits()
 
-    def error(predict: Predict, points: Points) -> float:
+    def error(predict: _Predict, points: Points) -> float:
         missed = np.clip(predict(points.x), low, high) - points.y
         return float(np.sqrt(np.mean(missed**2)))
 

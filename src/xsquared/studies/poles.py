@@ -43,8 +43,8 @@ from xsquared.units import GatedNetwork, build, parameter_count
 #: A pole at 0.3 + 0.2i with the residue 0.5 - 0.5i.
 _TARGET = "(x - 0.1)/((x - 0.3)**2 + 0.04)"
 #: Units searched by variable projection, and their neurons.
-UNITS = {"mlp": 10, "pair": 7, "swiglu": 6}
-TRAINERS = ("adamw", "soap", "solved")
+_UNITS = {"mlp": 10, "pair": 7, "swiglu": 6}
+_TRAINERS = ("adamw", "soap", "solved")
 #: Rates, as powers of ten.
 _RATES = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0)
 _STEPS = 4000
@@ -109,8 +109,8 @@ def _first_order(
 
 def poles_trials(problem: str = _TARGET) -> list[Trial]:
     """List the searches of three units, and the first-order trainers of one."""
-    runs = [(unit, n, "varpro") for unit, n in UNITS.items()]
-    runs += [("pair", UNITS["pair"], trainer) for trainer in TRAINERS]
+    runs = [(unit, n, "varpro") for unit, n in _UNITS.items()]
+    runs += [("pair", _UNITS["pair"], trainer) for trainer in _TRAINERS]
     return [
         make_trial(
             problem,

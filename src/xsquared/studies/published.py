@@ -59,14 +59,14 @@ SWEEPS: Mapping[tuple[str, str], Sequence[int]] = {
 }
 #: First and last width of a slope, where not from 10 on: the airfoils' are the author's
 #: code's, the others give the printed slope through the plotted points.
-WINDOWS: Mapping[tuple[str, str], tuple[int, int]] = {
+_WINDOWS: Mapping[tuple[str, str], tuple[int, int]] = {
     ("sine", "mlp"): (20, 99),
     ("airfoil", "mlp"): (10, 500),
     ("airfoil", "glu"): (10, 100),
     ("housing", "glu"): (10, 100),
 }
 #: The paper's seed is 0; the others show what a seed is worth.
-SEEDS = range(8)
+_SEEDS = range(8)
 #: Widths of a window that are run for every seed.
 FEW = 12
 
@@ -300,7 +300,7 @@ def rmse_at(network: Layers, x: torch.Tensor, y: torch.Tensor) -> float:
 
 def window(problem: str, unit: str) -> list[int]:
     """List the widths of a sweep that go into its slope."""
-    first, last = WINDOWS.get((problem, unit), (10, math.inf))
+    first, last = _WINDOWS.get((problem, unit), (10, math.inf))
     return [n for n in SWEEPS[problem, unit] if first <= n <= last]
 
 
@@ -339,7 +339,7 @@ def _all_trials() -> list[Trial]:
     for (problem, unit), sweep in SWEEPS.items():
         trials += _published_trials(problem, unit, sweep)
         choose = window if problem == "sine" else few_widths
-        for seed in SEEDS[1:]:
+        for seed in _SEEDS[1:]:
             trials += _published_trials(problem, unit, choose(problem, unit), seed)
     return trials
 

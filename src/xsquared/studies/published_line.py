@@ -23,7 +23,7 @@ from xsquared.studies.speedrun import line_points, spline_start
 from xsquared.studies.sweep import Study, Trial
 
 #: Newton steps of the gates and then of all weights by protocol, the code's numbers.
-STEPS: Mapping[str, tuple[int, int]] = {
+_STEPS: Mapping[str, tuple[int, int]] = {
     "splines": (0, 0),
     "gates": (3, 0),
     "all": (3, 100),
@@ -39,7 +39,7 @@ def _run_published_line(trial: Trial) -> dict[str, Any]:
     (x, y), grid = line_points(PAPER_TARGET, trial["seed"])
     network = spline_start(trial["unit"], trial["n"], trial["seed"])
     solve_in_turn(network, x, y, "gelsd")
-    gate_steps, all_steps = STEPS[trial["protocol"]]
+    gate_steps, all_steps = _STEPS[trial["protocol"]]
     taken = newton(network, x, y, [network.gate], gate_steps)
     if taken == gate_steps:
         layers = [network.gate, *network.factors, network.readout]

@@ -28,10 +28,10 @@ PAPER_PROBLEMS = (*SYNTHETIC, "airfoil", "housing")
 #: Problems of ours: Runge's, which is no short sum of ridges, and idle inputs.
 OTHERS = ("runge", "friedman1_10")
 #: Seeds of data and starts for the paper's problems.
-SEEDS = 5
+_SEEDS = 5
 #: The same for other problems.
 FEWER_SEEDS = 3
-WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 _GROWN = (
     "grown until converged; "
     "train_rmse is of the best fit, test_rmse of the validation's choice"
@@ -151,8 +151,8 @@ def _log_errors_at(scaling: Scaling, parameters: int) -> np.ndarray:
 
 def table1_trials(
     problems: Sequence[str] = PAPER_PROBLEMS,
-    widths: Sequence[int] = WIDTHS,
-    seeds: int = SEEDS,
+    widths: Sequence[int] = _WIDTHS,
+    seeds: int = _SEEDS,
 ) -> list[Trial]:
     """List the trials behind Table 1, seed after seed.
 

@@ -124,7 +124,7 @@ def _language_trial(
     return make_trial(
         "python",
         unit,
-        neurons(unit, _WIDTH),
+        _neurons(unit, _WIDTH),
         "adamw",
         protocol,
         gate=gate,
@@ -133,7 +133,7 @@ def _language_trial(
     )
 
 
-def neurons(unit: str, d: int) -> int:
+def _neurons(unit: str, d: int) -> int:
     """Count the neurons whose parameters come nearest to those of an MLP's 4 d."""
     wanted = parameter_count("mlp", d, 4 * d, d) - d
     price = parameter_count(unit, d, 1, d) - d
@@ -150,7 +150,7 @@ class Block(nn.Module):
         self.gains = nn.Parameter(torch.ones(2, d))
         self.qkv = _normal(3 * d, d, generator)
         self.out = _normal(d, d, generator)
-        self.feed = build(unit, d, neurons(unit, d), d, gate, generator).float()
+        self.feed = build(unit, d, _neurons(unit, d), d, gate, generator).float()
         with torch.no_grad():
             for name, values in self.feed.named_parameters():
                 is_weight = name.isupper()  # biases are zero

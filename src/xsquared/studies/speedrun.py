@@ -19,7 +19,7 @@ from xsquared.studies.published import POINTS, Layers, rmse_at, solve_in_turn
 #: What the README's picture approximates.
 _SPEEDRUN_TARGET = target("1/(1 + x**2)", (-1, 1))
 #: Numbers of neurons of the picture.
-WIDTHS = np.arange(1, 101, 3)
+_WIDTHS = np.arange(1, 101, 3)
 #: The slopes that it prints.
 PRINTED = {"mlp": -2.098, "glu": -3.093}
 #: Hinges of the spline start reach a little beyond the interval.
@@ -42,11 +42,12 @@ def speedrun() -> list[UnitRun]:
     runs = []
     for unit in PRINTED:
         errors = []
-        for n in tqdm(WIDTHS.tolist(), unit, disable=None):  # None: on a terminal alone
+        for n in tqdm(_WIDTHS.tolist(), unit, disable=None):  # None: on a terminal
             network = spline_start(unit, n, 0)
             solve_in_turn(network, x, y, driver="gelsd")
             errors.append(rmse_at(network, grid_x, grid_y))
-        runs.append(UnitRun(unit, WIDTHS, np.array(errors), fit_slope(WIDTHS, errors)))
+        slope = fit_slope(_WIDTHS, errors)
+        runs.append(UnitRun(unit, _WIDTHS, np.array(errors), slope))
     return runs
 
 

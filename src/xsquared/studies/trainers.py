@@ -142,7 +142,7 @@ _TRIED: Sequence[tuple[str, Sequence[str], Mapping[str, Sequence[str]], int]] = 
     ("undecayed", _EIGHT, _REST, LARGEST),
 )
 #: Where grids of learning rates begin.
-RATES = (0.003, 0.01, 0.03, 0.1)
+_RATES = (0.003, 0.01, 0.03, 0.1)
 #: The ends beyond which no grid grows.
 _LEAST_RATE = 1e-5
 _GREATEST_RATE = 10.0
@@ -177,7 +177,7 @@ _SOLVERS: Mapping[str, Solver] = {
     "lbfgs": LBFGS(),
     "growth": Growth(),
 }
-PROTOCOLS = {
+_PROTOCOLS = {
     "adamw": (
         "AdamW with decay 0.01 from torch's start, batches of 64, 10,000 steps, "
         "rate to zero by a cosine"
@@ -335,7 +335,7 @@ def choose_rates(trial: Trial, module: GatedNetwork) -> dict[str, float]:
     The grid grows by factors of three until no target's rate is at one of its ends.
     """
     group, targets = trial["problem"], trial["settings"]["targets"]
-    missing = trial["settings"].get("rates", RATES)
+    missing = trial["settings"].get("rates", _RATES)
     scores: dict[float, np.ndarray] = {}  # of the targets, by rate
     while missing:
         cases = [
@@ -467,7 +467,7 @@ def _all_trials() -> list[Trial]:
 
 TRAINERS = Study(
     "Twelve units by ways of training, at equal numbers of parameters",
-    PROTOCOLS,
+    _PROTOCOLS,
     _run_trainers,
     _all_trials,
     _sample,

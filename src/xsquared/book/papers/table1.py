@@ -20,7 +20,7 @@ from xsquared.studies.published import SWEEPS, window
 #: By way of testing, the column of a row that it judges.
 _ERRORS: Mapping[str, str] = {"as-published": "test_rmse", "exact-solve": "exact_rmse"}
 #: The slopes of the table's first row, its target of one input, against neurons.
-LINE: Mapping[str, float] = {"mlp": -2.13, "glu": -3.08}
+_LINE: Mapping[str, float] = {"mlp": -2.13, "glu": -3.08}
 #: A plotted point is hit if a row's error is within this share of it.
 HIT = 1e-3
 #: An error jumps if it is so many times that of the next smaller width: between
@@ -170,13 +170,13 @@ def _exponent(slopes: pd.Series) -> float:
     """Fit the sizes of slopes to a power of the number of inputs, one input too.
 
     Args:
-        slopes: by problem and unit; :data:`LINE` joins them.
+        slopes: by problem and unit; :data:`_LINE` joins them.
 
     Returns:
         The exponent of the unit that is farther from -1.
     """
     exponents = []
-    for unit, on_line in LINE.items():
+    for unit, on_line in _LINE.items():
         of_unit = slopes.xs(unit, level=1)
         inputs = [1, *(PROBLEMS[problem].dim for problem in of_unit.index)]
         sizes = np.abs([on_line, *of_unit])
