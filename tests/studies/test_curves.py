@@ -6,7 +6,7 @@ import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 from xsquared.studies.curves import SIZES, UNITS, _unscale, neurons, pair_from_glu
-from xsquared.studies.trainers import draw_points
+from xsquared.studies.trainer_targets import draw_points
 from xsquared.units import build, parameter_count, predict
 
 

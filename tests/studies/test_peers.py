@@ -5,7 +5,7 @@ import pytest
 
 from xsquared.studies import peers
 from xsquared.studies.peers import METHODS, _run_peer, choices, peer_trials
-from xsquared.studies.trainers import GROUPS, draw_points
+from xsquared.studies.trainer_targets import GROUPS, draw_points
 
 
 def test_splines_find_a_cubic() -> None:

@@ -10,14 +10,8 @@ from tests.data import raw, unscaled
 from xsquared.data import Dataset, Points
 from xsquared.studies import trainers
 from xsquared.studies.sweep import Trial, attempt
-from xsquared.studies.trainers import (
-    GROUPS,
-    SIZES,
-    UNITS,
-    _run_trainers,
-    draw_points,
-    trainer_trials,
-)
+from xsquared.studies.trainer_targets import GROUPS, draw_points
+from xsquared.studies.trainers import SIZES, UNITS, _run_trainers, trainer_trials
 from xsquared.units import GatedNetwork, build, find_unit, parameter_count
 
 SMOOTH = {"1 input": ("smooth",)}

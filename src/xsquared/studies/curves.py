@@ -37,13 +37,8 @@ from xsquared.errors import sampled_rmse
 from xsquared.functions import target
 from xsquared.studies.experiment import make_trial, unit_of
 from xsquared.studies.sweep import Study, Trial
-from xsquared.studies.trainers import (
-    KINDS,
-    LATER,
-    choose_rates,
-    draw_points,
-    train,
-)
+from xsquared.studies.trainer_targets import KINDS, LATER, draw_points
+from xsquared.studies.trainers import choose_rates, train
 from xsquared.training import FreeKnots, Solver, VariableProjection, fit
 from xsquared.training.adamw import as_parameters
 from xsquared.units import GatedNetwork, Unit, build, find_unit, parameter_count

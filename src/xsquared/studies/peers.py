@@ -16,7 +16,8 @@ from scipy.interpolate import LSQUnivariateSpline
 from xsquared.data.dataset import Points
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.sweep import Study, Trial
-from xsquared.studies.trainers import GROUPS, LARGEST, draw_points
+from xsquared.studies.trainer_targets import GROUPS, draw_points
+from xsquared.studies.trainers import LARGEST
 from xsquared.units import parameter_count
 
 #: The first is of one input; the last two are scikit-learn's MLPs, by gate and solver.
