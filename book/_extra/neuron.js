@@ -51,7 +51,8 @@ function show() {
   names.gate.setAttribute("x", across(reach) - 12);
   names.gate.setAttribute("y", Math.max(up(gate(reach)), 18));
   names.line.setAttribute("x", across(-1) + 14);
-  names.line.setAttribute("y", up(state.left) - 8);
+  const beside = line(1) > line(-1) ? 20 : -10;    // of the dashed line
+  names.line.setAttribute("y", Math.min(up(state.left) + beside, HIGH - 4));
   const digits = (value) => value.toFixed(2).replace("-", "−");
   const bend = slope();
   document.querySelector("output").textContent = `${digits(line(state.hinge))} r ${bend < 0 ? "−" : "+"} ${Math.abs(bend).toFixed(2)} r², where r is the gate’s value`;
