@@ -51,6 +51,13 @@ def draw() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
+def test_yes_and_no_are_values(draw: np.random.Generator) -> None:
+    x = draw.normal(size=(40, 2))
+    yes = x[:, 0] > 0
+    expected = NETWORK.fit(x, yes.astype(float)).predict(x)
+    assert_allclose(NETWORK.fit(x, yes).predict(x), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("unit", "n"), [("mlp", 1), ("glu", 1), ("gqu", 1), ("swiglu", 1)]
 )

@@ -164,6 +164,7 @@ class GatedRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         )
         w = validation._check_sample_weight(sample_weight, X, dtype=np.float64)
         counted = w > 0
+        y = y.astype(np.float64)
         X, y, w = X[counted], y[counted], w[counted] / w.sum()
         self.mean_, self.scale_ = _moments(X, w)
         self.y_mean_, self.y_scale_ = _moments(y, w)
