@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PIP_ARGS ?=
 VENV := .venv/bin
-PRINT := chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer --virtual-time-budget=120000 --print-to-pdf
+PRINT := chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer --generate-pdf-document-outline --virtual-time-budget=120000 --print-to-pdf
 PIP := $(VENV)/python -m pip --disable-pip-version-check --quiet
 # One thread a process: two that spin for the same cores take many times as long.
 KERNELS := OMP_NUM_THREADS=1 MALLOC_TRIM_THRESHOLD_=1073741824 MALLOC_MMAP_THRESHOLD_=33554432
