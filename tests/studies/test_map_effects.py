@@ -51,7 +51,7 @@ def test_a_gain_compares_two_networks_that_differ_in_one_thing(
     at = names.index(column)
     expected = []
     for network, error in errors.items():
-        if network[5] != 4000:
+        if column != "steps" and network[5] != 4000:
             continue
         for before, after in pairs:
             changed = (*network[:at], after, *network[at + 1 :])
@@ -156,14 +156,15 @@ def test_the_squared_relu_is_set_against_glu_in_one_layer(
 ) -> None:
     table = square_over_glu(random_rows, "soap")
     assert list(table.index) == list(TARGETS)
-    assert table.notna().sum() == 3
+    assert table.notna().any(axis=1).sum() == 3
     there = random_rows[random_rows["problem"] == "friedman"]
     there = there.query("protocol == 'soap' and blocks == 0 and steps == 4000")
     pairs = there.pivot_table("test_rmse", ["size", "seed"], "unit").dropna(
         subset=["glu", "relu2_mlp"]
     )
-    expected = np.log(pairs["glu"] / pairs["relu2_mlp"]).mean()
-    assert np.log(table["friedman"]) == pytest.approx(expected)
+    expected = np.log(pairs["glu"] / pairs["relu2_mlp"]).groupby("size").mean()
+    found = np.log(table.loc["friedman", expected.index])
+    assert found.to_list() == pytest.approx(expected.to_list())
 
 
 def test_every_change_has_its_gains(random_rows: pd.DataFrame) -> None:

@@ -60,7 +60,7 @@ CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
     "SOAP for AdamW": ("protocol", [("adamw", "soap")]),
     "Muon for AdamW": ("protocol", [("adamw", "muon")]),
     "last layer solved": ("protocol", [("adamw", "solved")]),
-    "four times the steps": ("steps", [(TRAINED_STEPS, 4 * TRAINED_STEPS)]),
+    "four times the steps": ("steps", [(1000, 4000), (4000, 16_000)]),
     "four times the size": ("size", [(1000, 4000)]),
     "two blocks": ("blocks", [(0, 2)]),
     "smooth gate": (
@@ -226,18 +226,20 @@ def layer_factors(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     return np.exp(sums), np.exp(means.drop([*SUMS], errors="ignore"))
 
 
-def square_over_glu(rows: pd.DataFrame, protocol: str) -> pd.Series:
-    """Take GLU's error over the squared ReLU's in one layer, by target: all there are.
+def square_over_glu(rows: pd.DataFrame, protocol: str) -> pd.DataFrame:
+    """Take GLU's error over the squared ReLU's in one layer.
 
     Args:
         rows: of the study, one a network.
         protocol: the trainer.
 
     Returns:
-        Geometric means over sizes and seeds; missing for a target without rows.
+        Geometric means over seeds, a row a target, all there are, and a column a size;
+        missing where there are no rows.
     """
     layers = rows[(rows["blocks"] == 0) & (rows["protocol"] == protocol)]
-    logs = gains(layers, "squared ReLU for GLU").groupby("problem")["log"].mean()
+    found = gains(layers, "squared ReLU for GLU")
+    logs = found.groupby(["problem", "size"])["log"].mean().unstack()
     return np.exp(logs).reindex(TARGETS)
 
 
