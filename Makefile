@@ -17,12 +17,12 @@ test: .venv/installed
 	@$(MAKE) --no-print-directory --jobs=2 types replay
 types: ; $(VENV)/mypy && $(VENV)/lint-imports
 replay: ; $(PYTEST)
-# A double click opens text as a notebook, by a setting inside .venv.
+# A double click opens text as a notebook, by a setting inside .venv; what is opened and saved is as before, by one in .ci/lab.
 lab: .venv/installed
 	$(PIP) install $(PIP_ARGS) -c requirements.lock --no-build-isolation -e '.[lab]'
 	mkdir -p .venv/share/jupyter/lab/settings
 	echo '{"@jupyterlab/docmanager-extension:plugin": {"defaultViewers": {"markdown": "Jupytext Notebook"}}}' > .venv/share/jupyter/lab/settings/overrides.json
-	$(VENV)/jupyter lab
+	JUPYTER_CONFIG_PATH=.ci/lab $(VENV)/jupyter lab
 # The book, and the theorems alone. Chromium ends well without a PDF, too.
 pdf: .venv/installed
 	rm -f _build/xsquared.pdf _build/paper.pdf

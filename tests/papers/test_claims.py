@@ -13,7 +13,6 @@ from xsquared.book.papers.ledger import (
     PAPERS,
     VERDICTS,
     Claim,
-    ClaimError,
     errata,
     ledger,
     places,
@@ -83,10 +82,10 @@ def test_what_cannot_be_judged() -> None:
         ({"third": 1.0}, "expected only own, other"),
         (float("nan"), "NaN"),
     ):
-        with pytest.raises(ClaimError, match=message):
+        with pytest.raises(ValueError, match=message):
             judge(NUMBER, given)
     with pytest.raises(
-        ClaimError, match=r"not in the ledger \(papers/claims.toml\): gu-x"
+        ValueError, match=r"not in the ledger \(papers/claims.toml\): gu-x"
     ):
         settle({"gu-x": 1.0})
 

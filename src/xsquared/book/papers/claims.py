@@ -16,7 +16,7 @@ from typing import Any
 
 import pandas as pd
 
-from xsquared.book.papers.ledger import Claim, ClaimError, ledger
+from xsquared.book.papers.ledger import Claim, ledger
 from xsquared.book.tables import VERDICT_MIME, Table, with_powers
 
 #: What a chapter can say of a claim by one way of testing.
@@ -90,14 +90,14 @@ def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict 
         The verdict; None where nothing was measured by the main way.
 
     Raises:
-        ClaimError: a way that the ledger does not name for the claim, or a number that
+        ValueError: a way that the ledger does not name for the claim, or a number that
             is NaN.
     """
     by_way = measured if isinstance(measured, Mapping) else {claim.way: measured}
     ways = (claim.way, *claim.variations, *claim.points)
     unnamed = [way for way in by_way if way not in ways]
     if unnamed:
-        raise ClaimError(f"{claim.id}: expected only {', '.join(ways)}, got {unnamed}")
+        raise ValueError(f"{claim.id}: expected only {', '.join(ways)}, got {unnamed}")
 
     known: dict[str, float | bool] = {}
     for way in ways:
@@ -105,7 +105,7 @@ def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict 
         if value is None:
             continue
         if math.isnan(value):
-            raise ClaimError(f"{claim.id}: measured as NaN by {way}")
+            raise ValueError(f"{claim.id}: measured as NaN by {way}")
         known[way] = value if isinstance(value, bool) else float(value)
 
     if claim.way not in known and claim.verdict != "undecidable":
@@ -157,7 +157,7 @@ def settle(
             claim and a column per way, without a value where a way was not tried.
 
     Raises:
-        ClaimError: an id that is not in the ledger, or as in :func:`judge`.
+        ValueError: an id that is not in the ledger, or as in :func:`judge`.
     """
     if isinstance(measured, pd.DataFrame):
         rows = measured.astype(object).iterrows()  # object: True stays a bool
@@ -165,6 +165,6 @@ def settle(
     unknown = sorted(set(measured) - set(ledger()))
     if unknown:
         message = f"not in the ledger (papers/claims.toml): {', '.join(unknown)}"
-        raise ClaimError(message)
+        raise ValueError(message)
     verdicts = {key: judge(ledger()[key], by_way) for key, by_way in measured.items()}
     return Settled(verdicts)

@@ -37,10 +37,6 @@ VERDICTS = {
 }
 
 
-class ClaimError(ValueError):
-    """A claim or a way of testing that the ledger does not name, or a measured NaN."""
-
-
 @dataclass(frozen=True)
 class Claim:
     """One statement of one paper.
