@@ -195,10 +195,13 @@ def test_two_neurons_make_a_step_but_for_the_distance_of_their_knots(unit: str) 
 
 
 def test_a_linear_programme_that_fails_costs_no_network() -> None:
-    """Scipy finds no shares for these masses, of very different sizes."""
+    """Scipy finds no shares for these masses, of very different sizes.
+
+    Equal cells leave 2e-2; where the search ends depends on the processor.
+    """
     f = target("abs(x)**0.6")
     network = fit(f, "gqu", 33, solver=FreeKnots()).network
-    assert measured_rmse(network, f) < 1e-5
+    assert measured_rmse(network, f) < 1e-4
 
 
 def test_a_needle_of_a_network_is_measured_though_the_target_has_none() -> None:
