@@ -13,6 +13,7 @@ from xsquared.studies.map_effects import (
     decay_gains,
     gains,
     in_words,
+    layer_directions,
     layer_factors,
     square_over_glu,
     triple_steps,
@@ -142,6 +143,18 @@ def test_factors_in_layers_are_parted_by_target(random_rows: pd.DataFrame) -> No
     gates = [gains(layers, f"factor, {gate}") for gate in ("ReLU", "smooth")]
     logs = [part[part["problem"] == "friedman"]["log"].mean() for part in gates]
     assert np.log(others["friedman"]) == pytest.approx(np.mean(logs))
+
+
+def test_directions_in_layers_are_those_beside_a_square(
+    random_rows: pd.DataFrame,
+) -> None:
+    rows = random_rows.replace({"problem": {"housing": "products"}})
+    found = layer_directions(rows)
+    there = rows.query("problem == 'products' and protocol == 'soap' and blocks == 0")
+    there = there.query("size >= 1000 and steps == 4000 and gate == 'relu'")
+    pairs = there.pivot_table("test_rmse", ["size", "seed"], "unit")
+    expected = np.log(pairs["pair"] / pairs["glu"]).mean()
+    assert np.log(found["products", "soap"]) == pytest.approx(expected)
 
 
 def test_all_sums_may_have_no_rows_yet() -> None:

@@ -55,6 +55,8 @@ _SMOOTH = ("silu", "gelu")
 _GATES = ("ReLU", "smooth")
 #: Targets that are sums of products of two inputs and nothing else.
 SUMS = ("products", "mixtures")
+#: Parameters of one layer that is large enough for them: they cost 560 as GLUs.
+_ROOM = 1000
 #: What is changed, alone: the column and its values before and after.
 CHANGES: Mapping[str, tuple[str, Sequence[tuple[Any, Any]]]] = {
     "SOAP for AdamW": ("protocol", [("adamw", "soap")]),
@@ -212,18 +214,28 @@ def triple_steps(rows: pd.DataFrame, steps: int = TRAINED_STEPS) -> pd.DataFrame
 def layer_factors(rows: pd.DataFrame) -> tuple[pd.Series, pd.Series]:
     """Take what a factor gains over its gate alone in one layer that is large enough.
 
-    That is 1,000 parameters: the sums of eight products cost 560 as GLUs.
-
     Returns:
         Geometric means over sizes and seeds on :data:`SUMS`, by target, change (which
         gate) and trainer; and on all other targets, by target, over gates and trainers.
     """
-    layers = rows[(rows["blocks"] == 0) & (rows["size"] >= 1000)]
+    layers = rows[(rows["blocks"] == 0) & (rows["size"] >= _ROOM)]
     factors = pd.concat([gains(layers, f"factor, {gate}") for gate in _GATES])
     cases = factors.groupby(["problem", "change", "protocol"])["log"].mean()
     sums = cases[cases.index.isin(SUMS, level="problem")]
     means = target_means(factors).groupby("problem").mean()
     return np.exp(sums), np.exp(means.drop([*SUMS], errors="ignore"))
+
+
+def layer_directions(rows: pd.DataFrame) -> pd.Series:
+    """Take what a direction gains beside the ReLU and its square on :data:`SUMS`.
+
+    Returns:
+        Geometric means over seeds and sizes of one layer that is large enough, as of
+        :func:`layer_factors`, by target and trainer.
+    """
+    layers = rows[(rows["blocks"] == 0) & (rows["size"] >= _ROOM)]
+    found = gains(layers[layers["problem"].isin(SUMS)], "direction, ReLU")
+    return np.exp(found.groupby(["problem", "protocol"])["log"].mean())
 
 
 def square_over_glu(rows: pd.DataFrame, protocol: str) -> pd.DataFrame:
