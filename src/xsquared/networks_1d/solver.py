@@ -33,13 +33,6 @@ from xsquared.units import (
 #: How far a knot is jittered, in widths of the smaller cell beside it: below 1/2 knots
 #: keep their order.
 _JITTER = 0.4
-#: Cells of all splines that descend from starts together, and from directions of narrow
-#: networks, which have more optima than wide ones. In arrays so many cost little more
-#: than few.
-_STACKED_CELLS = 160
-#: Choices of directions in wide networks. Of eight the best is within 0.3 per cent of
-#: what 32 find for the paper's target.
-_DIRECTIONS = 8
 #: Cells of the second measurement: with eight nodes each they see a thousand waves.
 _MEASURED_CELLS = 1000
 #: Share by which the second measurement may differ: an error is quoted to a tenth.
@@ -64,9 +57,16 @@ class SplineSearch:
 
     Attributes:
         max_iterations: Newton steps of each descent; few take more than a hundred.
+        stacked_cells: cells of all splines that descend from starts together, and from
+            directions of narrow networks, which have more optima than wide ones. In
+            arrays so many cost little more than few.
+        directions: choices of directions in wide networks. Of eight the best is within
+            0.3 per cent of what 32 find for the paper's target.
     """
 
     max_iterations: int = 300
+    stacked_cells: int = 160
+    directions: int = 8
 
     def best_spline(
         self, f: Target, shape: Space, cells: int, seed: int = 0
@@ -76,7 +76,7 @@ class SplineSearch:
         widths = np.diff(density_knots)
         room = _JITTER * np.minimum(widths[:-1], widths[1:])
         rng = np.random.default_rng((seed, cells))
-        count = max(_STACKED_CELLS // cells, 1)
+        count = max(self.stacked_cells // cells, 1)
         shifts = np.zeros((count, cells + 1))
         shifts[1:, 1:-1] = rng.uniform(-room, room, (count - 1, cells - 1))
         starts = density_knots + shifts
@@ -121,7 +121,7 @@ class SplineSearch:
         """Search n + 1 cells, whose gates have chosen directions."""
         shape = space(unit)
         best_knots = self.best_spline(f, shape, n + 1, seed).knots
-        count = max(_STACKED_CELLS // (n + 1), _DIRECTIONS)
+        count = max(self.stacked_cells // (n + 1), self.directions)
         directions = np.array(best_directions(f, unit, best_knots, count))
         starts = np.tile(best_knots, (len(directions), 1))
         splines = fit_stacked(f, shape, starts, self.max_iterations, directions)
