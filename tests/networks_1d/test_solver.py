@@ -194,7 +194,7 @@ def test_two_neurons_make_a_step_but_for_the_distance_of_their_knots(unit: str) 
 def test_a_linear_programme_that_fails_costs_no_network() -> None:
     """Scipy finds no shares for these masses, of very different sizes.
 
-    Equal cells leave 2e-2; where the search ends depends on the processor.
+    Lines on 33 equal cells leave 1e-2; where the search ends depends on the processor.
     """
     f = target("abs(x)**0.6")
     network = fit(f, "gqu", 33, solver=FreeKnots()).network
