@@ -18,7 +18,7 @@ def code_cells(name: str) -> list[nbformat.NotebookNode]:
 def test_pages_that_sympy_alone_can_run_get_the_button() -> None:
     names = [source.stem for source in PROJECT.sources()]
     chosen = [name for name in names if live.runs_in_browser(code_cells(name))]
-    assert chosen == [f"A_derivations_{name}" for name in ("gated", "gelu", "ours")]
+    assert chosen == [f"A_derivations_{name}" for name in ("gated", "gelu")]
 
 
 def test_a_session_prints_what_the_kernel_printed() -> None:

@@ -16,8 +16,8 @@ from xsquared.book.project import read_source
 
 
 def read_headings(path: Path) -> dict[str, list[Any]]:
-    """Read the code cells below each label; those that all headings share stand below
-    none.
+    """Read the code cells below each label; those that headings share stand below a
+    heading without one.
     """
     headings: dict[str, list[Any]] = {(label := ""): []}
     for cell in read_source(path).cells:
@@ -25,8 +25,10 @@ def read_headings(path: Path) -> dict[str, list[Any]]:
             "tags", []
         ):  # the last cell settles claims
             headings[label].append(cell)
-        for label in re.findall(r"^\(([\w-]+)\)=\n## ", cell.source, re.MULTILINE):
-            headings[label] = []
+        for label in re.findall(
+            r"^(?:\(([\w-]+)\)=\n)?###? ", cell.source, re.MULTILINE
+        ):
+            headings.setdefault(label, [])
     return headings
 
 
