@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from xsquared.studies.map import MAP, beyond, map_trial, run_map
-from xsquared.studies.map_predictions import PREDICTED, STEPS
 from xsquared.studies.map_targets import (
     CHECK_TARGETS,
     FIRST,
@@ -14,6 +13,7 @@ from xsquared.studies.map_targets import (
     draw_points,
     find_target,
 )
+from xsquared.studies.map_words import PREDICTED, PREDICTED_STEPS
 
 #: Values at the middle of the cube and at its upper corner.
 BY_HAND = {
@@ -148,7 +148,7 @@ def test_every_case_that_is_run_has_a_prediction() -> None:
         for t in MAP.trials()
     }
     assert run == {*PREDICTED}
-    assert {len(word) for word in PREDICTED.values()} == {len(STEPS)}
+    assert {len(word) for word in PREDICTED.values()} == {len(PREDICTED_STEPS)}
     assert {TARGETS[name].kind for name in FIRST} == {
         target.kind for target in TARGETS.values()
     }

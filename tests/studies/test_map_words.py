@@ -5,8 +5,8 @@ import pandas as pd
 from tests.studies.map_rows import made_rows, random_rows
 from xsquared.studies.map import MAP
 from xsquared.studies.map_effects import triple_steps
-from xsquared.studies.map_predictions import PREDICTED
 from xsquared.studies.map_words import (
+    PREDICTED,
     count_predictions,
     foreseen_steps,
     judge_claim,

@@ -54,7 +54,7 @@ to 12%, which is what 1.1 has to bear. SOAP with bases updated every 50 steps wa
 to every 10. Products by SOAP have no floor from single precision: 0.0012 in it, 0.0014
 in double (GLU, as seeds scatter).
 
-*Predictions* of the same day: :mod:`xsquared.studies.map_predictions`.
+*Predictions* of the same day: :mod:`xsquared.studies.map_words`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -41,10 +41,9 @@ import numpy as np
 import pandas as pd
 
 from xsquared.studies.map import FEW, PROTOCOLS, STEPS, map_trial, run_map
-from xsquared.studies.map_effects import gains, triple_steps
-from xsquared.studies.map_predictions import PAYS
-from xsquared.studies.map_predictions import STEPS as TRIPLE_STEPS
+from xsquared.studies.map_effects import PAYS, gains, triple_steps
 from xsquared.studies.map_targets import CHECK_TARGETS
+from xsquared.studies.map_words import PREDICTED_STEPS
 from xsquared.studies.sweep import Study, Trial
 
 #: Steps where batch or depth is moved.
@@ -89,7 +88,7 @@ COMPARED = (
     "factor, smooth",
 )
 #: By what is moved, target and trainer: the signs of the triples' steps, as in
-#: :data:`xsquared.studies.map_predictions.PREDICTED`.
+#: :data:`xsquared.studies.map_words.PREDICTED`.
 PREDICTED: Mapping[tuple[str, str, str], str] = {
     ("target", "wing", "adamw"): "++++",
     ("target", "wing", "soap"): "+-++",
@@ -147,7 +146,7 @@ def predicted_signs(rows: pd.DataFrame) -> pd.DataFrame:
         steps = triple_steps(part, _steps(part))
         for protocol, trained in steps.groupby("protocol", sort=False):
             signs = PREDICTED.get((moved, problem, str(protocol)), "")
-            for (gate, step), predicted in zip(TRIPLE_STEPS, signs, strict=False):
+            for (gate, step), predicted in zip(PREDICTED_STEPS, signs, strict=False):
                 beside = (trained["gate"] == "relu") == (gate == "relu")
                 log = trained[beside & (trained["step"] == step)]["log"].mean()
                 gain = float(np.exp(log))
