@@ -37,7 +37,7 @@ def test_a_page_runs_to_its_end_and_a_changed_line_is_marked(
     assert not any("pyodide" in url for url in asked), "sent before the click"
     page.get_by_role("button", name="Run this page").click()
     page.wait_for_function(ENDED, arg=" as committed", timeout=PATIENCE)
-    assert "All 35 outputs as committed" in page.get_by_role("status").inner_text()
+    assert "All 60 outputs as committed" in page.get_by_role("status").inner_text()
     assert any("pyodide" in url for url in asked)
     own = (address, f"blob:{address}")
     assert [url for url in asked if not url.startswith(own)] == []
@@ -46,7 +46,7 @@ def test_a_page_runs_to_its_end_and_a_changed_line_is_marked(
     cell.get_by_role("textbox").evaluate(CHANGE, ["sqrt(120)", "sqrt(121)"])
     cell.get_by_role("textbox").press("Shift+Enter")
     page.wait_for_function(ENDED, arg="not as committed", timeout=PATIENCE)
-    assert "1 of 36 cells" in page.get_by_role("status").inner_text()
+    assert "1 of 62 cells" in page.get_by_role("status").inner_text()
     assert "ValueError: expected zeros" in cell.locator(".live-output").inner_text()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.add_script_tag(path=AXE)
