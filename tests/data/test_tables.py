@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from benchmarks import rebuild
-from xsquared.data import tables
-from xsquared.data.problems import _housing
-from xsquared.data.tables import FILES, read
+from xsquared.data import problems
+from xsquared.data.problems import FILES, _housing, read_table
 
-FOLDER = Path(tables.__file__).parent
+FOLDER = Path(problems.__file__).parent
 HEADER = (
     "MedInc,HouseAge,AveRooms,AveBedrms,Population,AveOccup,"
     "Latitude,Longitude,MedHouseVal"
@@ -34,25 +33,25 @@ def test_the_tables_are_those_that_data_md_describes(
         (FOLDER / "DATA.md").read_text(encoding="utf-8").split(f"## {FILES[name]}")[1]
     )
     assert f"`{hashlib.sha256(text_of(name)).hexdigest()}`" in section.split("\n## ")[0]
-    assert read(name).shape == shape
+    assert read_table(name).shape == shape
 
 
 def test_published_statistics_of_both_tables() -> None:
-    *_, income, value = read("housing").T
+    *_, income, value = read_table("housing").T
     assert income.mean() == pytest.approx(3.8706710, abs=5e-8)
     assert value.mean() / 1e5 == pytest.approx(2.0685582, abs=5e-8)
-    frequency, _, _, velocity, *_ = read("airfoil").T
+    frequency, _, _, velocity, *_ = read_table("airfoil").T
     assert (frequency.min(), frequency.max()) == (200, 20000)
     assert sorted(set(velocity)) == [31.7, 39.6, 55.5, 71.3]
 
 
 def test_rebuilding_undoes_the_formats_of_the_sources() -> None:
     airfoil = "a,b,c,d,e,f\r\n" + "".join(
-        ",".join(repr(float(v)) for v in row) + "\r\n" for row in read("airfoil")
+        ",".join(repr(float(v)) for v in row) + "\r\n" for row in read_table("airfoil")
     )
     assert rebuild.airfoil_text(airfoil) == text_of("airfoil")
     lines = [HEADER]
-    for lon, lat, age, rooms, bedrooms, people, homes, income, value in read(
+    for lon, lat, age, rooms, bedrooms, people, homes, income, value in read_table(
         "housing"
     ).tolist():
         row = [

@@ -2,17 +2,18 @@
 
 Planar targets on [-1, 1]^2, Friedman's functions (in the forms of Breiman, Machine
 Learning 24, 1996; no noise), Airfoil Self-Noise and California Housing, whose first
-rows are no sample of it.
+rows are no sample of it. Both tables are shipped; ``DATA.md`` beside this module has
+their origin.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from xsquared.data import dataset
 from xsquared.data.dataset import Dataset, Generator, Split
-from xsquared.data.tables import read
 from xsquared.functions import Target, target
 
 
@@ -53,6 +54,10 @@ PROBLEMS = {
     "housing": Problem("California Housing", 8, "table"),
 }
 
+#: Files of the tables, in this folder, by the name of their problem; the last column is
+#: the target.
+FILES = {"airfoil": "airfoil_self_noise.dat.gz", "housing": "cal_housing.csv.gz"}
+
 
 def load(
     name: str, seed: int = 0, split: Split = "held-out", points: int | None = None
@@ -69,8 +74,14 @@ def load(
         return dataset.from_generator(_friedman(name, problem.dim), seed, split, points)
     if points is None and split == "paper":
         points = dataset.DEFAULT_POINTS
-    table = _housing() if name == "housing" else read(name)
+    table = _housing() if name == "housing" else read_table(name)
     return dataset.from_arrays(table[:, :-1], table[:, -1], seed, split, points)
+
+
+def read_table(name: str) -> np.ndarray:
+    """Read a shipped table (rows, columns), in the units of its source."""
+    path = Path(__file__).with_name(FILES[name])
+    return np.loadtxt(path, delimiter="," if ".csv" in path.suffixes else "\t")
 
 
 def _friedman(name: str, dim: int) -> Generator:
@@ -89,7 +100,7 @@ def _housing() -> np.ndarray:
     By its operations in its order, so that every bit is as there; the value, in
     100,000 dollars, is the last of nine columns.
     """
-    columns = read("housing").T
+    columns = read_table("housing").T
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = (
         columns
     )

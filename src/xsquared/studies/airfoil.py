@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xsquared.data.dataset import Dataset, from_arrays, from_parts, held_out
-from xsquared.data.tables import read
+from xsquared.data.problems import read_table
 from xsquared.studies.experiment import make_trial
 from xsquared.studies.scaling import run_scaling
 from xsquared.studies.sweep import Study, Trial
@@ -26,14 +26,14 @@ _AIRFOIL_PROTOCOLS = {
 
 def sweeps() -> np.ndarray:
     """Number each row's sweep, (rows,): rows of a sweep differ in frequency alone."""
-    fixed = read("airfoil")[:, 1:-1]
+    fixed = read_table("airfoil")[:, 1:-1]
     begins = (fixed[1:] != fixed[:-1]).any(axis=1)
     return np.cumsum(np.r_[False, begins])
 
 
 def airfoil(protocol: str, seed: int) -> Dataset:
     """Read and split the airfoils as a protocol, or ``row``, does."""
-    table = read("airfoil")
+    table = read_table("airfoil")
     x, y = table[:, :-1], table[:, -1]
     if protocol.endswith("log"):
         x[:, 0] = np.log(x[:, 0])
