@@ -2,23 +2,39 @@
 
 Of a known target the integral of the squared error is minimised; of points the sum, by
 variable projection from the network for a smooth curve through them.
+
+Gates of a known target may stay on the paper's equidistant knots (section 4.1, Fig. 2
+a, d): the MLP and the GLU are linear in what is left (V = D * U). The GQU keeps the
+roots of its factors, trained by variable projection from factors that vanish at the
+knots.
 """
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+import sympy as sp
 import torch
+from scipy.interpolate import BSpline, make_lsq_spline
 
-from xsquared.data.dataset import Dataset
+from xsquared.data.dataset import Dataset, Points
 from xsquared.functions import Target
-from xsquared.networks_1d.points import smoothing_spline
+from xsquared.geometry import spline_gates
 from xsquared.networks_1d.solver import SplineSearch, is_resolved
-from xsquared.training.frozen_gates import fit_frozen
+from xsquared.quadrature import between
 from xsquared.training.inner_weights import InnerWeights
 from xsquared.training.result import Fit, Gates
-from xsquared.training.variable_projection import iterates, last, to_network
-from xsquared.units import Unit, space
+from xsquared.training.variable_projection import (
+    ProjectedFit,
+    iterates,
+    last,
+    to_network,
+)
+from xsquared.units import Unit, find_unit, space
+
+#: Least share of the points that coefficients of a curve leave free: with all used it
+#: is zero.
+_LEAST_FREE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -103,3 +119,85 @@ class FreeKnots(SplineSearch):
             return fit
         errors = [data.error(network, data.validation) for network in (closest, start)]
         return fit if errors[0] <= errors[1] else replace(fit, network=start)
+
+
+def fit_frozen(
+    target: Target, unit: str | Unit, n: int, max_iterations: int
+) -> ProjectedFit:
+    """Fit the best weights for the paper's frozen gates.
+
+    Iterations move the roots of a second factor; there are at most two.
+    """
+    record = find_unit(unit)
+    gates = np.column_stack(spline_gates(n, target.domain[0], "alternating"))
+    hinges = -gates[:, 1] / gates[:, 0]
+    x, y, weights = weighted_points(target, hinges)
+    factors = []
+    if len(record.factors) > 1:
+        second = gates / np.linalg.norm(gates, axis=1, keepdims=True)
+        # Factors that vanish at the knot leave no lower powers: the first neuron
+        # supplies them.
+        second[0] = [0.0, 1.0]
+        factors.append(torch.from_numpy(second))
+    return last(
+        iterates(
+            record,
+            torch.from_numpy(x[:, None]),
+            torch.from_numpy(y),
+            InnerWeights(torch.from_numpy(gates), tuple(factors)),
+            weights=torch.from_numpy(weights),
+            train_gates=False,
+            max_iterations=max_iterations,
+        )
+    )
+
+
+def weighted_points(
+    target: Target, knots: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Choose points, target values and weights (sum 1), each (N,), between knots."""
+    interval = target.domain[0]
+    points, weights = between(interval, knots)
+    return points, target(points), weights / np.ptp(interval)
+
+
+@dataclass(frozen=True)
+class Curve(Target):
+    """A spline in the place of an expression."""
+
+    spline: BSpline
+
+    def __call__(self, *points: np.ndarray) -> np.ndarray:
+        """Values at points of the domain."""
+        return self.spline(*points)
+
+
+def smoothing_spline(points: Points) -> Curve:
+    """Fit the cubic spline of least cross-validated error to points of one input.
+
+    Generalised cross-validation (Craven and Wahba, Numer. Math. 31, 1979) chooses its
+    number of cells, so noise does not attract knots: 1, 2, 4, ... cells hold equally
+    many points, at least two for each coefficient. Of N points and p = cells + 3
+    coefficients, the error is the root of the sum of squares over 1 - p/N. Points that
+    coincide count as one of their mean, with the root of their number as weight.
+    """
+    x, places, counts = np.unique(
+        points.x[:, 0], return_inverse=True, return_counts=True
+    )
+    y = np.bincount(places, points.y) / counts
+    ranks = np.arange(len(x))
+    degree = min(3, len(x) - 1)
+    least = np.inf
+    cells = 1
+    while cells == 1 or cells + degree <= len(x) / 2:
+        ends = np.interp(np.linspace(0, len(x) - 1, cells + 1), ranks, x)
+        knots = np.r_[[x[0]] * degree, ends, [x[-1]] * degree]
+        spline = make_lsq_spline(x, y, knots, degree, np.sqrt(counts))
+        free = max(1 - (cells + degree) / len(points), _LEAST_FREE)
+        residual = spline(points.x[:, 0]) - points.y
+        error = float(np.linalg.norm(residual)) / free
+        if error < least:
+            least, best = error, spline
+        cells *= 2
+    domain = ((float(x[0]), float(x[-1])),)
+    return Curve(sp.Symbol("x", real=True), domain, "a curve through points", best)

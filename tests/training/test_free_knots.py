@@ -1,6 +1,8 @@
-"""Data of one input: the default against least-squares splines whose knots are
-optimised.
+"""Data of one input against least-squares splines whose knots are optimised; frozen
+gates against splines on equal cells, forward passes, exact cases.
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -10,8 +12,12 @@ from scipy.optimize import least_squares
 from tests.data import unscaled
 from xsquared.data import Dataset, Points, Split, from_arrays
 from xsquared.functions import PAPER_TARGET
-from xsquared.networks_1d.points import smoothing_spline
+from xsquared.geometry import knots
+from xsquared.splines.constants import least_squares_spline_rmse
 from xsquared.training import FreeKnots, VariableProjection, fit
+from xsquared.training.free_knots import fit_frozen, smoothing_spline
+from xsquared.training.variable_projection import to_network
+from xsquared.units import PAPER_UNITS, find_unit, predict
 
 #: Degree of the pieces, and multiplicity of the knots.
 SPLINES = {"mlp": (1, 1), "glu": (2, 2), "gqu": (3, 2)}
@@ -90,8 +96,8 @@ def test_cells_are_chosen_by_generalised_cross_validation(seed: int) -> None:
     scores = {}
     for cells in (1, 2, 4):
         ends = np.interp(np.linspace(0, 17, cells + 1), np.arange(18), x)
-        knots = np.r_[[x[0]] * 3, ends, [x[-1]] * 3]
-        design = BSpline.design_matrix(x, knots, 3).toarray()
+        t = np.r_[[x[0]] * 3, ends, [x[-1]] * 3]
+        design = BSpline.design_matrix(x, t, 3).toarray()
         hat = design @ np.linalg.pinv(design)
         scores[cells] = np.linalg.norm(y - hat @ y) / (1 - np.trace(hat) / 18)
     spline = smoothing_spline(Points(x[:, None], y)).spline
@@ -109,3 +115,26 @@ def test_on_a_held_out_split_validation_chooses() -> None:
     ]
     assert errors[0] < errors[1]
     assert data.error(made.training_minimiser, data.train) < made.train_rmse
+
+
+@pytest.mark.parametrize("n", [2, 3, 6, 11])
+@pytest.mark.parametrize("unit", ["mlp", "glu"])
+def test_the_minimum_is_that_of_splines_on_equal_cells(unit: str, n: int) -> None:
+    frozen = fit_frozen(PAPER_TARGET, unit, n, 1)
+    splines = least_squares_spline_rmse(PAPER_TARGET, find_unit(unit).order, n - 1, 0)
+    assert frozen.rmse == pytest.approx(splines, rel=1e-8)
+    assert (frozen.iterations, frozen.status) == (0, "converged")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+@pytest.mark.parametrize("unit", PAPER_UNITS)
+def test_the_forward_pass_has_the_reported_rmse_and_the_papers_knots(
+    unit: str, n: int
+) -> None:
+    frozen = fit_frozen(PAPER_TARGET, unit, n, 50)
+    network = to_network(frozen, find_unit(unit))
+    ends = np.linspace(-1, 1, n) if n > 1 else [-1.0]
+    np.testing.assert_allclose(knots(network), ends, atol=1e-15)
+    fine = np.linspace(-1, 1, 20_001)
+    sampled = math.sqrt(np.mean((predict(network, fine) - PAPER_TARGET(fine)) ** 2))
+    assert math.isclose(sampled, frozen.rmse, rel_tol=1e-3)
