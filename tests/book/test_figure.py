@@ -10,8 +10,8 @@ import torch
 from torch.nn.utils import vector_to_parameters
 
 from tests.site_in_browser import IN_BROWSER
-from xsquared.book.figure import curve_data
-from xsquared.studies.curves import neurons
+from xsquared.studies import rows
+from xsquared.studies.curves import curve_data, neurons
 from xsquared.units import build, predict
 
 pytestmark = IN_BROWSER
@@ -20,7 +20,7 @@ pytestmark = IN_BROWSER
 def test_the_figures_forward_pass_is_the_packages(reader: Any) -> None:
     page, x = reader.open("figure.html"), np.linspace(-1, 1, 9)
     call = "([unit, weights, xs]) => xs.map(figure.network(unit, weights).value)"
-    for name, curve in curve_data().items():
+    for name, curve in curve_data(rows("curves")).items():
         for protocol, unit in product(("best", "adamw"), curve["best"]):
             weights = [float(weight) for weight in curve[protocol][unit][3][2].split()]
             network = build(unit, 1, neurons(unit, 4))

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from xsquared.book.figure import curve_data
 from xsquared.book.pictures import PNG, SVG, bundle
 from xsquared.book.plotting import CONSTRUCTION_LOOK, LOOK, error_plot, use_style
 from xsquared.constructions import CONSTRUCTIONS
 from xsquared.studies import rows
+from xsquared.studies.curves import curve_data
 from xsquared.units import UNITS
 
 PACKAGE_UNITS = tuple(UNITS)  # before any test registers its own
@@ -54,7 +54,7 @@ def test_the_figure_that_moves_shows_the_median_of_ten_seeds() -> None:
     upper_medians = errors.groupby(["problem", "n"])["test_rmse"].quantile(
         0.5, interpolation="higher"
     )
-    for name, curve in curve_data().items():
+    for name, curve in curve_data(rows("curves")).items():
         shown = [entry[1] for entry in curve["adamw"]["glu:relu"]]
         assert shown == upper_medians[name].to_list()
 

@@ -1,8 +1,14 @@
-"""What the front page takes from chapters and ledger: pictures, a square a claim."""
+"""What the front page takes from chapters, ledger and rows.
+
+Pictures, a square a claim, and the data of the figure that moves, which
+``book/_extra/figure.js`` draws.
+"""
 
 from __future__ import annotations
 
+import json
 from html import escape
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -10,6 +16,8 @@ from nbformat import NotebookNode
 from xsquared.book.papers.ledger import PAPERS, VERDICTS, Claim, ledger
 from xsquared.book.pictures import SVG
 from xsquared.book.project import BookError, Project
+from xsquared.studies import rows
+from xsquared.studies.curves import curve_data
 
 
 def picture(project: Project, name: str, caption: str) -> str:
@@ -74,3 +82,13 @@ def claim_squares(_project: Project) -> str:
     )
     html = f'<div class="xs-squares">{"".join(lines)}<p>{names}</p></div>'
     return f"```{{raw}} html\n{html}\n```"
+
+
+def write_curves(site: Path) -> None:
+    """Write the data of the study ``curves`` as a script below a site's root.
+
+    A page opened from a disk may not fetch.
+    """
+    data = curve_data(rows("curves"))
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    (site / "curves.js").write_text(f"const CURVES = {text};\n", encoding="utf-8")

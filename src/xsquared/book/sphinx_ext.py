@@ -20,7 +20,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from xsquared.book import figure, front, live, verdicts
+from xsquared.book import front, live, verdicts
 from xsquared.book.project import BookError, Project
 from xsquared.book.prose import NUMBER_ROLES, Prose
 from xsquared.book.runs import mark_run
@@ -145,5 +145,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("html-page-context", live.offer_run)
-    app.connect("build-finished", lambda app, _: figure.write_script(Path(app.outdir)))
+    app.connect("build-finished", lambda app, _: front.write_curves(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}

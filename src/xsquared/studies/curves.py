@@ -29,6 +29,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import torch
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
@@ -46,6 +48,15 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, parameter_count
 _TEXTS = {name: KINDS[name][0] for name in ("smooth", "oscillating", "kinked")} | LATER
 #: Curves by their names in the study ``trainers``.
 TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in _TEXTS.items()}
+#: What the figure that moves calls them.
+_TITLES = {
+    "smooth": "a bump: 1/(1 + 9x²)",
+    "oscillating": "a wave: sin 6x",
+    "kinked": "a kink: |x − 0.3| + sin 3x",
+    "later 1": "two waves and a bump",
+    "later 2": "steeper waves",
+    "later 3": "falling waves",
+}
 #: Each unit, a name or ``name:gate``, and what searches for its best weights.
 UNITS: Mapping[str, str] = {
     "mlp": "free_knots",
@@ -211,3 +222,42 @@ CURVES = Study(
     _all_trials,
     _sample,
 )
+
+
+def curve_data(networks: pd.DataFrame) -> dict[str, Any]:
+    """Collect each curve's values, and networks by way of training and unit.
+
+    By AdamW the seed of median error stands for all; of the others the range is kept.
+
+    Args:
+        networks: rows of the study.
+
+    Returns:
+        By curve: ``title``, ``values`` at equidistant points, and by ``best`` or
+        ``adamw`` and unit, as ``glu:relu``, a list of ``[parameters, error, weights,
+        least error, greatest error]``, by size.
+    """
+    units = [find_unit(unit) for unit in UNITS]
+    widths = {(unit, neurons(unit, size)) for unit in units for size in SIZES}
+    data: dict[str, Any] = {}
+    for name, title in _TITLES.items():
+        values = TARGETS[name](np.linspace(-1, 1, 241)).round(6)
+        data[name] = {"title": title, "values": values.tolist()}
+        for way in ("best", "adamw"):
+            data[name][way] = {f"{unit.name}:{unit.activation}": [] for unit in units}
+    by_network = networks.groupby(["problem", "protocol", "unit", "gate", "n"])
+    for (name, protocol, unit, gate, n), seeds in by_network:
+        if (find_unit(unit, gate), n) not in widths:  # the sample that tests repeat
+            continue
+        errors = seeds["test_rmse"]
+        shown = seeds[seeds["weights"].notna()].iloc[0]
+        entry = [
+            int(shown["parameters"]),
+            float(shown["test_rmse"]),
+            shown["weights"],
+            float(errors.min()),
+            float(errors.max()),
+        ]
+        way = "best" if protocol == "best" else "adamw"
+        data[name][way][f"{unit}:{gate}"].append(entry)
+    return data
