@@ -134,6 +134,14 @@ def _name_targets(_app: Sphinx, env: BuildEnvironment) -> None:
         env.metadata[page].setdefault("myst_slugs", {})[key] = (0, anchor, "")
 
 
+def _leave_kernels_out(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any
+) -> None:
+    """Drop the scripts of live kernels, which no page has and all declare twice."""
+    scripts = context["script_files"]
+    scripts[:] = [script for script in scripts if "thebe" not in str(script).lower()]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     for name in _DIRECTIVES:
@@ -145,5 +153,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
     app.connect("html-page-context", live.offer_run)
+    app.connect("html-page-context", _leave_kernels_out)
     app.connect("build-finished", lambda app, _: front.write_curves(Path(app.outdir)))
     return {"version": "1", "parallel_read_safe": True}
