@@ -18,7 +18,7 @@ from xsquared.features.optimal import (
     second_moment,
     spectrum,
 )
-from xsquared.features.series import gelu, gelu_even
+from xsquared.features.polynomials import gelu, gelu_even
 
 
 def closed_form_values(d: int, degree: int, scale: float) -> np.ndarray:

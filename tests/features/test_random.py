@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from xsquared.features.polynomials import gelu, series_coefficients, taylor_gelu
 from xsquared.features.random import draw_random_maclaurin, draw_variance, sign_moment
-from xsquared.features.series import gelu, series_coefficients, taylor_gelu
 
 DRAWS = 200_000
 #: Rows w and inputs x of several dimensions, with w . x near 0.5, 1.2 and -1.1.

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial.polynomial import polyval
 
-from xsquared.features.series import series_coefficients
+from xsquared.features.polynomials import series_coefficients
 from xsquared.features.tensor import Kind, TensorMap, feature_dimension, multiplicities
 
 KINDS: tuple[Kind, ...] = ("kronecker", "symmetric")

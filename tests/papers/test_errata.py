@@ -12,7 +12,7 @@ import torch
 
 from xsquared.book.papers.figures import paper_points
 from xsquared.book.papers.ledger import errata, ledger
-from xsquared.features.series import gelu, gelu_tanh, taylor_gelu
+from xsquared.features.polynomials import gelu, gelu_tanh, taylor_gelu
 from xsquared.slopes import fit_slope
 from xsquared.units import parameter_count
 

@@ -25,7 +25,7 @@ from itertools import islice
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, solve_triangular
 
-from xsquared.features.series import gelu_even
+from xsquared.features.polynomials import gelu_even
 from xsquared.quadrature import on_cells
 
 #: Largest degree of harmonics.

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp
 
-from xsquared.features.series import gelu, series_coefficients, taylor_gelu
+from xsquared.features.polynomials import gelu, series_coefficients, taylor_gelu
 from xsquared.features.tensor import TensorMap
 
 
