@@ -1,15 +1,18 @@
-"""Directions of gates against a search through all of them."""
+"""Directions of gates against a search through all of them; their shares against
+zonoids that can be drawn.
+"""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from xsquared.functions import PAPER_TARGET, target
-from xsquared.networks_1d.directions import best_directions
+from xsquared.networks_1d import directions
+from xsquared.networks_1d.directions import best_directions, depth, network_depth
 from xsquared.splines.density import equidistributed_knots
 from xsquared.splines.free_knots import fit_free_knots, fit_stacked
-from xsquared.splines.zonoid import network_depth
 from xsquared.units import PAPER_UNITS as UNITS
 from xsquared.units import space
 
@@ -46,3 +49,30 @@ def test_a_programme_decides_whether_a_cell_is_lost() -> None:
     deep = [network_depth(target(f"sin(4*x) + {c}*x"), 2) for c in (10, 12.1)]
     assert deep[0] == pytest.approx(0.107, abs=1e-3)
     assert max(deep[1], network_depth(target("x**2"), 3)) < 0
+
+
+def test_depth_of_a_square() -> None:
+    """The zonoid of two unit vectors is the unit square: a share is a coordinate."""
+    for point, expected in (((0.5, 0.5), 0.5), ((0.3, 0.5), 0.3), ((0.9, 0.2), 0.1)):
+        found, shares = depth(np.eye(2), np.array(point))
+        assert found == pytest.approx(expected)
+        np.testing.assert_allclose(shares, point)
+    # As far outside as inside: the share is 1.2.
+    assert depth(np.eye(2), np.array([1.2, 0.5]))[0] == pytest.approx(-0.2)
+
+
+def test_depth_of_two_segments_that_add_up() -> None:
+    """Of one number any shares with the right sum will do, the equal ones are best."""
+    found, shares = depth(np.array([[1.0], [3.0]]), np.array([1.0]))
+    assert found == pytest.approx(0.25)
+    np.testing.assert_allclose(shares, [0.25, 0.25])
+
+
+def test_a_programme_that_fails_names_no_shares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    failed = SimpleNamespace(x=None)
+    monkeypatch.setattr(directions, "linprog", lambda *_, **__: failed)
+    found, shares = depth(np.eye(2), np.array([0.3, 0.5]))
+    assert found == -np.inf
+    np.testing.assert_array_equal(shares, [0.5, 0.5])
