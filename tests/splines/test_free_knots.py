@@ -86,13 +86,11 @@ def test_steps_are_newtons_on_the_error_of_the_best_coefficients(
     ]
     # A shift at which both agree to the order of the differences: as small as the
     # damping is large.
-    state, damping = model.project(knots[None], signs), 1e3
-    linear = model.linearise(state)
+    points, damping = model.linearise(model.project(knots[None], signs)), 1e3
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_MAX_SHRINK", np.inf)
-        patch.setattr(module.Model, "project", lambda _, t, __: state._replace(knots=t))
-        tried = (model.attempt(state, linear, np.array([k * damping])) for k in (1, 2))
-        taken = [(one.knots[0] - knots)[1:-1] for one in tried]
+        moved = [model.step(points, np.array([k * damping])) for k in (1, 2)]
+    taken = [(one[0] - knots)[1:-1] for one in moved]
     # (H + damping S) step = -gradient for both, S diagonal: S from the difference of
     # the two.
     room = np.minimum(np.diff(knots)[:-1], np.diff(knots)[1:]) ** -2

@@ -114,39 +114,44 @@ def fit_stacked(
     """Fit from each of the starts (s, n + 1), in step: arrays of many cells cost little
     more.
     """
-    signs = (
-        np.empty((len(starts), 0))
-        if directions is None
-        else spaces.ungated_signs(directions)
-    )
+    signs = np.empty((len(starts), 0))
+    if directions is not None:
+        signs = spaces.ungated_signs(directions)
     model, limit = Model(target, shape), limit * (starts.shape[1] > 2)
     state = model.project(starts.copy(), signs)
     if not np.isfinite(state.loss).all():
         raise FloatingPointError(f"the loss is {state.loss.max()} at the start")
-    linear: Any = model.linearise(state) if limit else None
-    runs = [
+    descents = [
         dampings(loss, limit, patience=1, **_DAMPING) for loss in state.loss.tolist()
     ]
-    said = [next(run) for run in runs]
-    while (rows := np.flatnonzero([damping for damping, *_ in said])).size:
-        tried = np.array([said[k][0] for k in rows])
-        trial = model.attempt(_taken(state, rows), _taken(linear, rows), tried)
-        lower = np.flatnonzero(trial.loss < state.loss[rows])
+    # Of each descent the next damping, or 0 at its end, iterations and status.
+    answers = [next(descent) for descent in descents]
+    ends = points = model.linearise(state)
+    rows = np.arange(len(starts))  # the descents that stand at these points
+    while (damping := np.array([answers[k][0] for k in rows])).any():
+        if not damping.all():
+            going = np.flatnonzero(damping)
+            ends = _replaced(ends, rows, points)
+            points, rows, damping = _taken(points, going), rows[going], damping[going]
+        moved = model.step(points, damping)
+        possible = np.flatnonzero(~np.isnan(moved[:, 0]))
+        loss = np.full(len(rows), np.inf)
+        if possible.size:
+            trial = model.project(moved[possible], points.signs[possible])
+            loss[possible] = trial.loss
+        lower = np.flatnonzero(loss[possible] < points.loss[possible])
         if lower.size:
-            kept = _taken(trial, lower)
-            for old, new in zip(
-                (*state, *linear), (*kept, *model.linearise(kept)), strict=True
-            ):
-                old[rows[lower]] = new
-        for k, loss in zip(rows.tolist(), trial.loss.tolist(), strict=True):
-            said[k] = runs[k].send(loss)
-    pieces = spaces.to_powers(shape, np.diff(state.knots), state.local)
+            new = model.linearise(_taken(trial, lower))
+            points = _replaced(points, possible[lower], new)
+        for k, reached in zip(rows.tolist(), loss.tolist(), strict=True):
+            answers[k] = descents[k].send(reached)
+    ends = _replaced(ends, rows, points)
+    pieces = spaces.to_powers(shape, np.diff(ends.knots), ends.local)
     ways = [None] * len(starts) if directions is None else directions
-    ends = zip(
-        state.knots, pieces, np.sqrt(state.loss).tolist(), said, ways, strict=True
-    )
+    columns = (ends.knots, pieces, np.sqrt(ends.loss).tolist(), answers, ways)
     return [
-        FreeKnotSpline(t, c, rmse, *word[1:], way) for t, c, rmse, word, way in ends
+        FreeKnotSpline(t, c, rmse, *answer[1:], way)
+        for t, c, rmse, answer, way in zip(*columns, strict=True)
     ]
 
 
@@ -155,17 +160,24 @@ def fit_stacked(
 #: of xi, jumps of the slope times it, multipliers (s, d), what makes the rows (s, n, d,
 #: d + 1), mean square errors.
 State = namedtuple("State", "knots signs local moments jumps multipliers behind loss")
-#: Newton's systems there, and what multiplies a damping at each inner knot.
-Linear = namedtuple("Linear", "banded slopes condition scale")
+#: Points with Newton's systems there, and what multiplies a damping at each inner knot.
+Points = namedtuple("Points", "knots signs local loss banded slopes condition scale")
 
 
-def _taken(state: Any, rows: np.ndarray) -> Any:
-    """Those of the stack."""
-    return (
-        state
-        if len(rows) == len(state[0])
-        else type(state)(*(part[rows] for part in state))
-    )
+def _taken(stack: Any, rows: np.ndarray) -> Any:
+    """Take these rows of a stack."""
+    if len(rows) == len(stack[0]):
+        return stack
+    return type(stack)(*(part[rows] for part in stack))
+
+
+def _replaced(stack: Any, rows: np.ndarray, new: Any) -> Any:
+    """Put new ones into these rows of a stack, in place where others stay."""
+    if len(rows) == len(stack[0]):
+        return new
+    for part, values in zip(stack, new, strict=True):
+        part[rows] = values
+    return stack
 
 
 @dataclass(frozen=True)
@@ -207,9 +219,10 @@ class Model:
         moments = error @ weighted * width[..., None]
         return State(t, signs, local, moments, jumps, multipliers, behind, loss)
 
-    def linearise(self, state: State) -> Linear:
-        """Newton's systems, for knots and coefficients together."""
-        shape, block, width = self.shape, self.shape.block, np.diff(state.knots)
+    def linearise(self, state: State) -> Points:
+        """Set up Newton's systems, for knots and coefficients together."""
+        shape, block, t = self.shape, self.shape.block, state.knots
+        width = t[:, 1:] - t[:, :-1]
         count, n = width.shape
         basis, derivatives, scale = spaces.local_derivatives(shape, width, state.local)
         root = derivatives @ basis.root
@@ -239,29 +252,24 @@ class Model:
         # Scaled as for log widths, so that steps stay bounded where the loss hardly
         # depends on one.
         room = np.minimum(width[:, :-1], width[:, 1:]) ** 2
+        # One cell has no inner knot.
         size = (np.abs(banded[:, 0, block:-block:block]) * room).max(
-            axis=1, keepdims=True
+            axis=1, keepdims=True, initial=0.0
         )
-        return Linear(banded, slopes, spaces.spread_rows(rows, block), size / room)
+        systems = (banded, slopes, spaces.spread_rows(rows, block), size / room)
+        return Points(t, state.signs, state.local, state.loss, *systems)
 
-    def attempt(self, state: State, linear: Linear, damping: np.ndarray) -> State:
-        """The states after Newton's damped steps; an infinite loss where there are
-        none.
-        """
-        t, block, damped = state.knots, self.shape.block, linear.banded.copy()
-        damped[:, 0, block:-block:block] += damping[:, None] * linear.scale
-        step = spaces.solve_conditioned(damped, -linear.slopes, linear.condition)[0][
-            :, ::block
-        ]
+    def step(self, points: Points, damping: np.ndarray) -> np.ndarray:
+        """Take Newton's damped steps; return knots, NaN where there is no step."""
+        t, block, damped = points.knots, self.shape.block, points.banded.copy()
+        damped[:, 0, block:-block:block] += damping[:, None] * points.scale
+        solution, _ = spaces.solve_conditioned(damped, -points.slopes, points.condition)
+        step = solution[:, ::block]
         # No cell shrinks by more than a fixed share.
         shrink = ((step[:, :-1] - step[:, 1:]) / (t[:, 1:] - t[:, :-1])).max(axis=1)
-        moved = (
-            t
-            + step * np.minimum(1.0, _MAX_SHRINK / np.maximum(shrink, 1e-300))[:, None]
-        )
-        wide = (moved[:, 1:] - moved[:, :-1]).min(axis=1) >= _LEAST_WIDTH * (
-            t[:, -1] - t[:, 0]
-        )
-        trial = self.project(np.where(wide[:, None], moved, t), state.signs)
-        trial.loss[~wide] = np.inf
-        return trial
+        share = np.minimum(1.0, _MAX_SHRINK / np.maximum(shrink, 1e-300))
+        moved = t + step * share[:, None]
+        narrowest = (moved[:, 1:] - moved[:, :-1]).min(axis=1)
+        wide = narrowest >= _LEAST_WIDTH * (t[:, -1] - t[:, 0])
+        moved[~wide] = np.nan
+        return moved

@@ -165,7 +165,7 @@ def ungated_polynomial(shape: Space, t: np.ndarray) -> np.ndarray:
     left = t[..., :-1, :]
     start = t[..., :1, :]
     length = t[..., -1:, :] - start
-    shifts = ((start - left) / length) ** i
+    shifts = ((start - left) / length) ** i[:d]
     scales = (length / (t[..., 1:, :] - left)) ** i
     # Where i < p there are no choices, whatever shift the index finds.
     return choices * shifts[..., i - p] * scales[..., None, :]
@@ -230,20 +230,21 @@ def solve_banded(banded: np.ndarray, right: np.ndarray) -> np.ndarray:
     replaced by the identity, and it goes on behind.
     """
     size, total = banded.shape[-2:]
-    rows = banded.reshape(-1, size, total).swapaxes(0, 1).reshape(size, -1)
-    factor = np.empty(rows.shape, order="F")
-    singular = list[int]()
+    factor = banded.swapaxes(-1, -2).reshape(-1, size).T.copy(order="F")
+    singular = list[slice]()
     end = 0
-    while end < rows.shape[1]:
-        factor[:, end:], failed = dpbtrf(rows[:, end:], lower=1)
+    while end < factor.shape[1]:
+        rest = factor[:, end:]
+        factor[:, end:], failed = dpbtrf(rest, lower=1, overwrite_ab=1)
         if not failed:
             break
         start = end + (failed - 1) // total * total  # systems before this one are done
         end = start + total
         factor[:, start:end] = np.eye(size, 1)
-        singular += range(start, end)
+        singular.append(slice(start, end))
     solved, _ = dpbtrs(factor, right, lower=1)
-    solved[singular] = np.nan
+    for unknowns in singular:
+        solved[unknowns] = np.nan
     return solved
 
 
@@ -259,8 +260,8 @@ def solve_conditioned(
     if not d:
         x = solve_banded(banded, right.reshape(-1, 1)).reshape(count, total)
         return x, np.empty((count, 0))
-    conditions = condition.swapaxes(0, 1).reshape(d, right.size)
-    columns = np.vstack([right.ravel(), conditions])
+    columns = np.concatenate([right[:, None], condition], axis=1)  # (s, 1 + d, total)
+    columns = columns.swapaxes(0, 1).reshape(1 + d, -1)
     solved = solve_banded(banded, columns.T).reshape(count, total, 1 + d)
     products = condition @ solved  # C A^-1 b, and C A^-1 C'
     diagonal = np.einsum("sqq->sq", products[:, :, 1:])
