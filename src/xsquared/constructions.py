@@ -112,23 +112,23 @@ def network_from_pieces(
         constant -= factors[:, 1].prod()
     else:
         everywhere = []
-    neurons = list(everywhere)  # rows (slope, value at its place), (p + 1, 2) each
-    for direction, change in zip(opened, changes, strict=True):
-        rows = np.tile([1.0, 0.0], (p + 1, 1))
-        rows[0, 0] = direction
-        if p:
-            rows[-1] = change[[p + 1, p]]
-        neurons.append(rows)
+    # Rows (slope, value at its place) of each neuron's p + 1 affine functions.
+    inside = np.tile([1.0, 0.0], (len(opened), p + 1, 1))
+    inside[:, 0, 0] = opened
+    if p:
+        inside[:, -1] = changes[:, [p + 1, p]]
+    neurons = np.array([*everywhere, *inside]).reshape(-1, p + 1, 2)
     places = np.concatenate([np.full(len(everywhere), t[0]), t[1:-1]])
     weights = np.ones(len(neurons))
     if p == 0:
         weights = np.append(polynomial[[1] * len(everywhere)], changes[:, 1])
     network = build(record, 1, len(neurons))
-    slopes, values = np.array(neurons).reshape(-1, p + 1, 2).T  # each (p + 1, neurons)
+    slopes, values = neurons.T  # each (p + 1, neurons)
     biases = values - slopes * places
+    affine = dict[str, np.ndarray]()
     for k, (weight, bias) in enumerate((("G", "g"), *record.factors)):
-        set_parameters(network, **{weight: slopes[k][:, None], bias: biases[k]})
-    set_parameters(network, D=weights[None], d=[constant])
+        affine |= {weight: slopes[k][:, None], bias: biases[k]}
+    set_parameters(network, D=weights[None], d=[constant], **affine)
     return network
 
 

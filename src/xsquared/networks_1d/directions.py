@@ -151,8 +151,8 @@ class _Costs:
 
     def ranked(self, choices: np.ndarray) -> np.ndarray:
         """Sort choices (m, n - 1), 1 where a gate opens to the left, by their cost."""
-        padded = np.pad(choices, ((0, 0), (1, 1)), constant_values=(1, 0))
-        signs = -np.diff(padded.astype(float))  # (m, n), the s_k
+        # (m, n), the s_k.
+        signs = -np.diff(choices.astype(float), prepend=1, append=0)
         half = np.tensordot(signs, self.form, (1, 0))
         matrix = np.einsum("sk,skqr->sqr", signs, half)  # B M^-1 B'
         # Each row and column over the root of its diagonal: powers differ in size.
