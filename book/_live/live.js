@@ -72,6 +72,7 @@ function offer(script) {
       input.ariaMultiLine = "true";
       input.ariaLabel = `Cell ${k + 1}`;
       input.addEventListener("keydown", (event) => {
+        event.stopPropagation(); // the page takes "/" for its search
         if (event.key !== "Enter" || !(event.ctrlKey || event.shiftKey)) return;
         event.preventDefault();
         run();

@@ -43,6 +43,10 @@ def test_a_page_runs_to_its_end_and_a_changed_line_is_marked(
     assert [url for url in asked if not url.startswith(own)] == []
 
     cell = page.locator(".cell", has_text="limit = sp.limit(rms.subs(h, 3 / (P - 1))")
+    cell.get_by_role("textbox").press("Home")
+    cell.get_by_role("textbox").press("/")
+    assert cell.get_by_role("textbox").inner_text().startswith("/")
+    cell.get_by_role("textbox").press("Backspace")
     cell.get_by_role("textbox").evaluate(CHANGE, ["sqrt(120)", "sqrt(121)"])
     cell.get_by_role("textbox").press("Shift+Enter")
     page.wait_for_function(ENDED, arg="not as committed", timeout=PATIENCE)

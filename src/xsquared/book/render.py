@@ -91,10 +91,10 @@ def render_pages(project: Project, names: Sequence[str], runs: bool) -> list[Pat
             that has moved seems to be there twice.
     """
     check_chapters(project, names)
-    if not (project.html / "index.html").is_file():
-        render(project)  # the other pages, to which links lead
     site = project.html
     doctrees = project.html.with_name(".doctrees")
+    if not ((site / "index.html").is_file() and doctrees.is_dir()):
+        render(project)  # the other pages, to which links lead
     if runs:
         ran = [f"{path.stem}.html" for path in project.runs.glob("*.ipynb")]
         site = copytree(

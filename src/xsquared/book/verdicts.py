@@ -90,7 +90,7 @@ def _card(claim: Claim, record: dict[str, Any]) -> str:
 
 def _folded(title: str, body: str) -> str:
     """Write Markdown of which only the title is in sight."""
-    return f"```{{dropdown}} {title}\n\n{body}\n```"
+    return f":::{{dropdown}} {title}\n\n{body}\n:::"
 
 
 def _agreement(names: Collection[str], record: dict[str, Any]) -> str:
