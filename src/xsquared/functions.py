@@ -60,7 +60,7 @@ _HALVINGS = 60
 _LARGE = 2**64
 
 Interval = tuple[float, float]
-ArrayFunction = Callable[..., np.ndarray]
+_ArrayFunction = Callable[..., np.ndarray]
 
 
 def parse(text: str) -> sp.Expr:
@@ -119,7 +119,7 @@ class Target:
         """Number of variables."""
         return len(self.domain)
 
-    def derivative(self, *orders: int) -> ArrayFunction:
+    def derivative(self, *orders: int) -> _ArrayFunction:
         """Return a partial derivative as a function of float64 arrays.
 
         ``orders`` are one a variable.
@@ -222,7 +222,7 @@ def _jumps(target: Target) -> np.ndarray:
 
 
 @cache
-def _compile(target: Target, orders: tuple[int, ...]) -> ArrayFunction:
+def _compile(target: Target, orders: tuple[int, ...]) -> _ArrayFunction:
     """Compile a derivative to numpy, checked to be real and finite."""
     raw = sp.lambdify(
         VARIABLES[: target.dim],

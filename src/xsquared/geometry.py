@@ -11,7 +11,7 @@ from xsquared.units import GatedNetwork, as_points
 
 Orientation = Literal["one-way", "alternating"]
 #: Two intervals, ``((x_min, x_max), (y_min, y_max))``.
-Box = tuple[tuple[float, float], tuple[float, float]]
+_Box = tuple[tuple[float, float], tuple[float, float]]
 
 
 def neuron_contributions(network: GatedNetwork, x: np.ndarray) -> np.ndarray:
@@ -47,7 +47,7 @@ class Hinge:
     end: tuple[float, float]
 
 
-def hinge_segments(network: GatedNetwork, box: Box) -> list[Hinge]:
+def hinge_segments(network: GatedNetwork, box: _Box) -> list[Hinge]:
     """Clip the lines G x + g = 0 of a network on the plane to a box (appendix B).
 
     Exactly, after Liang and Barsky: a line is the points p + t a with a along it; the
@@ -74,7 +74,7 @@ def hinge_segments(network: GatedNetwork, box: Box) -> list[Hinge]:
     return hinges
 
 
-def count_cells(network: GatedNetwork, box: Box) -> int:
+def count_cells(network: GatedNetwork, box: _Box) -> int:
     """Count the cells into which the hinge lines cut a box: 1 + lines + crossings.
 
     Counted for lines in general position: no three through one point, none coinciding.

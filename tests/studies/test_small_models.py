@@ -31,10 +31,10 @@ def _hummed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A text that repeats a line of four letters, and short runs."""
     line = np.random.default_rng(0).integers(4, size=20).astype(np.uint8)
     monkeypatch.setattr(byte_text, "text", lambda _: np.tile(line, 10_000))
-    monkeypatch.setattr(small_models, "LENGTHS", {60: (1, 2), 20: (1,)})
+    monkeypatch.setattr(small_models, "_LENGTHS", {60: (1, 2), 20: (1,)})
     monkeypatch.setattr(byte_text, "_JUDGED", 64)
-    monkeypatch.setattr(small_models, "RATES", (0.004, 0.008))
-    monkeypatch.setattr(small_models, "LONGEST_RATES", (0.002, 0.008, 0.03))
+    monkeypatch.setattr(small_models, "_RATES", (0.004, 0.008))
+    monkeypatch.setattr(small_models, "_LONGEST_RATES", (0.002, 0.008, 0.03))
     caches = {
         byte_text: ("passages", "judged", "counted"),
         small_models: ("_rates_tried",),

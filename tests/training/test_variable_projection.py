@@ -159,7 +159,7 @@ def test_points_in_blocks_leave_the_steps_of_all_at_once(
     x, y = problem(2, 45)
     options = {"train_gates": True, "max_iterations": 2, "ridge": ridge}
     whole = run(unit, x, y, rows(unit, x, 4, 47), **options)
-    monkeypatch.setattr(separable, "BLOCK", 7)
+    monkeypatch.setattr(separable, "_BLOCK", 7)
     for kept in (0, separable._KEPT):
         monkeypatch.setattr(separable, "_KEPT", kept)
         made = run(unit, x, y, rows(unit, x, 4, 47), **options)

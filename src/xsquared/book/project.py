@@ -28,7 +28,7 @@ NOTE = (
     "it.*"
 )
 #: A chapter's third cell where the repository has an address; no page shows it.
-INSTALL = (
+_INSTALL = (
     "try:\n    import xsquared.book\nexcept ImportError:\n    %pip install -q git+{}"
 )
 
@@ -136,7 +136,7 @@ def read_source(source: Path) -> NotebookNode:
     """Read a chapter's notebook without outputs; ids of cells are their digests.
 
     It begins with :data:`NOTE`. Where the repository has an address,
-    :data:`INSTALL` follows the title.
+    :data:`_INSTALL` follows the title.
     """
     notebook: NotebookNode = jupytext.read(source)
     kernel = notebook.metadata.kernelspec
@@ -146,7 +146,7 @@ def read_source(source: Path) -> NotebookNode:
     settings = yaml.safe_load(config.read_text(encoding="utf-8"))
     url = settings.get("repository", {}).get("url")
     if url:
-        cell = new_code_cell(INSTALL.format(url), metadata={"tags": ["remove-cell"]})
+        cell = new_code_cell(_INSTALL.format(url), metadata={"tags": ["remove-cell"]})
         notebook.cells.insert(1, cell)
     cell = new_markdown_cell(NOTE, metadata={"tags": ["remove-cell"]})
     notebook.cells.insert(0, cell)

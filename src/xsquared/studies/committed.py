@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 #: Opens what trials run on: a Dask client, or None for this process.
-Connect = Callable[[], AbstractContextManager["Client | None"]]
+_Connect = Callable[[], AbstractContextManager["Client | None"]]
 
 #: What tells a row from every other of its study.
 _NETWORK = ["key", "problem", "n", "seed"]
@@ -128,7 +128,7 @@ def rows(
     )
 
 
-def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.DataFrame:
+def run(name: str, connect: _Connect = nullcontext, part: bool = False) -> pd.DataFrame:
     """Finish a study and write its rows.
 
     Committed rows count as done, but for failed ones. Where other sources made them,
@@ -173,7 +173,7 @@ def run(name: str, connect: Connect = nullcontext, part: bool = False) -> pd.Dat
 
 
 def check(
-    name: str, trials: Sequence[Trial], connect: Connect = nullcontext
+    name: str, trials: Sequence[Trial], connect: _Connect = nullcontext
 ) -> list[str]:
     """Run some trials of a study anew; give a line for each row not as committed.
 
@@ -219,7 +219,7 @@ def _without_rows(trials: Iterable[Trial], frame: pd.DataFrame) -> list[Trial]:
     return [trial for trial in trials if trial_key(trial) not in known]
 
 
-def _still_valid(name: str, study: Study, connect: Connect) -> pd.DataFrame:
+def _still_valid(name: str, study: Study, connect: _Connect) -> pd.DataFrame:
     """Read the rows that need not run again: none where the sample comes out otherwise.
 
     They are of the study's trials, did not fail, and are text, so that writing them

@@ -47,7 +47,7 @@ from xsquared.units import GatedNetwork, Unit, build, find_unit, parameter_count
 
 _TEXTS = {name: KINDS[name][0] for name in ("smooth", "oscillating", "kinked")} | LATER
 #: Curves by their names in the study ``trainers``.
-TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in _TEXTS.items()}
+_TARGETS = {name: target(text, (-1.0, 1.0)) for name, text in _TEXTS.items()}
 #: What the figure that moves calls them.
 _TITLES = {
     "smooth": "a bump: 1/(1 + 9x²)",
@@ -110,7 +110,7 @@ def _by_search(trial: Trial) -> Iterator[tuple[dict[str, Any], GatedNetwork]]:
     unit, solvers = unit_of(trial), _SEARCHES[trial["solver"]]
     from_glu = unit == find_unit("pair")
     searched = find_unit("glu") if from_glu else unit
-    for name, curve in TARGETS.items():
+    for name, curve in _TARGETS.items():
         data = sampled(curve, 1000)
         networks = []
         for solver in solvers:
@@ -158,7 +158,7 @@ def _run_curves(trial: Trial) -> dict[str, list[Any]]:
     search = _by_search if protocol == "best" else _by_adamw
     networks = []
     for known, network in search(trial):
-        curve = TARGETS[known["problem"]]
+        curve = _TARGETS[known["problem"]]
         vector = parameters_to_vector(network.parameters()).tolist()
         kept = [f"{weight:.{_DIGITS[protocol]}g}" for weight in vector]
         weights = torch.tensor([*map(float, kept)], dtype=torch.float64)
@@ -189,7 +189,7 @@ def _forget_all_but_medians(networks: list[dict[str, Any]]) -> None:
 
 def _adamw_trial(unit: str, sizes: list[int], **settings: Any) -> Trial:
     """Describe the training of a unit on all curves and at all sizes."""
-    settings = {"targets": [*TARGETS], "sizes": sizes} | settings
+    settings = {"targets": [*_TARGETS], "sizes": sizes} | settings
     return make_trial("1 input", unit, 0, "adamw", "undecayed", settings=settings)
 
 
@@ -241,7 +241,7 @@ def curve_data(networks: pd.DataFrame) -> dict[str, Any]:
     widths = {(unit, neurons(unit, size)) for unit in units for size in SIZES}
     data: dict[str, Any] = {}
     for name, title in _TITLES.items():
-        values = TARGETS[name](np.linspace(-1, 1, 241)).round(6)
+        values = _TARGETS[name](np.linspace(-1, 1, 241)).round(6)
         data[name] = {"title": title, "values": values.tolist()}
         for way in ("best", "adamw"):
             data[name][way] = {f"{unit.name}:{unit.activation}": [] for unit in units}

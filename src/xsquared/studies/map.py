@@ -88,12 +88,12 @@ TRIPLES: Mapping[str, Sequence[str]] = {
     "gelu": ("mlp:gelu", "pair:gelu", "geglu"),
 }
 #: Units that are in no triple.
-OTHERS = ("relu2_mlp", "mlp:tanh", "gqu:silu")
+_OTHERS = ("relu2_mlp", "mlp:tanh", "gqu:silu")
 #: What is trained everywhere, and in the larger blocks.
-CORE = (*TRIPLES["relu"], *TRIPLES["silu"], *OTHERS)
+_CORE = (*TRIPLES["relu"], *TRIPLES["silu"], *_OTHERS)
 FEW = (*TRIPLES["relu"], *TRIPLES["silu"])
 #: Numbers of the stream, by residual blocks and about how many parameters that makes.
-STREAMS = {(2, 4000): 15, (2, 25_000): 39, (1, 4000): 21, (6, 4000): 9}
+_STREAMS = {(2, 4000): 15, (2, 25_000): 39, (1, 4000): 21, (6, 4000): 9}
 #: Residual blocks, where there are any.
 BLOCKS = 2
 STEPS = 4000
@@ -147,7 +147,7 @@ def map_trial(
     record = find_unit(unit)
     target = find_target(problem)
     if blocks:
-        neurons = block_neurons(record, STREAMS[blocks, size])
+        neurons = block_neurons(record, _STREAMS[blocks, size])
     else:
         one_neuron = parameter_count(record, target.inputs, 1, target.outputs)
         price = one_neuron - target.outputs  # the readout's constants are no neuron's
@@ -172,7 +172,7 @@ def network_of(trial: Trial) -> GatedNetwork | ResidualNetwork:
     target = find_target(trial["problem"])
     if not trial["blocks"]:
         return build(unit, target.inputs, trial["n"], target.outputs)
-    stream = STREAMS[trial["blocks"], trial["size"]]
+    stream = _STREAMS[trial["blocks"], trial["size"]]
     return ResidualNetwork(
         unit, target.inputs, stream, trial["n"], trial["blocks"], target.outputs
     )
@@ -188,7 +188,7 @@ def run_map(trial: Trial) -> dict[str, Any]:
     errors: dict[int, np.ndarray] = {}
     missing = list(settings.get("rates", RATES[trial["protocol"]][trial["blocks"] > 0]))
     while missing:
-        stack = trained(trial, module, data, missing)
+        stack = _trained(trial, module, data, missing)
         for rate, networks in zip(missing, stack.split(len(seeds)), strict=True):
             weights[rate] = networks
             errors[rate] = judged(module, networks, data, "validation")
@@ -219,7 +219,7 @@ def beyond(scores: Mapping[int, float]) -> list[int]:
     return []
 
 
-def trained(
+def _trained(
     trial: Trial,
     module: GatedNetwork | ResidualNetwork,
     data: Sequence[Dataset],
@@ -311,15 +311,15 @@ def _all_trials() -> list[Trial]:
     rest = [name for name in TARGETS if name not in FIRST]
     every = [*FIRST, *rest]
     main = ("adamw", "soap")
-    full = (*CORE, *TRIPLES["gelu"])
+    full = (*_CORE, *TRIPLES["gelu"])
     trials = [
         *_sample(),
-        *_trials(FIRST, CORE, main, [1000]),
-        *_trials(FIRST, CORE, main, [4000], BLOCKS),
-        *_trials(rest, CORE, main, [1000]),
-        *_trials(FIRST, CORE, main, [4000, 240]),
-        *_trials(rest, CORE, main, [4000], BLOCKS),
-        *_trials(rest, CORE, main, [4000, 240]),
+        *_trials(FIRST, _CORE, main, [1000]),
+        *_trials(FIRST, _CORE, main, [4000], BLOCKS),
+        *_trials(rest, _CORE, main, [1000]),
+        *_trials(FIRST, _CORE, main, [4000, 240]),
+        *_trials(rest, _CORE, main, [4000], BLOCKS),
+        *_trials(rest, _CORE, main, [4000, 240]),
         *_trials(FIRST, FEW, main, [25_000], BLOCKS),
         *_trials(FIRST, FEW, main, [1000], steps=1000),
         *_trials(FIRST, FEW, main, [1000], steps=16_000),

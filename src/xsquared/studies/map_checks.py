@@ -49,8 +49,8 @@ from xsquared.studies.sweep import Study, Trial
 #: Steps where batch or depth is moved.
 SHORT = 1000
 #: Points of a step and residual blocks; the map's own are among them.
-BATCHES = (256, 32, 2048)
-DEPTHS = (2, 1, 6)
+_BATCHES = (256, 32, 2048)
+_DEPTHS = (2, 1, 6)
 _BOTH = ("adamw", "soap")
 
 
@@ -68,12 +68,12 @@ CHECKS = (
     *(
         (_points(batch), problem)
         for problem in ("products", "ridges16")
-        for batch in sorted(BATCHES)
+        for batch in sorted(_BATCHES)
     ),
     *(
         (_blocks(depth), problem)
         for problem in ("borehole", "ridges16")
-        for depth in sorted(DEPTHS)
+        for depth in sorted(_DEPTHS)
     ),
 )
 #: What is compared, as :data:`xsquared.studies.map_effects.CHANGES` names it.
@@ -195,7 +195,7 @@ def check_trials() -> list[Trial]:
     ]
     trials += [
         map_trial(problem, unit, protocol, 1000, steps=SHORT, batch=batch)
-        for batch in BATCHES
+        for batch in _BATCHES
         for problem in ("products", "ridges16")
         for protocol in _BOTH
         for unit in FEW
@@ -204,7 +204,7 @@ def check_trials() -> list[Trial]:
         map_trial(problem, unit, protocol, 4000, blocks, SHORT)
         for problem, protocols in (("borehole", _BOTH), ("ridges16", ("adamw",)))
         for protocol in protocols
-        for blocks in DEPTHS
+        for blocks in _DEPTHS
         for unit in FEW
     ]
     return [*_sample(), *trials]

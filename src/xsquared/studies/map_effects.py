@@ -17,7 +17,7 @@ from xsquared.units import find_unit
 #: The least ratio of errors that is called a gain, and its inverse a cost.
 PAYS = 1.1
 #: What tells one trained case from another, the unit and the seed apart.
-CASE = ("problem", "protocol", "size", "blocks", "steps")
+_CASE = ("problem", "protocol", "size", "blocks", "steps")
 
 
 def _full_name(unit: str) -> str:
@@ -27,18 +27,18 @@ def _full_name(unit: str) -> str:
 
 
 #: By gate: alone, with a second number, with a factor, each as ``name:gate``.
-FULL_TRIPLES = {
+_FULL_TRIPLES = {
     gate: tuple(_full_name(unit) for unit in units) for gate, units in TRIPLES.items()
 }
 
 
 def _steps(first: int, last: int, gates: Sequence[str]) -> list[tuple[str, str]]:
     """Pair places of the triples of some gates."""
-    return [(FULL_TRIPLES[gate][first], FULL_TRIPLES[gate][last]) for gate in gates]
+    return [(_FULL_TRIPLES[gate][first], _FULL_TRIPLES[gate][last]) for gate in gates]
 
 
 #: Of targets of the study ``trainers`` that are of a kind of the map, their kind.
-DECAY_KINDS: Mapping[str, str] = {
+_DECAY_KINDS: Mapping[str, str] = {
     **{
         f"{profile}, {dim} inputs": "ridges"
         for dim in (2, 5)
@@ -109,7 +109,7 @@ def gains(rows: pd.DataFrame, change: str, steps: int = TRAINED_STEPS) -> pd.Dat
     rows = rows.assign(unit=rows["unit"] + ":" + rows["gate"])
     if column != "steps":
         rows = rows[rows["steps"] == steps]
-    common = [name for name in (*CASE, "unit", "seed") if name != column]
+    common = [name for name in (*_CASE, "unit", "seed") if name != column]
     errors = rows.pivot_table("test_rmse", common, column).replace(np.inf, np.nan)
     parts = []
     for before, after in pairs:
@@ -141,7 +141,7 @@ def decay_gains(trainers: pd.DataFrame) -> pd.DataFrame:
     found = errors.index.to_frame(index=False).assign(
         change="no decay",
         log=np.log(errors["adamw"] / errors["undecayed"]).to_numpy(),
-        kind=[DECAY_KINDS.get(problem) for problem, *_ in errors.index],
+        kind=[_DECAY_KINDS.get(problem) for problem, *_ in errors.index],
     )
     return found.dropna(subset=["kind", "log"])
 
@@ -262,7 +262,7 @@ def cell_effects(steps: pd.DataFrame) -> pd.DataFrame:
 
     It costs (-) where the inverse would pay; else the sign is 0.
     """
-    logs = steps.groupby(["kind", *CASE, "gate", "step"], sort=False)["log"]
+    logs = steps.groupby(["kind", *_CASE, "gate", "step"], sort=False)["log"]
     table = logs.agg(["mean", "min", "max", "size"]).rename(columns={"size": "seeds"})
     pays = (table["mean"] >= np.log(PAYS)) & (table["min"] > 0)
     costs = (table["mean"] <= -np.log(PAYS)) & (table["max"] < 0)

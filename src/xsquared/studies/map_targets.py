@@ -37,10 +37,10 @@ from xsquared.data import Dataset, load
 from xsquared.data.dataset import Points, from_generator
 
 #: Training points of a function; a quarter as many choose rates, 10,000 judge.
-POINTS = 2**15
+_POINTS = 2**15
 #: Features of tables are confined to so many deviations, as a few rows lie a hundred
 #: off.
-FARTHEST = 5.0
+_FARTHEST = 5.0
 #: Least and largest values of the borehole's radii, transmissivities, heads, length,
 #: conductivity.
 _BOREHOLE = (
@@ -228,7 +228,7 @@ def draw_points(name: str, seed: int) -> Dataset:
         table = load(name, seed)
         parts = [table.train, table.validation, table.test]
         train, validation, test = (
-            Points(np.clip(part.x, -FARTHEST, FARTHEST), part.y[:, None])
+            Points(np.clip(part.x, -_FARTHEST, _FARTHEST), part.y[:, None])
             for part in parts
         )
         return replace(table, train=train, validation=validation, test=test)
@@ -237,4 +237,4 @@ def draw_points(name: str, seed: int) -> Dataset:
         x = np.random.default_rng(seed).uniform(-1, 1, (count, target.inputs))
         return x, values(x, np.random.default_rng((seed, 1))).reshape(count, -1)
 
-    return from_generator(generate, seed, points=POINTS)
+    return from_generator(generate, seed, points=_POINTS)

@@ -68,9 +68,9 @@ LANGUAGE_UNITS = (
     ("gqu", "relu"),
 )
 #: Its seeds judged, by the number of steps.
-LENGTHS = {3600: (1, 2, 3, 4, 5), 1800: (1, 2, 3), 900: (1, 2, 3)}
+_LENGTHS = {3600: (1, 2, 3, 4, 5), 1800: (1, 2, 3), 900: (1, 2, 3)}
 #: Its rates.
-RATES = (0.004, 0.0056, 0.008, 0.011)
+_RATES = (0.004, 0.0056, 0.008, 0.011)
 #: Units of the protocol ``longest``: those that have no rows by ``tuned`` first.
 LONGEST_UNITS = (
     ("geglu", "gelu"),
@@ -83,7 +83,7 @@ LONGEST_UNITS = (
 )
 _LONGEST_SEEDS = (1, 2, 3)
 #: Where its grid of rates begins.
-LONGEST_RATES = (0.0056, 0.008, 0.011)
+_LONGEST_RATES = (0.0056, 0.008, 0.011)
 #: By what factor the grid grows.
 _GROWTH = 1.4
 
@@ -103,7 +103,7 @@ def _language_trials() -> list[Trial]:
 
     Of ``tuned`` the first three seeds come first, at all lengths.
     """
-    runs = [(steps, seed) for steps, seeds in LENGTHS.items() for seed in seeds]
+    runs = [(steps, seed) for steps, seeds in _LENGTHS.items() for seed in seeds]
     runs.sort(key=lambda run: (run[1] > 3, run[1]))
     tuned = [
         _language_trial("tuned", unit, gate, steps, seed)
@@ -111,7 +111,7 @@ def _language_trials() -> list[Trial]:
         for unit, gate in LANGUAGE_UNITS
     ]
     longest = [
-        _language_trial("longest", unit, gate, max(LENGTHS), seed)
+        _language_trial("longest", unit, gate, max(_LENGTHS), seed)
         for unit, gate in LONGEST_UNITS
         for seed in _LONGEST_SEEDS
     ]
@@ -237,14 +237,14 @@ def _rates_tried(unit: str, gate: str, protocol: str) -> dict[float, float]:
     By ``tuned`` four rates in the shortest runs; by ``longest`` in the longest runs as
     many as are needed for neither end of the grid to be the best.
     """
-    steps = max(LENGTHS) if protocol == "longest" else min(LENGTHS)
+    steps = max(_LENGTHS) if protocol == "longest" else min(_LENGTHS)
 
     def judge(rate: float) -> float:
         return nats(trained(unit, gate, rate, 0, steps), "choice")
 
     if protocol == "tuned":
-        return {rate: judge(rate) for rate in RATES}
-    tried = {rate: judge(rate) for rate in LONGEST_RATES}
+        return {rate: judge(rate) for rate in _RATES}
+    tried = {rate: judge(rate) for rate in _LONGEST_RATES}
     while (best := _best_rate(tried)) in (min(tried), max(tried)):
         factor = _GROWTH if best == max(tried) else 1 / _GROWTH
         rate = round(best * factor, 4)

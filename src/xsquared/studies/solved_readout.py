@@ -60,7 +60,7 @@ def solved_losses(
 
     def loss(weights: Tensor) -> Tensor:
         nonlocal outer
-        phi = features(module, weights, x)
+        phi = _features(module, weights, x)
         if next(calls) % every == 0:
             with torch.no_grad():
                 size = phi.norm(dim=1, keepdim=True) + _LEAST_LENGTH
@@ -94,7 +94,7 @@ def averaged_losses(
     def loss(weights: Tensor) -> Tensor:
         nonlocal gram, right
         points, values = next(batches)
-        phi = features(module, weights, points, factor)
+        phi = _features(module, weights, points, factor)
         with torch.no_grad():
             gram = keep * gram + phi.mT @ phi
             right = keep * right + phi.mT @ values
@@ -108,7 +108,7 @@ def averaged_losses(
     return loss
 
 
-def features(
+def _features(
     module: GatedNetwork, weights: Tensor, x: Tensor, factor: bool = True
 ) -> Tensor:
     """Compute what the outer weights multiply, (K, N, m), the constant last.
@@ -148,7 +148,7 @@ def resolved(
 
     With the singular values s and vectors of the features, c = V s U'y / (s^2 + ridge).
     """
-    phi = features(module, weights, x, factor)
+    phi = _features(module, weights, x, factor)
     size = phi.norm(dim=1, keepdim=True) + _LEAST_LENGTH
     left, singular, right = torch.linalg.svd(phi / size, full_matrices=False)
     singular = singular[..., None]
@@ -163,7 +163,7 @@ def resolved(
 def _with_outer(
     module: GatedNetwork, weights: Tensor, outer: Tensor, factor: bool
 ) -> Tensor:
-    """Replace the outer weights of networks (K, P) by those of their :func:`features`.
+    """Replace the outer weights of networks (K, P) by those of their features.
 
     They are (K, m, outputs), with one output where a factor is among them, whose rows
     they then are, of a readout of ones.

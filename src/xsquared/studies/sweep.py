@@ -132,12 +132,12 @@ def versions() -> str:
 def fingerprint(run: Run) -> str:
     """Hash the files that make run's rows, and the versions that compute, once."""
     digest = hashlib.sha256(f"{versions()} {run.__module__}.{run.__name__}".encode())
-    for path in sources(run):
+    for path in _sources(run):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def sources(run: Run) -> list[Path]:
+def _sources(run: Run) -> list[Path]:
     """List the file of run's module and those of xsquared it imports, however deep.
 
     Imports are read from the text, so that one inside a function counts. The book makes

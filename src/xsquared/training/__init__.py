@@ -1,7 +1,7 @@
 """Training: one door, :func:`fit`, and one file for each solver behind it."""
 
 from xsquared.training.adamw import AdamW
-from xsquared.training.fit import SOLVERS, fit, grow, solver_from
+from xsquared.training.fit import fit, grow, solver_from
 from xsquared.training.free_knots import FreeKnots
 from xsquared.training.growth import Growth
 from xsquared.training.lbfgs import LBFGS
@@ -11,7 +11,6 @@ from xsquared.training.variable_projection import VariableProjection
 
 __all__ = ["LBFGS", "AdamW", "FreeKnots", "Growth", "Newton", "VariableProjection"]
 __all__ += [
-    "SOLVERS",
     "STATUSES",
     "Fit",
     "Gates",

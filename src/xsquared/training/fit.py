@@ -24,7 +24,7 @@ from xsquared.training.variable_projection import VariableProjection
 from xsquared.units import GatedNetwork, Unit, find_unit, predict
 
 #: Every solver of this package by name.
-SOLVERS: dict[str, type[Solver]] = {
+_SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
     for solver in (VariableProjection, Growth, FreeKnots, Newton, AdamW, LBFGS)
 }
@@ -41,7 +41,7 @@ _SMALLEST = float(np.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps)
 
 def solver_from(name: str, settings: Mapping[str, Any]) -> Solver:
     """Make a solver of its name and settings, as a trial has them."""
-    return SOLVERS[name](**settings)
+    return _SOLVERS[name](**settings)
 
 
 @one_thread()

@@ -25,7 +25,7 @@ _PROBES = 3
 #: Pivots of the triangle, as a share of the largest, below which its rank is in doubt.
 _LEAST_SHARE = 1e-10
 #: Lists rows (k, m) of A, entries (k,) of b, and whatever follows, block after block.
-Blocks = Callable[[], Iterable[tuple[Tensor, ...]]]
+_Blocks = Callable[[], Iterable[tuple[Tensor, ...]]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def gram_matrix(matrix: Tensor) -> Tensor:
     return torch.from_numpy(rows.T @ rows)
 
 
-def solve(blocks: Blocks, ridge: float) -> Solution:
+def solve(blocks: _Blocks, ridge: float) -> Solution:
     """Minimise ``|A c - b|^2 + ridge |c|^2``, c's last entry out of the ridge.
 
     Of several solutions it is the shortest for columns of unit length.
@@ -100,7 +100,7 @@ def _inverse_size(factor: Tensor) -> Tensor:
     return torch.cholesky_solve(probes, factor).norm()
 
 
-def _solve_by_rotations(blocks: Blocks, ridge: float, scale: Tensor) -> Solution:
+def _solve_by_rotations(blocks: _Blocks, ridge: float, scale: Tensor) -> Solution:
     """Solve by the triangle R of a QR factorisation of A, columns times ``scale``.
 
     Where its rank is in doubt, by the singular values of R.

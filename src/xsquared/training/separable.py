@@ -29,7 +29,7 @@ from xsquared.units import Unit
 #: where steps are scaled: the inner weights of dead neurons stay bounded.
 _LEAST_DAMPING = 1e-3
 #: Points of a block: a processor's cache holds what is computed of them.
-BLOCK = 2048
+_BLOCK = 2048
 #: Numbers of a matrix that is kept between two uses, at most; else it is made again.
 _KEPT = 2**24
 
@@ -95,7 +95,7 @@ class Problem:
     def blocks(self, inner: InnerWeights) -> Iterator[Block]:
         """Make the rows of the linear problem, block by block."""
         columns = (self.points, self.weighted, self.values)
-        pieces = (column.split(BLOCK) for column in columns)
+        pieces = (column.split(_BLOCK) for column in columns)
         for points, weighted, values in zip(*pieces, strict=True):
             gates, matrix = design(self.unit, inner, points, weighted)
             yield Block(matrix, values, gates, points, weighted)
@@ -142,7 +142,7 @@ class Problem:
         gram = torch.zeros(())
         products = torch.zeros(())
         gradient = torch.zeros(())
-        residuals = state.residual.split(BLOCK)
+        residuals = state.residual.split(_BLOCK)
         for block, residual in zip(state.blocks(), residuals, strict=True):
             jacobian = self.jacobian(state, block)
             gram = gram + gram_matrix(jacobian)

@@ -20,7 +20,7 @@ from xsquared.book.papers.ledger import Claim, ledger
 from xsquared.book.tables import VERDICT_MIME, Table, with_powers
 
 #: What a chapter can say of a claim by one way of testing.
-Measured = float | bool | None
+_Measured = float | bool | None
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ class Verdict:
         }
 
 
-def judge(claim: Claim, measured: Measured | Mapping[str, Measured]) -> Verdict | None:
+def judge(
+    claim: Claim, measured: _Measured | Mapping[str, _Measured]
+) -> Verdict | None:
     """Compare what was measured with a claim.
 
     Args:
@@ -148,7 +150,7 @@ class Settled:
 
 
 def settle(
-    measured: Mapping[str, Measured | Mapping[str, Measured]] | pd.DataFrame,
+    measured: Mapping[str, _Measured | Mapping[str, _Measured]] | pd.DataFrame,
 ) -> Settled:
     """Judge all claims of a chapter; end its last cell with this call.
 
