@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from xsquared.studies.evidence import (
+    _STEPS,
     PAIRS,
     Effect,
     answer,
@@ -23,8 +24,8 @@ from xsquared.studies.evidence import (
 from xsquared.studies.trainers import UNITS
 from xsquared.units import find_unit
 
-#: Columns of losses that are made up.
-COLUMNS = list("abcde")
+#: Columns of losses that are made up: the ReLU MLP, the GLU, and the others.
+COLUMNS = [*dict.fromkeys(unit for step in _STEPS.values() for unit in step)]
 
 
 def rows_with_factor(factor: float, seeds: int = 5) -> pd.DataFrame:
@@ -136,34 +137,35 @@ def test_every_pair_is_of_units_that_are_trained() -> None:
 
 
 def losses(rng: np.random.Generator, seeds: int, ahead: float = 0.0) -> pd.DataFrame:
-    """Losses of scatter 0.01 around unit and seed; b is ahead of a."""
-    units = np.array([1.7, 1.7 - ahead, 1.9, 1.6, 1.65])
-    runs = (
-        units + 0.05 * rng.normal(size=(seeds, 1)) + 0.01 * rng.normal(size=(seeds, 5))
-    )
+    """Losses of scatter 0.01 around unit and seed; the second unit is ahead."""
+    units = np.array([1.7, 1.7 - ahead, 1.9, 1.6, 1.65, 1.8, 1.75])
+    by_seed = 0.05 * rng.normal(size=(seeds, 1))
+    runs = units + by_seed + 0.01 * rng.normal(size=(seeds, len(units)))
     return pd.DataFrame(runs, columns=COLUMNS)
 
 
 def test_scatter_and_interval_are_those_of_least_squares() -> None:
     """With a column a unit and a seed in the design, and the difference as a contrast."""
     loss = losses(np.random.default_rng(0), 4)
-    unit, seed = np.tile(np.arange(5), 4), np.repeat(np.arange(4), 5)
-    design = np.column_stack([np.eye(5)[unit], np.eye(4)[seed][:, 1:]])
+    unit, seed = np.tile(np.arange(7), 4), np.repeat(np.arange(4), 7)
+    design = np.column_stack([np.eye(7)[unit], np.eye(4)[seed][:, 1:]])
     y = loss.to_numpy().ravel()
     fitted, (square,), *_ = np.linalg.lstsq(design, y, rcond=None)
     deviation, freedom = scatter(loss)
-    assert freedom == len(y) - 8
+    assert freedom == len(y) - 10
     assert deviation == pytest.approx(np.sqrt(square / freedom))
-    contrast = np.zeros(8)
-    contrast[[0, 1]] = 1, -1
-    error = deviation * np.sqrt(contrast @ np.linalg.inv(design.T @ design) @ contrast)
-    row = compare_steps(loss, {"a to b": ("a", "b")}).loc["a to b"]
-    assert row["worth"] == pytest.approx(contrast @ fitted)
-    assert row["high"] - row["worth"] == pytest.approx(
-        error * stats.t.ppf(0.975, freedom)
-    )
-    expected = 2 * stats.t.sf(abs(contrast @ fitted) / error, freedom)
-    assert row["p"] == pytest.approx(expected)
+    found = compare_steps(loss)
+    p = {}
+    for step, units in _STEPS.items():
+        contrast = np.zeros(10)
+        contrast[[COLUMNS.index(name) for name in units]] = 1, -1
+        spread = contrast @ np.linalg.inv(design.T @ design) @ contrast
+        error = deviation * np.sqrt(spread)
+        worth, high = found.loc[step, ["worth", "high"]]
+        assert worth == pytest.approx(contrast @ fitted)
+        assert high - worth == pytest.approx(error * stats.t.ppf(0.975, freedom))
+        p[step] = 2 * stats.t.sf(abs(contrast @ fitted) / error, freedom)
+    pd.testing.assert_series_equal(found["p"], holm(pd.Series(p, name="p")))
 
 
 def test_a_visible_difference_is_seen_four_times_in_five() -> None:
@@ -172,7 +174,7 @@ def test_a_visible_difference_is_seen_four_times_in_five() -> None:
     deviation, _ = scatter(exact)
     ahead = visible_difference(exact) * 0.01 / deviation
     runs = [losses(rng, 3, ahead) for _ in range(1000)]
-    lows = [compare_steps(loss, {"s": ("a", "b")})["low"].iloc[0] for loss in runs]
+    lows = [compare_steps(loss)["low"].iloc[0] for loss in runs]
     assert np.mean(np.array(lows) > 0) == pytest.approx(0.8, abs=0.05)
 
 

@@ -140,7 +140,7 @@ def test_validation_keeps_a_network_from_fitting_noise(
 
 @pytest.mark.parametrize("unit", ["mlp", "gqu", "geglu"])
 def test_frozen_gates_stay_where_they_were_inserted(unit: str) -> None:
-    made = grow(WAVES, unit, [2, 3, 5], gates="frozen", seed=8)
+    made = [*Growth().grow(WAVES, UNITS[unit], [2, 3, 5], "frozen", 8)]
     for one, other in itertools.pairwise(made):
         n = one.training_minimiser.n_hidden
         assert torch.equal(one.training_minimiser.G, other.training_minimiser.G[:n])

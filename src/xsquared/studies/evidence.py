@@ -183,14 +183,11 @@ def scatter(loss: pd.DataFrame) -> tuple[float, int]:
     return float(np.sqrt((residual**2).to_numpy().sum() / freedom)), freedom
 
 
-def compare_steps(
-    loss: pd.DataFrame, steps: Mapping[str, tuple[str, str]] = _STEPS
-) -> pd.DataFrame:
+def compare_steps(loss: pd.DataFrame) -> pd.DataFrame:
     """Measure what each step saves, with Student's 95% interval and Holm's p.
 
     Args:
         loss: as for :func:`scatter`, columns named ``unit:gate``.
-        steps: columns before and after each.
 
     Returns:
         A row a step: ``worth``, ``low``, ``high`` in nats a byte, and ``p``.
@@ -199,7 +196,7 @@ def compare_steps(
     error_of_mean = deviation * np.sqrt(2 / len(loss))
     half_width = stdtrit(freedom, 0.975) * error_of_mean
     worth = pd.Series(
-        {step: (loss[old] - loss[new]).mean() for step, (old, new) in steps.items()}
+        {step: (loss[old] - loss[new]).mean() for step, (old, new) in _STEPS.items()}
     )
     p = pd.Series(2 * stdtr(freedom, -abs(worth) / error_of_mean), worth.index)
     return pd.DataFrame(

@@ -123,17 +123,12 @@ LINE = Study(
 
 
 def line_errors(
-    widths: Sequence[int],
-    target: Target = PAPER_TARGET,
-    seeds: int | None = None,
-    budget: int = 1,
-    jobs: int = 1,
+    widths: Sequence[int], seeds: int | None = None, budget: int = 1, jobs: int = 1
 ) -> pd.DataFrame:
     """Read the errors of every protocol; networks that have no row are trained.
 
     Args:
         widths: numbers of neurons.
-        target: what is approximated.
         seeds: how many of each protocol; its own number where None.
         budget: multiplies the solvers' iterations and starts.
         jobs: trials to train at a time.
@@ -145,7 +140,7 @@ def line_errors(
     trials = [
         trial
         for protocol in LINE_PROTOCOLS
-        for trial in line_trials(protocol, widths, seeds, target, budget)
+        for trial in line_trials(protocol, widths, seeds, budget=budget)
     ]
     trained = rows("line", trials, jobs)
     return trained.pivot_table("integral_rmse", ["n", "seed"], ["protocol", "unit"])

@@ -80,12 +80,7 @@ def fit(
 
 @one_thread()
 def grow(
-    data: Dataset,
-    unit: str | Unit,
-    widths: Sequence[int],
-    *,
-    gates: Gates = "trained",
-    seed: int = 0,
+    data: Dataset, unit: str | Unit, widths: Sequence[int], *, seed: int = 0
 ) -> list[Fit]:
     """Train a network for each of several ascending widths by ``Growth()``, in one run.
 
@@ -95,7 +90,7 @@ def grow(
     solver = Growth()
     record = find_unit(unit)
     return _run(
-        data, lambda: solver.grow(data, record, widths, gates, seed), solver, seed
+        data, lambda: solver.grow(data, record, widths, "trained", seed), solver, seed
     )
 
 
