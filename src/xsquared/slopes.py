@@ -16,15 +16,13 @@ from scipy.special import stdtrit
 class Slope:
     """A fitted exponent, minus the order of convergence, with its 95% interval.
 
-    ``coefficient`` is the error that the fitted line has at size 1, ``used`` the number
-    of sizes.
+    ``coefficient`` is the error that the fitted line has at size 1.
     """
 
     value: float
     low: float
     high: float
     coefficient: float
-    used: int
 
     def __str__(self) -> str:
         return f"{self.value:z.2f} [{self.low:z.2f}, {self.high:z.2f}]"
@@ -47,4 +45,4 @@ def fit_slope(sizes: ArrayLike, errors: ArrayLike) -> Slope:
         scatter = float(np.sum((v - value * u) ** 2) / (u @ u))
         half = float(stdtrit(used - 2, 0.975)) * math.sqrt(scatter / (used - 2))
     at_size_one = float(np.exp(y.mean() - value * x.mean()))
-    return Slope(value, value - half, value + half, at_size_one, used)
+    return Slope(value, value - half, value + half, at_size_one)
