@@ -161,7 +161,9 @@ def fit_stacked(
 #: d + 1), mean square errors.
 State = namedtuple("State", "knots signs local moments jumps multipliers behind loss")
 #: Points with Newton's systems there, and what multiplies a damping at each inner knot.
-Points = namedtuple("Points", "knots signs local loss banded slopes condition scale")
+Linearised = namedtuple(
+    "Linearised", "knots signs local loss banded slopes condition scale"
+)
 
 
 def _taken(stack: Any, rows: np.ndarray) -> Any:
@@ -219,7 +221,7 @@ class Model:
         moments = error @ weighted * width[..., None]
         return State(t, signs, local, moments, jumps, multipliers, behind, loss)
 
-    def linearise(self, state: State) -> Points:
+    def linearise(self, state: State) -> Linearised:
         """Set up Newton's systems, for knots and coefficients together."""
         shape, block, t = self.shape, self.shape.block, state.knots
         width = t[:, 1:] - t[:, :-1]
@@ -257,9 +259,9 @@ class Model:
             axis=1, keepdims=True, initial=0.0
         )
         systems = (banded, slopes, spaces.spread_rows(rows, block), size / room)
-        return Points(t, state.signs, state.local, state.loss, *systems)
+        return Linearised(t, state.signs, state.local, state.loss, *systems)
 
-    def step(self, points: Points, damping: np.ndarray) -> np.ndarray:
+    def step(self, points: Linearised, damping: np.ndarray) -> np.ndarray:
         """Take Newton's damped steps; return knots, NaN where there is no step."""
         t, block, damped = points.knots, self.shape.block, points.banded.copy()
         damped[:, 0, block:-block:block] += damping[:, None] * points.scale
