@@ -51,6 +51,18 @@ def test_choice_slider_and_switch_change_what_the_figure_says(
     page.close()
 
 
+@pytest.mark.parametrize("width", [340, 390, 620, 621, 1280])
+def test_a_page_shows_the_whole_figure_with_its_note(reader: Any, width: int) -> None:
+    page = reader.open("index.html", width)
+    frame = page.locator("iframe[src='figure.html']")
+    frame.scroll_into_view_if_needed()
+    figure = page.frame_locator("iframe[src='figure.html']")
+    figure.get_by_text("Best weights: free knots").wait_for()
+    note = figure.locator(".note").bounding_box()
+    box = frame.bounding_box()
+    assert note["y"] + note["height"] <= box["y"] + box["height"]
+
+
 def test_the_figure_moves_in_two_acts_until_it_is_touched(
     address: str, browser: Any
 ) -> None:
