@@ -142,6 +142,13 @@ def _leave_kernels_out(
     scripts[:] = [script for script in scripts if "thebe" not in str(script).lower()]
 
 
+def _print_plain_code(app: Sphinx, doctree: nodes.document, _docname: str) -> None:
+    """Leave code on paper without colours: marks of each word were half of the file."""
+    if app.builder.name == "singlehtml":
+        for code in doctree.findall(nodes.literal_block):
+            code["language"] = "none"
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register everything with Sphinx."""
     for name in _DIRECTIVES:
@@ -152,6 +159,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", _name_targets, priority=900)  # after the bibliography
     app.connect("config-inited", link_repository)
     app.connect("doctree-resolved", check_alt_texts)
+    app.connect("doctree-resolved", _print_plain_code)
     app.connect("html-page-context", live.offer_run)
     app.connect("html-page-context", _leave_kernels_out)
     app.connect("build-finished", lambda app, _: front.write_curves(Path(app.outdir)))
