@@ -239,8 +239,9 @@ def _shortest(
     A chain of pieces up to a knot is *linked* there, so that its last piece and the
     next one count S, or *cut*. Both are valid, whatever decides; so three numbers a box
     say what chains cost at least that end there: ``linked`` ones, ``cut`` ones, and
-    ``floor`` all, without S. Chains are linked whose cost is above a threshold, the one
-    that leaves linked chains, and cut ones less ``wanted``, the highest.
+    ``floor`` all, S left out at that knot. Costs are those of :func:`_costs`, by
+    (linked to the left, linked to the right); :func:`_linked_and_cut` decides, by the
+    squared error ``wanted`` that a link should gain.
     """
     m = len(costs[True, True]) - 1
     points = np.arange(m + 1)
@@ -252,36 +253,55 @@ def _shortest(
     cut = np.where(points == 0, 0.0, np.inf)
     floor = cut.copy()
 
-    def plus(before: np.ndarray, ends: tuple[bool, bool]) -> np.ndarray:
-        """Add a piece, from every grid point to every other."""
+    def with_piece(before: np.ndarray, ends: tuple[bool, bool]) -> np.ndarray:
+        """Add a piece to chains (m + 1,): (m + 1, m + 1), by where it begins, ends."""
         reached = possible & (before < np.inf)[:, None]
         nothing = np.full((m + 1, m + 1), np.inf)
         return np.add(before[:, None], costs[ends], out=nothing, where=reached)
 
-    def extended(right: bool) -> np.ndarray:
+    def longer(right: bool) -> np.ndarray:
         """Bound chains with a piece more: they were linked or cut, and in any case."""
-        either = np.minimum(plus(linked, (True, right)), plus(cut, (False, right)))
-        return np.maximum(either, plus(floor, (False, right)))
+        after_link = with_piece(linked, (True, right))
+        after_cut = with_piece(cut, (False, right))
+        in_any_case = with_piece(floor, (False, right))
+        return np.maximum(np.minimum(after_link, after_cut), in_any_case)
 
     for _ in range(pieces):
-        joined, apart = extended(right=True), extended(right=False)
-        floor = apart.min(axis=0)
-        order = joined.argsort(axis=0)
-        levels = np.take_along_axis(joined, order, axis=0)
-        # Of the chains below each level, which would be cut, the cheapest.
-        below = np.minimum.accumulate(np.take_along_axis(apart, order, axis=0), axis=0)
-        below = np.vstack([np.full(m + 1, np.inf), below[:-1]])
-        worth = np.minimum(levels, below - wanted)
-        best = np.where(np.isnan(worth), -np.inf, worth).argmax(axis=0)[None]
-        threshold = np.take_along_axis(levels, best, axis=0)
-        linked = np.where(joined >= threshold, joined, np.inf).min(axis=0)
-        cut = np.where(joined >= threshold, np.inf, apart).min(axis=0)
+        if_linked, if_cut = longer(right=True), longer(right=False)
+        floor = if_cut.min(axis=0)
+        linked, cut = _linked_and_cut(if_linked, if_cut, wanted)
         total = float(floor[m])
         # A knot in the box behind a grid point: the next piece begins at the next one.
         linked, cut, floor = (
             np.concatenate([[np.inf], cost[:-1]]) for cost in (linked, cut, floor)
         )
     return total
+
+
+def _linked_and_cut(
+    if_linked: np.ndarray, if_cut: np.ndarray, wanted: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Link some of the chains in each column, cut the others: their least costs.
+
+    Both arrays are (chains, columns). Linked are chains that then cost a threshold or
+    more, which is one of these costs: the one that leaves the highest minimum of linked
+    chains' costs and of cut chains' less ``wanted``. Impossible chains cost infinity; a
+    threshold of infinity cuts all that are possible. Return (columns,) of the linked
+    and of the cut ones, infinite where there are none.
+    """
+    ascending = if_linked.argsort(axis=0)
+    thresholds = np.take_along_axis(if_linked, ascending, axis=0)
+    # Of the chains below each threshold, which would be cut, the cheapest.
+    cheapest_cut = np.take_along_axis(if_cut, ascending, axis=0)
+    cheapest_cut = np.minimum.accumulate(cheapest_cut, axis=0)
+    none = np.full((1, if_cut.shape[1]), np.inf)
+    cheapest_cut = np.concatenate([none, cheapest_cut[:-1]])
+    worth = np.minimum(thresholds, cheapest_cut - wanted)
+    best = worth.argmax(axis=0, keepdims=True)
+    is_linked = if_linked >= np.take_along_axis(thresholds, best, axis=0)
+    linked = np.where(is_linked, if_linked, np.inf).min(axis=0)
+    cut = np.where(is_linked, np.inf, if_cut).min(axis=0)
+    return linked, cut
 
 
 def meeting_lower_bound(target: Target, order: int, spline: FreeKnotSpline) -> float:
