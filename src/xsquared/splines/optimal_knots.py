@@ -286,18 +286,25 @@ def _step(
 def _starts(
     target: Target, order: int, n_cells: int, continuity: int
 ) -> list[np.ndarray]:
-    """Share the mass equally, with the zeros of f^(k) in the middles of cells."""
+    """Place knots by the optimal density, with the zeros of f^(k) in middles of cells.
+
+    Return knots (n_cells + 1,) by the best allocation of cells to the intervals between
+    zeros, then by its neighbours; knots of equal masses alone where there are fewer
+    cells than zeros.
+    """
     density = sign_intervals(target, order)
+    # What each interval saves; the intervals beside a zero have half of its savings.
     extra = np.full(len(density.masses), _NEAR_A_ZERO)
     extra[[0, -1]] = _NEAR_A_ZERO / 2 if density.zeros else 0.0
-    extra[[0, -1]] += _NEAR_AN_END * (order - 2) * (continuity >= 0)
+    if continuity >= 0:
+        extra[[0, -1]] += _NEAR_AN_END * (order - 2)
     best = density.allocate(order, n_cells, extra)
     if best is None:
         return [density.mesh(n_cells)]
     others = density.neighbouring_allocations(order, best, extra, _NEIGHBOURS)
     shares = np.append(0.0, np.cumsum(density.masses)) / density.masses.sum()
     starts = []
-    for cells in (best, *others):
+    for cells in (best, *others):  # halves where a cell stands on a zero
         counted = np.append(0.0, np.cumsum(cells))
         knots = density.knots(np.interp(np.arange(n_cells + 1), counted, shares))
         knots[[0, -1]] = target.domain[0]
