@@ -30,6 +30,8 @@ class TensorMap:
     """Feature maps whose product is the polynomial sum_p c_p (w . x)^p.
 
     ``coefficients`` are by power; a power whose coefficient is zero gets no features.
+    Symmetric features of a power are sorted by their largest index: v1 v1, v1 v2,
+    v2 v2, v1 v3, v2 v3, v3 v3.
     """
 
     kind: Kind
@@ -70,8 +72,8 @@ class TensorMap:
     def _blocks(self, vectors: Tensor | ArrayLike) -> dict[int, Tensor]:
         """Multiply elements of vectors: (..., d) -> (..., features), by power.
 
-        The symmetric features of a power are sorted by their largest index i, so those
-        of power p that have no index above i are the first C(i+p, p).
+        Sorted by their largest index i, counted from 0, the symmetric features of power
+        p that have no index above i are the first C(i+p, p).
         """
         v = torch.as_tensor(vectors, dtype=torch.float64)
         block = torch.ones((*v.shape[:-1], 1), dtype=torch.float64)
@@ -93,8 +95,8 @@ def multiplicities(d: int, p: int) -> Tensor:
     """Count how often each symmetric feature stands in the Kronecker power p.
 
     Multinomial coefficients p!/(k_1! ... k_d!), (C(d+p-1, p),), in the order of
-    :class:`TensorMap`. From power q - 1 to q a factor v_i more, whose exponent then is
-    k_i, multiplies the coefficient by q/k_i.
+    :class:`TensorMap`: 1, 2, 1, 2, 2, 1 for d = 3 and p = 2. From power q - 1 to q a
+    factor v_i more, whose exponent then is k_i, multiplies the coefficient by q/k_i.
     """
     coefficients = np.ones(1)
     last_exponent = np.zeros(1)  # of the largest index in each product
