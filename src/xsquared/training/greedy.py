@@ -29,30 +29,32 @@ _ROUNDING = 1e-12
 
 
 def candidates(
-    unit: Unit, x: np.ndarray, n: int, used: Tensor, draw: np.random.Generator
+    unit: Unit, x: np.ndarray, n: int, used: Tensor, random: np.random.Generator
 ) -> InnerWeights:
     """Draw n neurons whose gates and factors cut the data x (N, d).
 
-    Half are parallel to gates in use (m, d + 1): a ridge function needs many hinges in
-    one direction. A factor is drawn like its gate, is the gate's own row (one more
-    continuous derivative), or constant (a factor less). Gates that are no powers have a
-    width of their own.
+    The last half is parallel to gates in use (m, d + 1), where there are any: a ridge
+    function needs many hinges in one direction. Slopes are of length one. A factor is
+    drawn like its gate, is the gate's own row (one more continuous derivative), or
+    constant (a factor less). Gates that are no powers then are made 1/2 to 8 times as
+    steep, each by a number of its own; their factors are not.
     """
-    half = n // 2 if len(used) else 0
+    parallel = n // 2 if len(used) else 0
     directions = normalize(used[:, :-1]).numpy()
-    along = directions[draw.integers(max(len(used), 1), size=half)]
-    free = draw_inner_weights(unit, x, n - half, draw)
-    drawn = free.joined(draw_inner_weights(unit, x, half, draw, along))
+    along = directions[random.integers(max(len(used), 1), size=parallel)]
+    free = draw_inner_weights(unit, x, n - parallel, random)
+    drawn = free.joined(draw_inner_weights(unit, x, parallel, random, along))
     gate = drawn.gate
     constant = torch.zeros_like(gate)
     constant[:, -1] = 1.0
     factors = []
     for factor in drawn.factors:
-        kind = torch.from_numpy(draw.integers(3, size=(n, 1)))
-        others = torch.where(kind == 1, gate, constant)
-        factors.append(torch.where(kind == 0, factor, others))
+        choice = torch.from_numpy(random.integers(3, size=(n, 1)))
+        gate_or_constant = torch.where(choice == 1, gate, constant)
+        factors.append(torch.where(choice == 0, factor, gate_or_constant))
     if unit.gate.degree is None:
-        gate = gate * torch.from_numpy(2.0 ** draw.uniform(-1, 3, (n, 1)))
+        steepness = 2.0 ** random.uniform(-1, 3, (n, 1))
+        gate = gate * torch.from_numpy(steepness)
     return InnerWeights(gate, tuple(factors))
 
 
