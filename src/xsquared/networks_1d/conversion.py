@@ -64,10 +64,12 @@ def _one_cell_open(
 
 
 def _real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
-    """Factor a cubic (4,) on [0, length] without its constant into real affine terms.
+    """Factor a cubic (4,), up to a constant, into three real affine functions.
 
-    The root of the first, the gate, must not lie inside. Return rows (slope, value at
-    0), (3, 2), the gate first; None where other roots are complex.
+    The first is a gate that is positive inside (0, length): its root is an end of that
+    interval, or the inflection beyond. The product of all three is the cubic minus its
+    value at this root. Return rows (slope, value at 0), (3, 2), the gate first; None
+    where for each of these roots the two others are complex.
     """
     _, c1, c2, c3 = cubic
     roots = [0.0, length]
@@ -83,13 +85,14 @@ def _real_factors(cubic: np.ndarray, length: float) -> np.ndarray | None:
         discriminant = b1**2 - 4 * b0 * c3
         if discriminant < 0:
             continue
-        # The root of larger size first: no cancellation.
+        # The quadratic is (c3 s - q) (s - b0/q). Its root of larger size is q/c3: no
+        # cancellation.
         q = -(b1 + np.copysign(np.sqrt(discriminant), b1)) / 2
         if q:
             first, second = [c3, -q], [1.0, -b0 / q]
-        elif c3:
+        elif c3:  # c3 s^2
             first, second = [c3, 0.0], [1.0, 0.0]
-        else:
+        else:  # b0, a constant
             first, second = [0.0, b0], [0.0, 1.0]
         sign = 1.0 if root <= 0 else -1.0
         gate = [sign, -sign * root]
