@@ -36,7 +36,7 @@ MARGIN = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Features x (m, dim) and values y (m,) in a network's units."""
+    """Features x (m, dim), values y (m,) or (m, outputs), in a network's units."""
 
     x: np.ndarray
     y: np.ndarray
@@ -175,19 +175,22 @@ def held_out(count: int, seed: int) -> list[np.ndarray]:
 def from_parts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
     """Standardise points by the mean and the deviation of the first part.
 
+    Each feature has its own, which must not be constant there; values share one mean
+    and one deviation, even of several outputs.
+
     Args:
         parts: points x (m, dim) and values y (m,) or (m, outputs) to train on, to
             validate on and to test on; one part alone serves as all three.
     """
-    x, y = parts[0]
-    feature_mean, feature_scale = x.mean(axis=0), x.std(axis=0)
-    target_mean, target_scale = y.mean(), y.std()
-    points = [
+    train_x, train_y = parts[0]
+    feature_mean, feature_scale = train_x.mean(axis=0), train_x.std(axis=0)
+    target_mean, target_scale = train_y.mean(), train_y.std()
+    scaled = [
         Points((x - feature_mean) / feature_scale, (y - target_mean) / target_scale)
         for x, y in parts
     ]
-    alone = len(points) == 1
-    train, validation, test = points * 3 if alone else points
+    alone = len(scaled) == 1
+    train, validation, test = scaled * 3 if alone else scaled
     return Dataset(
         split="paper" if alone else "held-out",
         train=train,
