@@ -73,8 +73,9 @@ def _projected(
 
     On an interval of width H the error of a polynomial of degree k - 1 has the same
     projections on the Legendre polynomials P_j, j >= k, as the target f, so its square
-    integrates to at least the sum of (2j + 1)/H (int P_j f)^2; j goes to k + 3. Return
-    (m + 1 - cells,).
+    integrates to at least the sum of (2j + 1)/H (int P_j f)^2. Arguments are those of
+    :func:`least_errors`: of k + 3 values a cell, j goes to k + 3. Return
+    (m + 1 - cells,), by the first cell.
 
     A sum of N products is off by less than N u of the sum of their sizes, u the unit
     roundoff (Higham, Accuracy and stability of numerical algorithms, 2002, section
@@ -82,7 +83,7 @@ def _projected(
     """
     count = values.shape[1]
     h = np.diff(grid)[:, None]
-    xi, weights = gauss_legendre(count)
+    xi, weights = gauss_legendre(count)  # on (0, 1)
     windows = np.lib.stride_tricks.sliding_window_view
     in_cells = (h * xi).ravel()
     products = (values * (h * weights)).ravel()
@@ -98,9 +99,11 @@ def _projected(
     z = nodes * scale + (starts[..., None] * scale - 1)
     z = z.reshape(len(first), -1)
 
+    # What f adds to an integral at each node, (interval, cells * count), and the sum of
+    # its sizes, (interval,).
     weighed = windows(products, cells * count)[::count]
-    sizes = np.concatenate([[0.0], np.abs(products).cumsum()])[::count]
-    size = sizes[cells:] - sizes[:-cells]
+    sizes_so_far = np.concatenate([[0.0], np.abs(products).cumsum()])[::count]
+    size = sizes_so_far[cells:] - sizes_so_far[:-cells]
     rounding = (cells * count + _NODE_ROUNDING) * _ROUNDOFF * size
 
     # Legendre polynomials but for their leading coefficients, by the three-term
