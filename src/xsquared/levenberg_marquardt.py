@@ -72,7 +72,8 @@ def dampings(
 
     Args:
         loss: that at the start.
-        max_iterations: steps that may lower the loss.
+        max_iterations: steps that may lower the loss; with none to take the descent
+            has converged.
         damping: the first one.
         lowered: divides the damping after a step that lowered the loss.
         stall: share of the loss; ``patience`` steps in a row that lower it by less

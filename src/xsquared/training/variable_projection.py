@@ -32,7 +32,7 @@ from xsquared.training.separable import Problem
 from xsquared.units import GatedNetwork, Unit, build, set_parameters
 
 #: Iterations of each start before the best goes on.
-_TRIAL = 10
+_FIRST_ITERATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ class VariableProjection:
     def train(
         self, data: Dataset, unit: Unit, n_hidden: int, gates: Gates, seed: int
     ) -> Fit:
-        """Train a unit with any gate; of pairs with factors a ValueError."""
+        """Train a unit with any gate; of pairs with factors a ValueError.
+
+        The fit's error is ``promised``, as :func:`xsquared.training.fit.fit` measures
+        the others.
+        """
         random = np.random.default_rng(seed)
         run = partial(
             iterates,
@@ -79,19 +83,19 @@ class VariableProjection:
             ridge=self.ridge,
             sharpest=self.sharpest,
         )
-        trial_limit = min(_TRIAL, self.max_iterations)
-        trials = []
+        first_limit = min(_FIRST_ITERATIONS, self.max_iterations)
+        fits = []
         for _ in range(self.starts if gates == "trained" else 1):
             inner = draw_inner_weights(unit, data.train.x, n_hidden, random)
             if self.sharpest is not None and unit.gate.degree is None:
                 lengths = random.uniform(1, self.sharpest, (n_hidden, 1))
                 gate = inner.gate * torch.from_numpy(lengths)
                 inner = InnerWeights(gate, inner.factors)
-            trials.append(last(run(inner, max_iterations=trial_limit)))
-        best = min(trials, key=lambda trial: trial.rmse)
-        iterations = sum(trial.iterations for trial in trials)
-        if best.status == "iterations" and self.max_iterations > trial_limit:
-            remaining = self.max_iterations - trial_limit
+            fits.append(last(run(inner, max_iterations=first_limit)))
+        best = min(fits, key=lambda fit: fit.rmse)
+        iterations = sum(fit.iterations for fit in fits)
+        if best.status == "iterations" and self.max_iterations > first_limit:
+            remaining = self.max_iterations - first_limit
             best = last(run(best.inner, max_iterations=remaining))
             iterations += best.iterations
         return Fit(to_network(best, unit), best.status, iterations, best.rmse)
@@ -102,7 +106,10 @@ class ProjectedFit:
     """Where a run of :func:`iterates` has come.
 
     Attributes:
-        outer: (m,), D or the columns of V, coordinate by coordinate, then d.
+        inner: gates, where they are trained and a power, and factors have rows of
+            length one.
+        outer: (m,), D or the columns of V, coordinate by coordinate, then d; of a pair
+            the second numbers' D follow the first ones'.
         rmse: weighted root mean square error on the points, without the ridge; the loss
             that falls in a descent has it.
         iterations: those so far.
@@ -131,8 +138,8 @@ def iterates(
 
     Points x are (N, d), values y (N,), weights (N,) of a quadrature with sum 1, or None
     for equal ones. With frozen gates and at most one factor a single least-squares
-    problem is left. Fits come as from :func:`xsquared.levenberg_marquardt.descend`;
-    stop taking them to stop early.
+    problem is left: its fit alone comes, as converged. Fits come as from
+    :func:`xsquared.levenberg_marquardt.descend`; stop taking them to stop early.
 
     Raises:
         FloatingPointError: the loss is not finite at the start.
