@@ -160,7 +160,11 @@ def _over_domain(target: Target, result: Fit) -> Fit:
 
 
 def _judged(data: Dataset, result: Fit) -> Fit:
-    """Measure a network by forward passes; say where they miss what was promised."""
+    """Measure a network by forward passes; say where they miss what was promised.
+
+    Promise and status are of the training minimiser, which here is the network itself
+    where a solver names no other. An error below the promise is no miss.
+    """
     network = result.network
     if network is None:
         return result
@@ -170,7 +174,7 @@ def _judged(data: Dataset, result: Fit) -> Fit:
     error = rmse(closest, x, y)
     missed = _rounding(closest, x)
     if result.promised is not None:
-        missed = max(error - result.promised, missed)
+        missed = max(error - result.promised, missed)  # keeps a NaN that is first
     allowed = _DOUBT * error + _ROUNDING * float(np.abs(y).max())
     status = result.status
     if not np.isfinite(error):
