@@ -32,6 +32,13 @@ def notebook_text(*cells: str, parameters: str = "n = 2") -> str:
     return "\n".join(parts)
 
 
+def add_chapter(project: Project, name: str, text: str) -> None:
+    """Write a chapter's notebook, and list it last."""
+    (project.notebooks / f"{name}.md").write_text(text)
+    toc = project.root / "_toc.yml"
+    toc.write_text(toc.read_text().replace("]", f", file: book/chapters/{name}]"))
+
+
 @pytest.fixture
 def small_project(tmp_path: Path) -> Project:
     """A checkout with one good chapter, of which Jupyter Book makes a site."""

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from tests.small_project import notebook_text
+from tests.small_project import add_chapter, notebook_text
 from xsquared.book.execute import execute, printed
 from xsquared.book.pictures import SVG
 from xsquared.book.project import BookError, Project, find_project, read_source
@@ -28,9 +28,9 @@ def test_execution_again_leaves_what_prints_the_same(small_project: Project) -> 
     drawing = """from xsquared.book.plotting import plt, use_style
 use_style()
 _ = plt.plot([n, 3], [1, 5])"""
-    (small_project.notebooks / "02_drawn.md").write_text(notebook_text(drawing))
+    add_chapter(small_project, "02_drawn", notebook_text(drawing))
     chunks = "import time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')"
-    (small_project.notebooks / "03_chunks.md").write_text(notebook_text(chunks))
+    add_chapter(small_project, "03_chunks", notebook_text(chunks))
     first = execute(small_project)
     check_chapters(small_project)
     assert [path.parent for path in first] == [small_project.chapters] * 3
@@ -62,7 +62,7 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(
     small_project: Project,
 ) -> None:
     bad = notebook_text("raise KeyError('lost')", parameters="m = 1")
-    (small_project.notebooks / "02_bad.md").write_text(bad)
+    add_chapter(small_project, "02_bad", bad)
     committed = small_project.chapters / "02_bad.ipynb"
     before = nbformat.writes(new_notebook())
     committed.write_text(before)
@@ -89,6 +89,12 @@ def test_an_unknown_chapter_or_parameter_is_refused(small_project: Project) -> N
         execute(small_project, ["9_x"])
     with pytest.raises(BookError, match="01_good has no parameter m; it has n"):
         execute(small_project, ["01_good"], {"m": 5})
+
+
+def test_a_notebook_without_a_head_is_named(small_project: Project) -> None:
+    add_chapter(small_project, "02_bare", "# A chapter\n")
+    with pytest.raises(BookError, match=r"02_bare\.md does not begin with"):
+        execute(small_project, ["02_bare"])
 
 
 def test_find_project_walks_up(small_project: Project) -> None:

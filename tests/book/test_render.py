@@ -52,6 +52,13 @@ def test_unfit_chapters_are_named(small_project: Project) -> None:
         check_chapters(small_project)
 
 
+def test_a_chapter_that_no_page_shows_is_named(small_project: Project) -> None:
+    commit(small_project, [STREAM])
+    (small_project.root / "_toc.yml").write_text("root: index\nchapters: []\n")
+    with pytest.raises(BookError, match=r"01_good is not in _toc\.yml"):
+        check_chapters(small_project)
+
+
 def test_an_address_alone_gives_links_and_a_cell_that_installs(
     small_project: Project,
 ) -> None:

@@ -72,7 +72,7 @@ class Project:
         return (self.runs if name in runs else self.chapters) / f"{name}.ipynb"
 
     def sources(self, only: Sequence[str] = ()) -> list[Path]:
-        """List the notebooks of the book in reading order, or those of such names.
+        """List the notebooks of the book by their names, or those of such names.
 
         Raises:
             BookError: there is no such notebook.
@@ -137,8 +137,13 @@ def read_source(source: Path) -> NotebookNode:
 
     It begins with :data:`NOTE`. Where the repository has an address,
     :data:`_INSTALL` follows the title.
+
+    Raises:
+        BookError: it has no head, which names its kernel.
     """
     notebook: NotebookNode = jupytext.read(source)
+    if "kernelspec" not in notebook.metadata:
+        raise BookError(f"{source.name} does not begin with the other notebooks' head")
     kernel = notebook.metadata.kernelspec
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     notebook.metadata = nbformat.from_dict(metadata)

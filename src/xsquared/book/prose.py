@@ -52,6 +52,7 @@ class Prose:
 
     Attributes:
         root: the checkout.
+        pages: what ``_toc.yml`` lists, as :func:`contents` returns it.
         runs: of these chapters, the runs with other parameters are read.
         chapters: those that are executed, by name, with the prose of their sources.
         glued: glued values, by chapter and key.
@@ -61,6 +62,7 @@ class Prose:
 
     def __init__(self, project: Project, runs: Sequence[str] = ()) -> None:
         self.root = project.root
+        self.pages = contents(project)
         self.runs = runs
         self.chapters: dict[str, NotebookNode] = {}
         self.glued: dict[tuple[str, str], Any] = {}
@@ -78,10 +80,16 @@ class Prose:
                 if TABLE_MIME in output.get("data", {}):
                     table = output.data[TABLE_MIME]
                     self.tables[table["name"]] = _cells(table)
-        self.places = _places(project, self.chapters)
+        self.places = _places(project, self.pages, self.chapters)
 
     def filled(self, name: str) -> NotebookNode:
-        """Make an executed chapter with its numbers and links."""
+        """Make an executed chapter with its numbers and links.
+
+        Raises:
+            BookError: it is on no page, or cites what is not there.
+        """
+        if f"book/chapters/{name}" not in self.pages:
+            raise BookError(f"{name} is not in _toc.yml: no page is built of it")
         notebook: NotebookNode = nbformat.from_dict(self.chapters[name])
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
@@ -208,7 +216,7 @@ def _unfilled(source: NotebookNode, executed: NotebookNode) -> NotebookNode:
 
 
 def _places(
-    project: Project, chapters: Mapping[str, NotebookNode]
+    project: Project, pages: Mapping[str, str], chapters: Mapping[str, NotebookNode]
 ) -> dict[str, tuple[str, str]]:
     """Find the page of every label, and words for it: a page's title, or a number.
 
@@ -218,7 +226,7 @@ def _places(
     places = {f"claim-{key}": ("book/ledger.md", "") for key in ledger()}
     places |= {f"erratum-{slip.key}": ("book/ledger.md", "") for slip in errata()}
     counts: Counter[str] = Counter()
-    for name, number in contents(project).items():
+    for name, number in pages.items():
         prefix = f"{number}." if number else ""
         notebook = chapters.get(Path(name).name)
         page = f"{name}.ipynb" if notebook else f"{name}.md"
