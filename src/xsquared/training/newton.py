@@ -25,7 +25,8 @@ _RCOND = 1e-13
 _ARMIJO = 1e-4
 #: Steps tried, each half as long as the one before.
 _HALVINGS = 30
-#: A sweep that lowers the loss by less than this share is idle.
+#: A sweep that lowers the loss by less than this share is idle; a layer whose model
+#: promises no more is minimal.
 _STALL = 1e-7
 #: Idle sweeps in a row that end a stage.
 _PATIENCE = 3
