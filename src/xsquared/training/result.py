@@ -25,7 +25,8 @@ STATUSES = {
     "failed": "the linear algebra gave up or memory ran out; "
     "use fewer neurons or points",
     "unresolved": "a finer rule sees another error; cut the domain at jumps and peaks",
-    "inexact": "float64 does not carry weights that cancel so far; use fewer neurons",
+    "inexact": "float64 does not carry weights that cancel so far; "
+    "cut the domain at jumps, or use fewer neurons",
 }
 
 
