@@ -2,6 +2,8 @@
 
 import math
 
+import pytest
+
 from xsquared.data import load, sampled
 from xsquared.errors import rmse
 from xsquared.functions import target
@@ -37,6 +39,14 @@ def test_a_trial_says_what_its_row_will() -> None:
         "seed": 0,
         "points": 300,
     }
+
+
+def test_a_name_that_a_trial_lacks_is_refused() -> None:
+    formula = make_trial("x**2", "mlp", 2, "free_knots", "")
+    with pytest.raises(ValueError, match=r"unknown problem 'x\*\*2'; known are sine"):
+        run_trial(formula)
+    with pytest.raises(ValueError, match="unknown solver 'newtons'; known are varpro"):
+        run_trial({**ON_LINE, "solver": "newtons"})
 
 
 def test_row_is_the_fit() -> None:

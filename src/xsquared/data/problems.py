@@ -66,7 +66,15 @@ def load(
 
     ``points`` are to train on; where None, 2,000, but of a table every row that is not
     held out.
+
+    Raises:
+        ValueError: no such problem.
     """
+    if name not in PROBLEMS:
+        known = ", ".join(PROBLEMS)
+        raise ValueError(
+            f"unknown problem {name!r}; known are {known}; a formula needs a domain"
+        )
     problem = PROBLEMS[name]
     if problem.kind == "planar":
         return dataset.from_target(problem.target, seed, split, points)

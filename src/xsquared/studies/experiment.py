@@ -39,7 +39,9 @@ def make_trial(
         gate: name of the unit's gate; its own where empty.
         settings: fields of the solver, or what else the study's ``run`` reads.
         gates: ``"trained"`` or ``"frozen"``.
-        split: ``"held-out"`` or ``"paper"``.
+        split: ``"held-out"`` or ``"paper"``. A formula in x alone has random points,
+            standardised, by the first; by the second equidistant ones, unscaled, and
+            ``free_knots`` fits the formula itself.
         points: to train on; the problem's own number where None.
         seed: of points and starts.
     """

@@ -40,7 +40,13 @@ _SMALLEST = float(np.sqrt(np.finfo(np.float64).tiny) / np.finfo(np.float64).eps)
 
 
 def solver_from(name: str, settings: Mapping[str, Any]) -> Solver:
-    """Make a solver of its name and settings, as a trial has them."""
+    """Make a solver of its name and settings, as a trial has them.
+
+    Raises:
+        ValueError: no such solver.
+    """
+    if name not in _SOLVERS:
+        raise ValueError(f"unknown solver {name!r}; known are {', '.join(_SOLVERS)}")
     return _SOLVERS[name](**settings)
 
 
