@@ -72,3 +72,9 @@ def test_predictions_are_confined_on_a_held_out_split_alone() -> None:
     with torch.no_grad():
         network.d.fill_(torch.nan)
     assert data.error(network, data.test) == np.inf
+
+
+def test_a_constant_feature_is_named() -> None:
+    x = np.column_stack([np.linspace(0, 1, 20), np.full(20, 0.1)])
+    with pytest.raises(ValueError, match="feature 1 is constant"):
+        from_arrays(x, x[:, 0])

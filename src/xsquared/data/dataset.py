@@ -175,14 +175,20 @@ def held_out(count: int, seed: int) -> list[np.ndarray]:
 def from_parts(parts: Sequence[tuple[np.ndarray, np.ndarray]]) -> Dataset:
     """Standardise points by the mean and the deviation of the first part.
 
-    Each feature has its own, which must not be constant there; values share one mean
-    and one deviation, even of several outputs.
+    Each feature has its own; values share one mean and one deviation, even of several
+    outputs.
 
     Args:
         parts: points x (m, dim) and values y (m,) or (m, outputs) to train on, to
             validate on and to test on; one part alone serves as all three.
+
+    Raises:
+        ValueError: a feature is constant in the first part.
     """
     train_x, train_y = parts[0]
+    constant = np.flatnonzero(np.ptp(train_x, axis=0) == 0)
+    if constant.size:
+        raise ValueError(f"feature {constant[0]} is constant in the points to train on")
     feature_mean, feature_scale = train_x.mean(axis=0), train_x.std(axis=0)
     target_mean, target_scale = train_y.mean(), train_y.std()
     scaled = [
