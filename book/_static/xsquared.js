@@ -14,8 +14,10 @@
       else box.removeAttribute("tabindex");
     }
   };
-  // The theme's folds of the contents have no name, its works a role that is deprecated.
+  // The theme's folds of the contents have no name, its works a role that is deprecated;
+  // folds of code say what they hold, and myst-nb names them all alike.
   const name = () => {
+    for (const fold of document.querySelectorAll("details.hide > summary")) fold.removeAttribute("aria-label");
     for (const fold of document.querySelectorAll("nav details > summary")) fold.setAttribute("aria-label", "Pages below");
     for (const work of document.querySelectorAll('[role="doc-biblioentry"]')) work.setAttribute("role", "listitem");
   };

@@ -63,6 +63,12 @@ def test_page_is_complete_without_the_network_and_whole_on_a_phone(
         assert 9 / 12 * natural <= shown <= 358, "figures cut, or letters too small"
 
 
+def test_a_fold_of_code_is_named_for_what_it_holds(reader: Reader) -> None:
+    page = reader.open("book/chapters/03_order.html")
+    fold = page.locator("details.hide > summary").first
+    assert "Code that loads what this chapter needs" in fold.aria_snapshot()
+
+
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 @pytest.mark.parametrize("name", JUDGED)
 def test_page_is_open_to_everyone(
