@@ -1,12 +1,14 @@
 """Execution: what succeeds replaces, what fails is named, what did not change stays."""
 
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.small_project import add_chapter, notebook_text
+from xsquared.book.execute import _execute_one as execute_one
 from xsquared.book.execute import execute, printed
 from xsquared.book.pictures import SVG
 from xsquared.book.project import BookError, Project, find_project, read_source
@@ -80,6 +82,23 @@ def test_a_failing_cell_is_named_and_good_ones_take_parameters(
     assert "squared 4" in outputs(small_project.chapters / "01_good.ipynb")
     (chapter,) = execute(small_project, ["01_good"])
     assert "rows are committed: yes" in outputs(chapter)
+
+
+def test_a_kernel_that_does_not_come_up_is_started_again(
+    small_project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def start(_source: str, output: str, **_: Any) -> None:
+        started.append(output)
+        if len(started) == 1:
+            raise RuntimeError("Kernel didn't respond in 60 seconds")
+        nbformat.write(new_notebook(), output)
+
+    monkeypatch.setattr("papermill.execute_notebook", start)
+    plain = small_project.root / "04_late.ipynb"
+    _, failure = execute_one(plain, tmp_path, small_project.chapters, {})
+    assert (len(started), failure) == (2, "")
 
 
 def test_an_unknown_chapter_or_parameter_is_refused(small_project: Project) -> None:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -112,19 +113,23 @@ def _execute_one(
     """Run one notebook in this process; return wall seconds, and what failed."""
     output = plain.with_suffix(".executed.ipynb")
     start = time.perf_counter()
+    run = partial(
+        papermill.execute_notebook,
+        str(plain),
+        str(output),
+        parameters=parameters,
+        kernel_name="python3",
+        cwd=str(kernel_folder),
+        progress_bar=False,
+        # The kernel warns that TCP on loopback is not encrypted; nothing else is lost.
+        extra_arguments=["--log-level=CRITICAL"],
+        coalesce_streams=True,  # the kernel cuts them by timing
+    )
     try:
-        papermill.execute_notebook(
-            str(plain),
-            str(output),
-            parameters=parameters,
-            kernel_name="python3",
-            cwd=str(kernel_folder),
-            progress_bar=False,
-            # The kernel warns that TCP on loopback is not encrypted; nothing else is
-            # lost.
-            extra_arguments=["--log-level=CRITICAL"],
-            coalesce_streams=True,  # the kernel cuts them by timing
-        )
+        try:
+            run()
+        except RuntimeError:  # no kernel: another one had taken a port of its
+            run()
     except PapermillExecutionError as error:
         cell = f"{plain.stem}, cell {error.cell_index} (In [{error.exec_count}])"
         return time.perf_counter() - start, f"{cell}: {error.ename}: {error.evalue}"
